@@ -1,0 +1,32 @@
+# The two commands of the README, and a few for developers. Each does its own set-up on Debian or Ubuntu.
+#   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
+#   make check       every test that needs no GPU: release and sanitizer builds, dependency law, command line, fuzzing
+#   make check-gpu   every test that needs a GPU
+#   make fuzz        libFuzzer over the parsers (clang), FUZZ_SECONDS=60
+PROBLEM      ?= 64_4096_64
+FUZZ_SECONDS ?= 60
+
+.PHONY: run check check-gpu fuzz build setup clean
+
+run: build
+	@sh scripts/run.sh $(PROBLEM)
+
+check: setup
+	@sh scripts/check.sh
+
+check-gpu: build
+	@sh scripts/check_gpu.sh build/release
+
+fuzz: setup
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer
+	build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -max_total_time=$(FUZZ_SECONDS)
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+
+setup:
+	@sh scripts/setup.sh
+
+clean:
+	rm -rf build

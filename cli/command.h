@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Subcommands and their options as data. One table of options per command is the only truth: the parser reads it, help
+ * prints it. A command's settings are a struct that starts with cli_common; options say where in it their value goes. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_LIST_MAX 64
+
+/* Exit codes of the program. An interrupted run ends with 128 plus the signal's number. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_DEVICE = 3, CLI_VERIFY = 4, CLI_STORE = 5, CLI_SKIPPED = 77 };
+
+typedef enum cli_kind {
+    CLI_FLAG,      /* bool */
+    CLI_COUNT,     /* int, one more at each use */
+    CLI_TEXT,      /* const char * */
+    CLI_LIST,      /* cli_list, one more item at each use */
+    CLI_INT,       /* int64_t within low..high */
+    CLI_NUMBER,    /* double within low..high */
+    CLI_SECONDS,   /* double within low..high, written 90, 90s, 10m or 2h */
+    CLI_CHOICE,    /* int: place of the word in `value`, "cold|warm" */
+    CLI_CHOICES    /* uint32_t: a bit for each word of `value`, "nn,tn" */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name;       /* long name; '-' and '_' are the same in what the user types */
+    char        letter;     /* short name or 0 */
+    cli_kind    kind;
+    size_t      at;         /* offsetof the value in the settings */
+    const char *value;      /* NULL for flags; the words for choices; else what help calls it */
+    const char *help;       /* one or more lines */
+    double      low, high;  /* both 0: no limits beyond the type's */
+} cli_option;
+
+typedef struct cli_list {
+    const char *item[CLI_LIST_MAX];
+    int         count;
+} cli_list;
+
+/* What every command takes; the first member of its settings. */
+typedef struct cli_common {
+    bool help, quiet;
+    int  verbose;
+} cli_common;
+
+typedef struct cli_command cli_command;
+struct cli_command {
+    const char       *name;
+    const char       *words;      /* "PROBLEM..."; NULL: takes none */
+    const char       *summary;    /* one line, in the list of commands */
+    const char       *about;      /* paragraphs above the options */
+    const cli_option *options;    /* ends with a NULL name; NULL: none of its own */
+    const char       *examples;   /* lines; NULL: none */
+    bool              hidden;
+    int             (*run)(const cli_command *command, int argc, char **argv);   /* argv[0] is the command's name */
+};
+
+/* Rows that several commands have. */
+#define CLI_DEVICE_OPTIONS(settings)                                                                                         \
+    {"device",        0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ...; default $GEMMSMITH_DEVICE, else cuda:0"}
+
+/* The words of --families, from the list of families; ends with a comma that the parser does not mind. */
+extern const char cli_family_words[];
+
+extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_db, cli_info, cli_doctor, cli_help, cli_worker;
+
+extern const cli_command *const cli_commands[];      /* ends with NULL */
+const cli_command              *cli_find(const char *name);   /* NULL: none */
+
+/* Reads argv into settings and moves the other words to argv[1..*words]. Returns -1 to go on; else the exit code: help was
+ * asked for and printed (0), or the usage was wrong and one line said so (2). */
+int cli_parse(const cli_command *command, int argc, char **argv, void *settings, int *words);
+
+void cli_help_program(void);
+void cli_help_command(const cli_command *command);
+
+#endif

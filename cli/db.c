@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith db: looking into the store, and moving winners between the store and tuned tables. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "command.h"
+#include "device/device.h"
+#include "output.h"
+#include "plan/table.h"
+#include "store/store.h"
+
+typedef struct settings {
+    cli_common  common;
+    const char *store, *gpu;
+    bool        json;
+} settings;
+
+static const cli_option options[] = {
+    {"store", 0, CLI_TEXT, offsetof(settings, store), "FILE", "default $GEMMSMITH_STORE, else the user's"},
+    {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU as in the name of a table, nvidia-h200; default: this machine's"},
+    {"json",  0, CLI_FLAG, offsetof(settings, json),  NULL,   "one JSON object per line"},
+    {NULL},
+};
+
+typedef struct db {
+    const cli_command *command;
+    const settings    *s;
+    gs_store          *store;
+    char               gpu[48];
+    gs_table          *table;   /* export */
+    int                rows;
+    gs_status          status;
+} db;
+
+/* ---- printing trials ---- */
+
+static bool print_trial(void *self, const gs_trial *trial)
+{
+    db *const d = self;
+    d->rows++;
+    if (d->s->json) {
+        gs_text line = {0};
+        gs_json json = gs_json_into(&line);
+        gs_json_begin(&json, NULL, '{');
+        gs_json_string(&json, "problem", trial->problem);
+        gs_json_string(&json, "candidate", trial->candidate);
+        gs_json_string(&json, "gpu", d->gpu);
+        gs_json_string(&json, "verdict", trial->verdict);
+        gs_json_string(&json, "reason", trial->reason);
+        gs_json_string(&json, "stage", trial->stage);
+        gs_json_double(&json, "predicted_us", trial->predicted_us);
+        gs_json_double(&json, "us", trial->us);
+        gs_json_double(&json, "library_us", trial->library_us);
+        gs_json_double(&json, "ratio", trial->ratio);
+        gs_json_double(&json, "low", trial->low);
+        gs_json_double(&json, "high", trial->high);
+        gs_json_int(&json, "rounds", trial->rounds);
+        gs_json_int(&json, "registers", trial->registers);
+        gs_json_int(&json, "smem", trial->smem);
+        gs_json_int(&json, "mhz", trial->mhz);
+        gs_json_string(&json, "date", trial->date);
+        gs_json_end(&json, '}');
+        printf("%s\n", gs_text_string(&line));
+        gs_text_free(&line);
+        return true;
+    }
+    printf("%-32s %-36s", trial->problem, trial->candidate);
+    if (trial->us > 0)
+        printf("  %9.2f us  %.3f [%.3f, %.3f]", trial->us, trial->ratio, trial->low, trial->high);
+    else if (trial->predicted_us > 0)
+        printf("  predicted %.2f us", trial->predicted_us);
+    if (*trial->verdict && strcmp(trial->verdict, "pass") != 0) printf("  %s: %s", trial->verdict, trial->reason);
+    printf("%s%s\n", *trial->stage ? "  " : "", trial->stage);
+    return true;
+}
+
+static int finish(const db *d, gs_status status, const gs_error *error, const char *nothing)
+{
+    if (status != GS_OK) return cli_fail(d->command, NULL, error);
+    if (d->rows == 0) cli_note("%s on %s in %s", nothing, d->gpu, gs_store_path(d->store));
+    return CLI_OK;
+}
+
+static int run_list(db *d, int count, char *const *words)
+{
+    gs_error error;
+    (void)words;
+    (void)count;
+    const gs_status status = gs_store_winners(d->store, d->gpu, print_trial, d, &error);
+    return finish(d, status, &error, "no winners");
+}
+
+static int run_show(db *d, int count, char *const *words)
+{
+    gs_error error;
+    gs_problem problem;
+    char text[GS_PROBLEM_TEXT];
+    (void)count;
+    if (gs_problem_parse(&problem, words[0], &error) != GS_OK) return cli_fail(d->command, words[0], &error);
+    const gs_status status = gs_store_trials(d->store, d->gpu, gs_problem_format(&problem, text), print_trial, d, &error);
+    return finish(d, status, &error, "nothing was tried for this problem");
+}
+
+/* ---- tables ---- */
+
+/* A winner that no table can hold (a kernel that no family built) is left out and counted by the caller through rows. */
+static bool export_trial(void *self, const gs_trial *trial)
+{
+    db *const d = self;
+    gs_row row = {
+        .library = strcmp(trial->candidate, "library") == 0,
+        .us = trial->us,
+        .library_us = trial->library_us,
+        .ratio = trial->ratio,
+        .low = trial->low,
+        .high = trial->high,
+        .mhz = trial->mhz,
+        .cc = trial->cc,
+        .sms = trial->sms,
+        .cublaslt = trial->cublaslt,
+    };
+    d->rows++;
+    if (gs_problem_parse(&row.problem, trial->problem, NULL) != GS_OK) return true;
+    if (!row.library && gs_schedule_parse(&row.schedule, trial->candidate, NULL) != GS_OK) return true;
+    snprintf(row.gpu, sizeof row.gpu, "%s", d->gpu);
+    snprintf(row.date, sizeof row.date, "%s", trial->date);
+    const char *const program = strchr(trial->version, '-') ? "" : "tune-";   /* imported rows carry theirs whole */
+    snprintf(row.by, sizeof row.by, "%s%s", program, trial->version);
+    d->status = gs_table_put(d->table, &row);
+    return d->status == GS_OK;
+}
+
+static int run_export(db *d, int count, char *const *words)
+{
+    gs_error error;
+    (void)count;
+    if (gs_table_create(&d->table) != GS_OK) d->status = GS_ERROR_MEMORY;
+    gs_status status = d->status == GS_OK ? gs_store_winners(d->store, d->gpu, export_trial, d, &error) : d->status;
+    if (status == GS_OK && d->status != GS_OK) status = gs_fail(&error, d->status, NULL, "no memory for a table");
+    gs_text text = {0};
+    if (status == GS_OK && d->rows > 0) {
+        gs_table_format(d->table, &text);
+        status = text.failed ? gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a table")
+                             : gs_file_write(words[0], text.data, text.size, &error);
+    }
+    const int written = d->table ? gs_table_size(d->table) : 0;
+    gs_text_free(&text);
+    gs_table_destroy(&d->table);
+    if (status == GS_OK && d->rows == 0) {
+        gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "no winners on %s in %s: nothing to write", d->gpu, gs_store_path(d->store));
+        return cli_fail(d->command, NULL, &error);
+    }
+    if (status != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf("%s: %d of %d winners on %s\n", words[0], written, d->rows, d->gpu);
+    return CLI_OK;
+}
+
+static gs_status import_row(db *d, const gs_row *row, gs_error *error)
+{
+    gs_session session = {.command = "gemmsmith db import",
+                          .version = row->by,
+                          .commit = "",
+                          .device = row->gpu,
+                          .cc = row->cc,
+                          .sms = row->sms,
+                          .cublaslt = row->cublaslt};
+    gs_trial trial = {.verdict = "pass",
+                      .us = row->us,
+                      .library_us = row->library_us,
+                      .ratio = row->ratio,
+                      .low = row->low,
+                      .high = row->high,
+                      .mhz = row->mhz,
+                      .stage = "import"};
+    char schedule[GS_SCHEDULE_TEXT];
+    gs_problem_format(&row->problem, trial.problem);
+    snprintf(trial.candidate, sizeof trial.candidate, "%s",
+             row->library ? "library" : gs_schedule_format(&row->schedule, schedule));
+    snprintf(trial.date, sizeof trial.date, "%s", row->date);
+    GS_TRY(gs_store_begin(d->store, &session, error));
+    return gs_store_win(d->store, &session, &trial, error);
+}
+
+static int run_import(db *d, int count, char *const *words)
+{
+    gs_error error = {0};
+    gs_table *table = NULL;
+    int skipped = 0, kept = 0;
+    (void)count;
+    gs_status status = gs_table_create(&table);
+    if (status != GS_OK) gs_fail(&error, status, NULL, "no memory for a table");
+    if (status == GS_OK) status = gs_table_load(table, words[0], NULL, &skipped, &error);
+    /* What is wrong in a file is no wrong usage. */
+    if (status == GS_ERROR_PARSE) error.status = status = GS_ERROR_CORRUPT;
+    char first[600] = "";
+    if (status == GS_OK && skipped > 0) gs_error_format(&error, first, sizeof first);
+    for (; status == GS_OK && kept < gs_table_size(table); kept++) {
+        status = import_row(d, gs_table_row(table, kept), &error);
+        if (status != GS_OK) break;
+    }
+    gs_table_destroy(&table);
+    if (status != GS_OK) return cli_fail(d->command, words[0], &error);
+    printf("%s: %d rows imported", words[0], kept);
+    printf(skipped ? ", %d skipped (the first: %s)\n" : "\n", skipped, first);
+    return CLI_OK;
+}
+
+static int run_merge(db *d, int count, char *const *words)
+{
+    gs_error error;
+    int64_t copied = 0;
+    (void)count;
+    if (gs_store_merge(d->store, words[0], &copied, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf("%s: %lld rows copied into %s\n", words[0], (long long)copied, gs_store_path(d->store));
+    return CLI_OK;
+}
+
+/* ---- the command ---- */
+
+/* legend: word, how many arguments, what they are, whether a GPU's name is needed */
+static const struct action {
+    const char *name;
+    int         words;
+    const char *argument;
+    bool        needs_gpu;
+    int       (*run)(db *, int, char *const *);
+} actions[] = {
+    {"list",   0, "no argument",                  true,  run_list},
+    {"show",   1, "a problem",                    true,  run_show},
+    {"export", 1, "the file to write",            true,  run_export},
+    {"import", 1, "a tuned table or a directory", false, run_import},
+    {"merge",  1, "another store",                false, run_merge},
+};
+
+/* --gpu, else the GPU of this machine. */
+static int find_gpu(db *d)
+{
+    if (d->s->gpu) {
+        if (strlen(d->s->gpu) >= sizeof d->gpu) return cli_usage(d->command, "--gpu: no such name");
+        snprintf(d->gpu, sizeof d->gpu, "%s", d->s->gpu);
+        return -1;
+    }
+    gs_device *device;
+    if (gs_device_open(&device, NULL, NULL, NULL) != GS_OK)
+        return cli_usage(d->command, "which GPU? There is none here: --gpu nvidia-h200");
+    snprintf(d->gpu, sizeof d->gpu, "%s", device->caps.slug);
+    gs_device_close(&device);
+    return -1;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {0};
+    db d = {.command = command, .s = &s};
+    int words;
+    int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    if (words == 0) return cli_usage(command, "list, show, export, import or merge?");
+    const struct action *action = actions;
+    const struct action *const end = actions + GS_COUNT(actions);
+    while (action < end && strcmp(action->name, argv[1]) != 0) action++;
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge", argv[1]);
+    if (words - 1 != action->words) return cli_usage(command, "%s takes %s", action->name, action->argument);
+    if (action->needs_gpu) code = find_gpu(&d);
+    if (code >= 0) return code;
+    gs_error error;
+    if (gs_store_open(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    code = action->run(&d, words - 1, argv + 2);
+    gs_store_close(&d.store);
+    return code;
+}
+
+const cli_command cli_db = {
+    .name     = "db",
+    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE",
+    .summary  = "look into the store, move winners to and from tuned tables",
+    .about    = "list    the winner of every problem tuned on a GPU\n"
+                "show    everything that was tried for a problem, best first\n"
+                "export  writes the winners as a tuned table, the file that programs read\n"
+                "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
+                "merge   copies what another store has and this one has not",
+    .options  = options,
+    .examples = "  gemmsmith db list\n"
+                "  gemmsmith db show f16:4096x4096x4096:tn --json\n"
+                "  gemmsmith db export nvidia-h200.tuned --gpu nvidia-h200",
+    .run      = run,
+};

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith eval: times contenders against each other, problem by problem, through the worker. What was finished is taken from
+ * the store, so that a run that was stopped goes on. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "baseline/baseline.h"
+#include "command.h"
+#include "eval_print.h"
+#include "output.h"
+#include "plan/table.h"
+#include "problems.h"
+#include "schedule/schedule.h"
+#include "session.h"
+#include "torch.h"
+#include "tuned.h"
+
+#define DEFAULT_CONTENDERS "plan,cublas,cublaslt-heuristic,cublaslt-autotuning"
+#define ROUNDS_IN_TIME     10000   /* most rounds when a time was given instead */
+#define NAMES              (EVAL_ENTRIES / 2 - 1)
+
+typedef struct settings {
+    cli_common  common;
+    cli_asked   asked;
+    double      warmup, benchmark, qps;
+    const char *base_dir, *csv, *store, *device, *contenders, *schedule;
+    int64_t     gpu, rounds, seed;
+    int         mode, cache;
+    bool        json, resume, again, torch;
+} settings;
+
+static const cli_option options[] = {
+    CLI_ASKED_OPTIONS(settings, "how B is stored; default both, and the best of both"),
+    {"mode",              0, CLI_CHOICE,  offsetof(settings, mode),       "offline|server", "calls back to back, or at random gaps; default offline"},
+    {"target_qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
+    {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands beyond the L2 cache, or the same again; default cold"},
+    {"rounds",            0, CLI_INT,     offsetof(settings, rounds),     "N",     "interleaved rounds (server: calls per contender);\n"
+     "default 30 (server 200)", 5, 1e5},
+    {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "before the first round; default 0.05", 0, 3600},
+    {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
+    {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " DEFAULT_CONTENDERS ";\n"
+     "schedules may stand in the list too"},
+    {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "this schedule in place of the plan's choice"},
+    {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also torch.matmul beside our plan, in a Python process"},
+    {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result there, one JSON file per problem"},
+    {"csv",               0, CLI_TEXT,    offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
+    {"store",             0, CLI_TEXT,    offsetof(settings, store),      "FILE",  "where finished problems are kept;\n"
+     "default $GEMMSMITH_STORE, else the user's"},
+    {"resume",            0, CLI_FLAG,    offsetof(settings, resume),     NULL,    "take finished problems from the store (the default)"},
+    {"again",             0, CLI_FLAG,    offsetof(settings, again),      NULL,    "measure everything anew"},
+    {"seed",              0, CLI_INT,     offsetof(settings, seed),       "N",     "seed of the data and of the gaps; default 1", 1, 9e15},
+    CLI_DEVICE_OPTIONS(settings),
+    {"gpu_device_id",     0, CLI_INT,     offsetof(settings, gpu),        "N",     "the same as --device cuda:N", 0, 1023},
+    {"json",              0, CLI_FLAG,    offsetof(settings, json),       NULL,    "one JSON object per problem"},
+    {NULL},
+};
+
+/* ---- what is asked ---- */
+
+typedef struct names {
+    int  count;
+    char name[NAMES][GS_CONTENDER_NAME];
+} names;
+
+static int read_names(const cli_command *command, const settings *s, names *out)
+{
+    static const char *const known[] = {EVAL_PLAN, "cublas", "cublaslt-heuristic", EVAL_REFERENCE};
+    for (const char *at = s->contenders; *at;) {
+        const int length = (int)strcspn(at, ",");
+        char name[GS_CONTENDER_NAME];
+        snprintf(name, sizeof name, "%.*s", length, at);
+        at += length + (at[length] != '\0');
+        if (s->schedule && strcmp(name, EVAL_PLAN) == 0) snprintf(name, sizeof name, "%s", s->schedule);
+        size_t which = 0;
+        while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
+        gs_schedule schedule;
+        gs_error error;
+        if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
+            return cli_usage(command, "--contenders: '%s' is none of " DEFAULT_CONTENDERS ", and no schedule", name);
+        if (which == GS_COUNT(known) && gs_schedule_parse(&schedule, name, &error) != GS_OK)
+            return cli_fail(command, name, &error);
+        if (out->count == NAMES) return cli_usage(command, "--contenders: more than %d", NAMES);
+        memcpy(out->name[out->count++], name, sizeof name);
+    }
+    return out->count > 0 ? -1 : cli_usage(command, "--contenders: the list is empty");
+}
+
+/* Every problem once, in the first of its layouts: the others are measured with it. */
+static int read_problems(const cli_command *command, const settings *s, int count, char *const *words, cli_problems *out)
+{
+    const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .acc = s->asked.acc};
+    cli_problems written;
+    int code = cli_problems_read(command, &written, &asked, count, words);
+    if (code >= 0) return code;
+    *out = (cli_problems){0};
+    for (int i = 0; i < written.count && code < 0; i++) {
+        const gs_problem first = cli_with_layout(&written.list[i], s->asked.layouts & 1u ? GS_NN : GS_TN);
+        code = cli_problems_add(command, out, &first);
+    }
+    cli_problems_free(&written);
+    if (code < 0 && out->count == 0) code = cli_usage(command, CLI_NEEDS_PROBLEM);
+    if (code >= 0) cli_problems_free(out);
+    return code;
+}
+
+static int64_t rounds_of(const settings *s)
+{
+    if (s->rounds > 0) return s->rounds;
+    return s->benchmark > 0 ? ROUNDS_IN_TIME : s->mode ? 200 : 30;
+}
+
+static void write_request(gs_text *request, const settings *s, const names *list, const char *problem)
+{
+    gs_json json = gs_json_into(request);
+    int reference = 0, at = 0;
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "op", "bench");
+    gs_json_string(&json, "problem", problem);
+    gs_json_begin(&json, "contenders", '[');
+    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
+        if (!(s->asked.layouts & 1u << layout)) continue;
+        for (int i = 0; i < list->count; i++, at++) {
+            char contender[GS_CONTENDER_NAME + 8];
+            snprintf(contender, sizeof contender, "%s:%s", layout == GS_TN ? "tn" : "nn", list->name[i]);
+            gs_json_string(&json, NULL, contender);
+            if (strcmp(list->name[i], EVAL_REFERENCE) == 0) reference = at;
+        }
+    }
+    gs_json_end(&json, ']');
+    gs_json_int(&json, "reference", reference);
+    gs_json_string(&json, "mode", s->mode ? "server" : "offline");
+    gs_json_int(&json, "rounds", rounds_of(s));
+    gs_json_bool(&json, "warm", s->cache != 0);
+    gs_json_double(&json, "warmup_s", s->warmup);
+    gs_json_double(&json, "budget_s", s->benchmark);
+    gs_json_double(&json, "target_qps", s->qps);
+    gs_json_bool(&json, "call_time", true);
+    gs_json_int(&json, "seed", s->seed);
+    gs_json_bool(&json, "samples", true);
+    gs_json_end(&json, '}');
+}
+
+/* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. */
+static double timeout_of(const settings *s, const names *list)
+{
+    const double calls = s->mode ? 2.0 * (double)rounds_of(s) * list->count / s->qps : 0;
+    return 900 + 2 * (fmax(s->warmup, 0) + s->benchmark + (s->benchmark > 0 ? 0 : calls));
+}
+
+/* "f16:4096x4096x4096:nn,tn": the text of the problem with every layout that is measured. */
+static void write_title(const settings *s, const char *problem, char *title, size_t size)
+{
+    const char *at = strstr(problem, ":nn");
+    if (s->asked.layouts == 3 && at)
+        snprintf(title, size, "%.*s:nn,tn%s", (int)(at - problem), problem, at + 3);
+    else
+        snprintf(title, size, "%s", problem);
+}
+
+/* ---- resuming ---- */
+
+typedef struct run_state {
+    const cli_command *command;
+    cli_session       *session;
+    const settings    *s;
+    names              list;
+    gs_table          *table;   /* the user's tuned table, to notice that the plan's choice changed */
+    FILE              *csv;
+    eval_totals        totals;
+    int64_t            started;
+    int                at, fresh;
+} run_state;
+
+static void load_table(run_state *state)
+{
+    char path[GS_PATH];
+    if (gs_table_create(&state->table) != GS_OK || !cli_tuned_path(path, state->session->caps.slug)) return;
+    gs_table_load(state->table, path, &state->session->caps, NULL, NULL);   /* none yet is fine */
+}
+
+/* The whole request, the machine, and what the tuned table says: results of another choice must not be taken for these. */
+static void write_key(const run_state *state, const char *request, const gs_problem *problem, gs_text *key)
+{
+    const cli_session *const session = state->session;
+    gs_text_addf(key, "eval 1 %s sms=%d driver=%d cublaslt=%d %s%s %s", session->caps.slug, session->caps.sms,
+                 session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
+    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table; layout++) {
+        const gs_problem one = cli_with_layout(problem, layout);
+        const gs_row *row = gs_table_find(state->table, &one);
+        char text[GS_SCHEDULE_TEXT];
+        if (!row) row = gs_table_nearest(state->table, &one, &session->caps);
+        gs_text_addf(key, " %s", !row ? "-" : row->library ? "library" : gs_schedule_format(&row->schedule, text));
+    }
+}
+
+static json_t *stored_row(const run_state *state, const char *key)
+{
+    char *value;
+    gs_error error;
+    if (state->s->again || gs_store_result_get(state->session->store, key, &value, &error) != GS_OK) return NULL;
+    json_t *const json = json_loads(value, 0, NULL);
+    free(value);
+    return json;
+}
+
+/* ---- one problem ---- */
+
+static json_t *torch_of(const run_state *state, const gs_problem *problem)
+{
+    char text[GS_PROBLEM_TEXT];
+    if (state->s->mode || state->s->cache) return json_pack("{s:s}", "message", "timed in offline mode with a cold cache only");
+    return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->rounds);
+}
+
+static gs_status measure(const run_state *state, const gs_problem *problem, const char *title, const char *request,
+                         const char *key, json_t **out, gs_error *error)
+{
+    json_t *reply;
+    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list), &reply, error));
+    if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
+    const eval_context context = {
+        .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
+        .own = state->s->schedule ? state->s->schedule : EVAL_PLAN, .seed = state->s->seed,
+    };
+    eval_row_complete(reply, &context);
+    char *const text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    const gs_status status = text ? gs_store_result_put(state->session->store, &state->session->session, key, text, error)
+                                  : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    free(text);
+    if (status != GS_OK)
+        json_decref(reply);
+    else
+        *out = reply;
+    return status;
+}
+
+static gs_status write_files(const run_state *state, const eval_row *row, const char *text, gs_error *error)
+{
+    char name[GS_PROBLEM_TEXT], path[GS_PATH];
+    if (state->csv) eval_csv_row(state->csv, row);
+    if (state->csv && ferror(state->csv)) return gs_fail_errno(error, errno, state->s->csv, "cannot be written");
+    if (!state->s->base_dir) return GS_OK;
+    snprintf(name, sizeof name, "%s", row->title);
+    for (char *p = name; *p; p++)
+        if (strchr(":,=", *p)) *p = '_';
+    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, row->server ? "server" : "offline",
+                              state->s->cache ? "warm" : "cold");
+    if (size >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "base_dir", "path too long");
+    return gs_file_write(path, text, strlen(text), error);
+}
+
+static gs_status report(run_state *state, const eval_row *row, gs_error *error)
+{
+    cli_progress_clear();
+    eval_totals_add(&state->totals, row);
+    char *const text = json_dumps(row->json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (!text) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    if (state->s->json)
+        printf("%s\n", text);
+    else
+        eval_print_row(row);
+    fflush(stdout);
+    const gs_status status = write_files(state, row, text, error);
+    free(text);
+    return status;
+}
+
+/* Returns -1 to go on with the next problem, else the exit code. */
+static int evaluate(run_state *state, const cli_problems *problems)
+{
+    const gs_problem *const problem = &problems->list[state->at];
+    char text[GS_PROBLEM_TEXT], title[GS_PROBLEM_TEXT + 4], left[CLI_TIME_TEXT];
+    gs_text request = {0}, key = {0};
+    gs_error error = {0};
+    gs_problem_format(problem, text);
+    write_title(state->s, text, title, sizeof title);
+    write_request(&request, state->s, &state->list, text);
+    write_key(state, gs_text_string(&request), problem, &key);
+    cli_progress("%d of %d  %s  %s left", state->at + 1, problems->count, title,
+                 cli_time_left(left, state->started, state->fresh, state->fresh + problems->count - state->at));
+
+    json_t *json = stored_row(state, gs_text_string(&key));
+    eval_row *const row = calloc(1, sizeof *row);
+    gs_status status = row ? GS_OK : gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    const bool stored = json && row && eval_row_read(row, json, NULL) == GS_OK;
+    if (json && !row) json_decref(json);
+    if (!stored && status == GS_OK) {
+        status = measure(state, problem, title, gs_text_string(&request), gs_text_string(&key), &json, &error);
+        if (status == GS_OK) status = eval_row_read(row, json, &error);
+        state->fresh++;
+    }
+    gs_text_free(&request);
+    gs_text_free(&key);
+    if (status == GS_OK) {
+        row->resumed = stored;
+        status = report(state, row, &error);
+        eval_row_free(row);
+    }
+    free(row);
+    if (status == GS_OK) return -1;
+    const int code = cli_fail(state->command, title, &error);
+    state->totals.failed++;
+    /* A worker that hung or died costs its problem; what is wrong with the machine ends the run. */
+    const bool goes_on = status == GS_ERROR_WORKER_DIED || status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_FAULT ||
+                         status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_LAUNCH ||
+                         status == GS_ERROR_DEVICE || status == GS_ERROR_CORRUPT;
+    return goes_on && !cli_stopped() ? -1 : code;
+}
+
+/* ---- the command ---- */
+
+static int evaluate_all(run_state *state, const cli_problems *problems)
+{
+    int code = -1;
+    state->started = gs_clock_ns();
+    if (!state->s->json) eval_print_head(state->session);
+    for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
+        if (cli_stopped()) code = cli_stopped();
+        if (code < 0) code = evaluate(state, problems);
+    }
+    cli_progress_clear();
+    if (!state->s->json && state->totals.problems > 1) eval_totals_print(&state->totals);
+    if (state->totals.resumed > 0)
+        cli_note("%d of %d problems came from the store; --again measures them anew", state->totals.resumed, problems->count);
+    if (cli_stopped()) {
+        cli_note("stopped after %d of %d problems; they are kept in %s, and the same command goes on from there",
+                 state->totals.problems, problems->count, gs_store_path(state->session->store));
+        return cli_stopped();
+    }
+    if (code >= 0) return code;
+    return state->totals.wrong ? CLI_VERIFY : state->totals.failed ? CLI_FAILED : CLI_OK;
+}
+
+static int open_csv(run_state *state)
+{
+    if (!state->s->csv) return -1;
+    state->csv = fopen(state->s->csv, "w");
+    if (state->csv) {
+        eval_csv_head(state->csv);
+        return -1;
+    }
+    gs_error error;
+    gs_fail_errno(&error, errno, state->s->csv, "cannot be written");
+    return cli_fail(state->command, NULL, &error);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {
+        .asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1, .contenders = DEFAULT_CONTENDERS};
+    cli_session session = {0};
+    run_state state = {.command = command, .session = &session, .s = &s};
+    cli_problems problems;
+    char device[32];
+    int words;
+    cli_session_command(&session, argc, argv);
+    int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    if (s.resume && s.again) return cli_usage(command, "--resume and --again exclude each other");
+    if (s.gpu >= 0) {
+        snprintf(device, sizeof device, "cuda:%d", (int)s.gpu);
+        s.device = device;
+    }
+    code = read_names(command, &s, &state.list);
+    if (code >= 0) return code;
+    code = read_problems(command, &s, words, argv + 1, &problems);
+    if (code >= 0) return code;
+    code = cli_session_open(command, &session, s.device, true, s.store);
+    if (code < 0) {
+        load_table(&state);
+        code = open_csv(&state);
+        if (code < 0) code = evaluate_all(&state, &problems);
+        if (state.csv && fclose(state.csv) != 0 && code == CLI_OK) code = CLI_FAILED;
+        gs_table_destroy(&state.table);
+        eval_totals_free(&state.totals);
+        cli_session_close(&session);
+    }
+    cli_problems_free(&problems);
+    return code;
+}
+
+const cli_command cli_eval = {
+    .name     = "eval",
+    .words    = "PROBLEM...",
+    .summary  = "time this library against cuBLAS and cuBLASLt",
+    .about    = "All contenders of a problem run in one process in interleaved rounds, with operands beyond the cache, random data and\n"
+                "verified outputs. Device time (a CUDA graph of calls between events) and call time (host clock around launch and wait)\n"
+                "are kept apart; ratios are medians of paired rounds with a bootstrap interval. Finished problems are kept in the\n"
+                "store: a run that was stopped goes on where it was.",
+    .options  = options,
+    .examples = "  gemmsmith eval --mnk 4096_4096_4096\n"
+                "  gemmsmith eval --file shapes.txt --layouts tn --csv rows.csv --json > results.jsonl\n"
+                "  gemmsmith eval f16:64x4096x4096:tn --mode server --target_qps 200 --benchmark_seconds 10",
+    .run      = run,
+};

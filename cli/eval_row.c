@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "eval_row.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+const char *const eval_bands[] = {"under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000"};
+
+static const char *string_of(const json_t *object, const char *name)
+{
+    const char *const value = json_string_value(json_object_get(object, name));
+    return value ? value : "";
+}
+
+static double number_of(const json_t *object, const char *name)
+{
+    const json_t *const value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* ---- from reply to row ---- */
+
+/* The samples of an entry; NULL if there are none. The caller frees. */
+static double *samples_of(const json_t *entry, bool server, int *count)
+{
+    const json_t *const list = json_object_get(entry, server ? "call_samples" : "device_samples");
+    *count = (int)json_array_size(list);
+    double *const values = *count > 0 ? malloc((size_t)*count * sizeof *values) : NULL;
+    for (int i = 0; values && i < *count; i++) values[i] = json_number_value(json_array_get(list, (size_t)i));
+    return values;
+}
+
+static json_t *ratio_of(const json_t *reference, const json_t *entry, bool server, int64_t seed)
+{
+    int first, second;
+    double *const a = samples_of(reference, server, &first), *const b = samples_of(entry, server, &second);
+    json_t *ratio = NULL;
+    if (a && b) {
+        const gs_ratio r = gs_ratio_paired(a, b, GS_MIN(first, second), (uint64_t)seed);
+        ratio = json_pack("{s:f,s:f,s:f,s:s}", "median", r.median, "low", r.low, "high", r.high, "verdict",
+                          gs_comparison_name(r.verdict));
+    }
+    free(a);
+    free(b);
+    return ratio;
+}
+
+static bool is_entry(const json_t *entry, const char *name, const char *layout)
+{
+    return strcmp(string_of(entry, "name"), name) == 0 && (!layout || strcmp(string_of(entry, "layout"), layout) == 0);
+}
+
+static json_t *find_entry(const json_t *entries, const char *name, const char *layout)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry)
+        if (is_entry(entry, name, layout)) return entry;
+    return NULL;
+}
+
+/* The faster layout of a contender by the clock that counts; -1: it did not run. */
+static int fastest(const json_t *entries, const char *name, bool server)
+{
+    int best = -1;
+    double best_us = 0;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry) {
+        const double us = number_of(entry, server ? "call_us" : "device_us");
+        if (!is_entry(entry, name, NULL) || isnan(us) || (best >= 0 && us >= best_us)) continue;
+        best = (int)i;
+        best_us = us;
+    }
+    return best;
+}
+
+static void add_ratios(json_t *row, const eval_context *context, bool server)
+{
+    json_t *const entries = json_object_get(row, "contenders");
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry) {
+        json_object_del(entry, "device_ratio");   /* these compare across layouts */
+        json_object_del(entry, "call_ratio");
+        const json_t *const reference = find_entry(entries, EVAL_REFERENCE, string_of(entry, "layout"));
+        json_t *const ratio = ratio_of(reference, entry, server, context->seed);
+        if (ratio) json_object_set_new(entry, "ratio", ratio);
+    }
+    if (!find_entry(entries, EVAL_REFERENCE, "nn") || !find_entry(entries, EVAL_REFERENCE, "tn")) return;
+    const int own = fastest(entries, context->own, server), reference = fastest(entries, EVAL_REFERENCE, server);
+    if (own < 0 || reference < 0) return;
+    json_t *const ratio = ratio_of(json_array_get(entries, (size_t)reference), json_array_get(entries, (size_t)own), server,
+                                   context->seed);
+    if (!ratio) return;
+    json_object_set_new(ratio, "own", json_integer(own));
+    json_object_set_new(ratio, "reference", json_integer(reference));
+    json_object_set_new(row, "best", ratio);
+}
+
+void eval_row_complete(json_t *reply, const eval_context *context)
+{
+    const cli_session *const session = context->session;
+    const bool server = strcmp(string_of(reply, "mode"), "server") == 0;
+    const double floor_us = gs_floor_us(context->problem, &session->caps);
+    char text[GS_PROBLEM_TEXT], date[GS_DATE_TEXT];
+    json_object_del(reply, "ok");
+    json_object_del(reply, "last");
+    json_object_del(reply, "reference");
+    json_t *const head = json_pack(
+        "{s:s,s:s,s:s,s:s,s:f,s:i,s:I,s:s,s:i,s:i,s:i,s:i,s:i,s:s,s:s,s:s}", "problem", gs_problem_format(context->problem, text),
+        "title", context->title, "own", context->own, "cache", context->cache, "floor_us", isfinite(floor_us) ? floor_us : 0.0,
+        "band", gs_floor_band(context->problem, &session->caps), "seed", (json_int_t)context->seed, "gpu", session->caps.name,
+        "cc", session->caps.cc, "sms", session->caps.sms, "driver", session->caps.driver, "cublaslt", session->cublaslt, "nvrtc",
+        session->nvrtc, "version", GS_VERSION_TEXT, "date", gs_date_format(date), "command", session->command);
+    json_object_update(reply, head);
+    json_decref(head);
+    add_ratios(reply, context, server);
+}
+
+/* ---- reading a row ---- */
+
+static bool read_ratio(const json_t *from, gs_ratio *ratio)
+{
+    if (!json_is_object(from)) return false;
+    *ratio = (gs_ratio){number_of(from, "median"), number_of(from, "low"), number_of(from, "high"), GS_UNCLEAR};
+    for (gs_comparison c = GS_SAME; c < GS_UNCLEAR; c++)
+        if (strcmp(string_of(from, "verdict"), gs_comparison_name(c)) == 0) ratio->verdict = c;
+    return isfinite(ratio->median);
+}
+
+static void read_entry(const json_t *from, const char *own, eval_entry *entry)
+{
+    *entry = (eval_entry){
+        .name = string_of(from, "name"),
+        .layout = string_of(from, "layout"),
+        .detail = string_of(from, "detail"),
+        .message = string_of(from, "message"),
+        .ran = strcmp(string_of(from, "status"), "GS_OK") == 0,
+        .wrong = json_is_true(json_object_get(from, "wrong")),
+        .device_us = number_of(from, "device_us"),
+        .call_us = number_of(from, "call_us"),
+        .p50 = number_of(from, "call_p50"),
+        .p95 = number_of(from, "call_p95"),
+        .p99 = number_of(from, "call_p99"),
+    };
+    entry->own = strcmp(entry->name, own) == 0;
+    entry->compared = read_ratio(json_object_get(from, "ratio"), &entry->ratio);
+}
+
+gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error)
+{
+    *row = (eval_row){.json = json};
+    const json_t *const entries = json_object_get(json, "contenders");
+    const json_t *const band = json_object_get(json, "band");
+    row->floor_us = number_of(json, "floor_us");
+    row->title = string_of(json, "title");
+    row->server = strcmp(string_of(json, "mode"), "server") == 0;
+    row->band = (int)json_integer_value(band);
+    row->count = (int)GS_MIN(json_array_size(entries), EVAL_ENTRIES);
+    if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
+        gs_problem_parse(&row->problem, string_of(json, "problem"), NULL) != GS_OK) {
+        eval_row_free(row);
+        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "a result without the fields of one");
+    }
+    for (int i = 0; i < row->count; i++) read_entry(json_array_get(entries, (size_t)i), string_of(json, "own"), &row->entry[i]);
+    const json_t *const best = json_object_get(json, "best");
+    row->best_own = (int)json_integer_value(json_object_get(best, "own"));
+    row->best_reference = (int)json_integer_value(json_object_get(best, "reference"));
+    row->best_compared = read_ratio(best, &row->best) && row->best_own >= 0 && row->best_own < row->count &&
+                         row->best_reference >= 0 && row->best_reference < row->count;
+    return GS_OK;
+}
+
+void eval_row_free(eval_row *row)
+{
+    json_decref(row->json);
+    *row = (eval_row){0};
+}
+
+double eval_time(const eval_row *row, const eval_entry *entry) { return row->server ? entry->call_us : entry->device_us; }

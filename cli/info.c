@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith info: what there is. gemmsmith doctor: whether it is enough, and what to do. Both work without a GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "command.h"
+#include "device/device.h"
+#include "output.h"
+#include "plan/library.h"
+#include "plan/table.h"
+#include "schedule/schedule.h"
+#include "session.h"
+#include "store/store.h"
+#include "tuned.h"
+
+typedef struct settings {
+    cli_common common;
+    bool       json;
+} settings;
+
+static const cli_option info_options[] = {
+    {"json", 0, CLI_FLAG, offsetof(settings, json), NULL, "one JSON object"},
+    {NULL},
+};
+
+/* ---- info ---- */
+
+typedef struct paths {
+    char store[GS_PATH], cache[GS_PATH], tuned[GS_PATH];
+} paths;
+
+static void find_paths(paths *p)
+{
+    const char *const tuned = getenv("GEMMSMITH_TUNED"), *const store = getenv("GEMMSMITH_STORE");
+    *p = (paths){0};
+    if (store && *store)
+        snprintf(p->store, sizeof p->store, "%s", store);
+    else if (!gs_user_path(p->store, 'd', NULL, "store.db"))
+        p->store[0] = '\0';
+    if (!gs_user_path(p->cache, 'c', "GEMMSMITH_CACHE", NULL)) p->cache[0] = '\0';
+    if (tuned && *tuned)
+        snprintf(p->tuned, sizeof p->tuned, "%s", tuned);
+    else if (!gs_user_path(p->tuned, 'd', NULL, "tuned"))
+        p->tuned[0] = '\0';
+}
+
+static void info_json(const paths *p, int count, const gs_error *why)
+{
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "version", gs_version());
+    gs_json_int(&json, "nvrtc", gs_compiler_version(NULL));
+    gs_json_int(&json, "cublaslt", gs_library_version(NULL));
+    gs_json_begin(&json, "devices", '[');
+    for (int i = 0; i < count; i++) {
+        char name[32];
+        gs_device *device;
+        gs_error error;
+        snprintf(name, sizeof name, "cuda:%d", i);
+        const gs_status status = gs_device_open(&device, name, "", &error);
+        gs_json_begin(&json, NULL, '{');
+        gs_json_string(&json, "device", name);
+        gs_json_string(&json, "status", gs_status_name(status));
+        gs_json_string(&json, "message", status == GS_OK ? "" : error.text);
+        if (status == GS_OK) {
+            gs_json_string(&json, "name", device->caps.name);
+            gs_json_string(&json, "slug", device->caps.slug);
+            gs_json_string(&json, "uuid", device->caps.uuid);
+            gs_json_string(&json, "target", device->caps.target);
+            gs_json_int(&json, "sms", device->caps.sms);
+            gs_json_int(&json, "memory_bytes", (int64_t)device->caps.memory_bytes);
+            gs_json_int(&json, "driver", device->caps.driver);
+            gs_device_close(&device);
+        }
+        gs_json_end(&json, '}');
+    }
+    gs_json_end(&json, ']');
+    gs_json_string(&json, "no_device", count > 0 ? NULL : why->text);
+    gs_json_string(&json, "store", p->store);
+    gs_json_string(&json, "cache", p->cache);
+    gs_json_string(&json, "tuned", p->tuned);
+    gs_json_begin(&json, "families", '[');
+    for (int family = 0; family < GS_FAMILIES; family++) gs_json_string(&json, NULL, gs_family_name((gs_family)family));
+    gs_json_end(&json, ']');
+    gs_json_end(&json, '}');
+    printf("%s\n", gs_text_string(&text));
+    gs_text_free(&text);
+}
+
+static void print_device(int index)
+{
+    char name[32], driver[CLI_VERSION_TEXT];
+    gs_device *device;
+    gs_error error;
+    snprintf(name, sizeof name, "cuda:%d", index);
+    if (gs_device_open(&device, name, "", &error) != GS_OK) {
+        printf("%-10s %s\n", name, error.text);
+        return;
+    }
+    const gs_caps *const caps = &device->caps;
+    printf("%-10s %s, %s, %d multiprocessors, %.1f GiB, driver CUDA %s\n", name, caps->name, caps->target, caps->sms,
+           (double)caps->memory_bytes / (1 << 30), cli_cuda_version(caps->driver, driver));
+    gs_device_close(&device);
+}
+
+static void print_path(const char *label, const char *path)
+{
+    printf("%-10s %s%s\n", label, *path ? path : "none: no home directory",
+           *path && !gs_file_exists(path) ? " (not there yet)" : "");
+}
+
+static int run_info(const cli_command *command, int argc, char **argv)
+{
+    settings s = {0};
+    paths p;
+    gs_error error = {0};
+    char version[CLI_VERSION_TEXT];
+    int words;
+    const int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    find_paths(&p);
+    const int count = gs_device_count(&error);
+    if (s.json) {
+        info_json(&p, count, &error);
+        return CLI_OK;
+    }
+    printf("gemmsmith  %s\n", gs_version());
+    if (count == 0) printf("device     none: %s\n", error.text);
+    for (int i = 0; i < count; i++) print_device(i);
+    printf("NVRTC      %s\n", cli_cuda_version(gs_compiler_version(NULL), version));
+    printf("cuBLASLt   %s\n", cli_library_version(gs_library_version(NULL), version));
+    print_path("store", p.store);
+    print_path("cache", p.cache);
+    print_path("tuned", p.tuned);
+    printf("families\n");
+    for (int family = 0; family < GS_FAMILIES; family++)
+        printf("  %-8s %s\n", gs_family_name((gs_family)family), gs_family_summary((gs_family)family));
+    return CLI_OK;
+}
+
+const cli_command cli_info = {
+    .name     = "info",
+    .summary  = "show versions, devices and paths",
+    .options  = info_options,
+    .run      = run_info,
+};
+
+/* ---- doctor ---- */
+
+typedef struct checkup {
+    bool       json;
+    bool       device, failed;
+    gs_text    text;
+    gs_json    out;
+} checkup;
+
+/* advice: what a missing thing means; may be NULL, as most messages say it themselves. */
+static void check(checkup *c, bool ok, const char *what, const char *found, const char *advice)
+{
+    if (c->json) {
+        gs_json_begin(&c->out, NULL, '{');
+        gs_json_string(&c->out, "check", what);
+        gs_json_bool(&c->out, "ok", ok);
+        gs_json_string(&c->out, "found", found);
+        gs_json_string(&c->out, "advice", advice);
+        gs_json_end(&c->out, '}');
+    } else {
+        printf("%s%-7s%s %-9s %s%s%s\n", ok ? cli_green() : cli_red(), ok ? "ok" : "missing", cli_plain(), what, found,
+               advice ? "; " : "", advice ? advice : "");
+    }
+}
+
+static void check_device(checkup *c)
+{
+    gs_device *device;
+    gs_error error;
+    char text[sizeof error.text];
+    const gs_status status = gs_device_open(&device, NULL, "", &error);
+    if (status != GS_OK) {
+        check(c, false, "device", error.text, NULL);
+        return;
+    }
+    gs_clocks clocks;
+    snprintf(text, sizeof text, "%s, %s", device->caps.name, device->caps.target);
+    check(c, true, "device", text, NULL);
+    c->device = true;
+    if (device->ops->clocks(device, &clocks, &error) == GS_OK)
+        check(c, true, "NVML", "clocks can be read", NULL);
+    else
+        check(c, false, "NVML", error.text, "results will carry no clocks");
+    gs_device_close(&device);
+}
+
+static void check_libraries(checkup *c)
+{
+    gs_error error;
+    char version[CLI_VERSION_TEXT];
+    const int nvrtc = gs_compiler_version(&error);
+    if (nvrtc > 0)
+        check(c, true, "NVRTC", cli_cuda_version(nvrtc, version), NULL);
+    else
+        check(c, false, "NVRTC", error.text, NULL);
+    if (nvrtc <= 0) c->failed = true;
+    const int cublaslt = gs_library_version(&error);
+    if (cublaslt > 0)
+        check(c, true, "cuBLASLt", cli_library_version(cublaslt, version), NULL);
+    else
+        check(c, false, "cuBLASLt", error.text, "tune and eval compare with it");
+}
+
+static void check_files(checkup *c)
+{
+    char path[GS_PATH], found[GS_PATH + 512];
+    gs_error error;
+    gs_store *store;
+    if (gs_user_path(path, 'c', "GEMMSMITH_CACHE", NULL) && gs_directory_make(path, &error) == GS_OK && access(path, W_OK) == 0)
+        check(c, true, "cache", path, NULL);
+    else
+        check(c, false, "cache", "no directory that can be written",
+              "kernels are compiled anew in every process: set GEMMSMITH_CACHE");
+    if (gs_store_open(&store, NULL, &error) == GS_OK) {
+        check(c, true, "store", gs_store_path(store), NULL);
+        gs_store_close(&store);
+    } else {
+        check(c, false, "store", error.text, NULL);
+        c->failed = true;
+    }
+    gs_table *table = NULL;
+    const char *const set = getenv("GEMMSMITH_TUNED");
+    int skipped = 0;
+    if (set && *set)
+        snprintf(path, sizeof path, "%s", set);
+    else if (!gs_user_path(path, 'd', NULL, "tuned"))
+        path[0] = '\0';
+    error = (gs_error){0};
+    const gs_status status = gs_table_create(&table) == GS_OK && *path ? gs_table_load(table, path, NULL, &skipped, &error)
+                                                                       : GS_ERROR_NOT_FOUND;
+    if (status == GS_ERROR_NOT_FOUND) {
+        check(c, true, "tuned", "no table of this user's yet", NULL);
+    } else if (status != GS_OK || skipped > 0) {
+        snprintf(found, sizeof found, "%s: %.300s", path, error.text);
+        check(c, false, "tuned", found, "rows that cannot be read are skipped: write the table again with gemmsmith db export");
+    } else {
+        snprintf(found, sizeof found, "%s: %d rows", path, gs_table_size(table));
+        check(c, true, "tuned", found, NULL);
+    }
+    gs_table_destroy(&table);
+}
+
+static int run_doctor(const cli_command *command, int argc, char **argv)
+{
+    settings s = {0};
+    int words;
+    const int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    checkup c = {.json = s.json};
+    c.out = gs_json_into(&c.text);
+    gs_json_begin(&c.out, NULL, '{');
+    gs_json_begin(&c.out, "checks", '[');
+    check_device(&c);
+    check_libraries(&c);
+    check_files(&c);
+    gs_json_end(&c.out, ']');
+    gs_json_bool(&c.out, "usable", c.device && !c.failed);
+    gs_json_end(&c.out, '}');
+    if (s.json) printf("%s\n", gs_text_string(&c.text));
+    gs_text_free(&c.text);
+    return !c.device ? CLI_NO_DEVICE : c.failed ? CLI_FAILED : CLI_OK;
+}
+
+const cli_command cli_doctor = {
+    .name    = "doctor",
+    .summary = "check what gemmsmith needs, and say what to do",
+    .about   = "One line per requirement. Exit code 3 if no device can be used, 1 if something else that is needed is missing.",
+    .options = info_options,
+    .run     = run_doctor,
+};

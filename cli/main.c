@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * The program: finds the command, runs it, and makes sure that its results were written. */
+#include <stdio.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "command.h"
+#include "output.h"
+
+const cli_command *const cli_commands[] = {
+    &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_db, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
+};
+
+const cli_command *cli_find(const char *name)
+{
+    for (const cli_command *const *command = cli_commands; *command; command++)
+        if (strcmp((*command)->name, name) == 0) return *command;
+    return NULL;
+}
+
+static int run_help(const cli_command *command, int argc, char **argv)
+{
+    cli_common settings = {0};
+    int words;
+    const int code = cli_parse(command, argc, argv, &settings, &words);
+    if (code >= 0) return code;
+    if (words > 1) return cli_usage(command, "explains one command at a time");
+    if (words == 0) {
+        cli_help_program();
+        return CLI_OK;
+    }
+    const cli_command *const about = cli_find(argv[1]);
+    if (!about || about->hidden) return cli_usage(command, "no command '%s'", argv[1]);
+    cli_help_command(about);
+    return CLI_OK;
+}
+
+const cli_command cli_help = {
+    .name     = "help",
+    .words    = "[COMMAND]",
+    .summary  = "list the commands, or explain one",
+    .run      = run_help,
+};
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "gemmsmith: which command? (gemmsmith help lists them)\n");
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("gemmsmith %s\n", gs_version());
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_help_program();
+        return CLI_OK;
+    }
+    const cli_command *const command = cli_find(argv[1]);
+    if (!command) {
+        fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", argv[1]);
+        return CLI_USAGE;
+    }
+    return command->run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const int code = run(argc, argv);
+    cli_progress_clear();
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    perror("gemmsmith: standard output");
+    return code == CLI_OK ? CLI_FAILED : code;
+}

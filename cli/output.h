@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * What the program says: results go to standard output, everything here to standard error. Progress is one line that
+ * rewrites itself, on a terminal only. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <gemmsmith/status.h>
+
+#include "command.h"
+
+void cli_output_set(bool quiet, int verbose);   /* also the log's level */
+bool cli_quiet(void);
+
+/* The exit code of a status: the only place where they meet. */
+int cli_exit_code(gs_status status);
+
+/* "gemmsmith eval: ... (gemmsmith help eval)"; returns CLI_USAGE. */
+int cli_usage(const cli_command *command, const char *format, ...) GS_PRINTF(2, 3);
+
+/* "gemmsmith eval: WHAT: field, column 3: message (status)"; what may be NULL. Returns the status's exit code. */
+int cli_fail(const cli_command *command, const char *what, const gs_error *error);
+
+/* A line for a person, unless quiet. */
+void cli_note(const char *format, ...) GS_PRINTF(1, 2);
+
+void cli_progress(const char *format, ...) GS_PRINTF(1, 2);
+void cli_progress_clear(void);
+
+/* "40 s", "12 min", "3.5 h": how long the rest takes if it goes on as it did. Returns text. */
+#define CLI_TIME_TEXT 24
+char *cli_time_left(char text[CLI_TIME_TEXT], int64_t started_ns, double done, double total);
+char *cli_time(char text[CLI_TIME_TEXT], double seconds);
+
+/* Escape sequences for standard output, or "" where colour is not wanted. */
+const char *cli_green(void);
+const char *cli_red(void);
+const char *cli_plain(void);
+
+/* SIGINT and SIGTERM: the first asks the work to stop (gs_stop_requested), the second ends the program. */
+void cli_signals(void);
+int  cli_stopped(void);   /* exit code of the signal that came; 0: none */
+
+#endif

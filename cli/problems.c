@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "problems.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "output.h"
+
+#define FILE_LIMIT (64u << 20)
+
+gs_problem cli_with_layout(const gs_problem *problem, gs_layout layout)
+{
+    gs_problem other = *problem;
+    if (layout == problem->layout) return other;
+    const int64_t row = problem->layout == GS_TN ? problem->k : problem->n, other_row = layout == GS_TN ? problem->k : problem->n;
+    other.layout = layout;
+    other.ldb = GS_MAX(other_row, 1) + (problem->ldb - GS_MAX(row, 1));
+    return other;
+}
+
+int cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem)
+{
+    gs_error error;
+    char text[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
+    gs_problem_format(problem, text);
+    if (gs_problem_check(problem, &error) != GS_OK) return cli_fail(command, text, &error);
+    for (int i = 0; i < problems->count; i++)
+        if (strcmp(gs_problem_format(&problems->list[i], other), text) == 0) return -1;
+    if (problems->count == problems->capacity) {
+        const int capacity = problems->capacity ? 2 * problems->capacity : 16;
+        gs_problem *const list = realloc(problems->list, (size_t)capacity * sizeof *list);
+        if (!list) {
+            gs_fail(&error, GS_ERROR_MEMORY, NULL, "no room for %d problems", capacity);
+            return cli_fail(command, NULL, &error);
+        }
+        problems->list = list;
+        problems->capacity = capacity;
+    }
+    problems->list[problems->count++] = *problem;
+    return -1;
+}
+
+/* where names the place for error messages: "--mnk 1_2_3", "problems.txt line 7". */
+static int add_text(const cli_command *command, cli_problems *problems, const cli_asked *asked, const char *text,
+                    const char *where)
+{
+    gs_problem problem;
+    gs_error error;
+    if (gs_problem_parse(&problem, text, &error) != GS_OK) return cli_fail(command, where, &error);
+    if (asked->acc >= 0) problem.acc = asked->acc <= 1 ? GS_F32 : GS_F16;
+    if (!asked->layouts) return cli_problems_add(command, problems, &problem);
+    int code = -1;
+    for (gs_layout layout = GS_NN; layout <= GS_TN && code < 0; layout++) {
+        const gs_problem one = cli_with_layout(&problem, layout);
+        if (asked->layouts & 1u << layout) code = cli_problems_add(command, problems, &one);
+    }
+    return code;
+}
+
+static int add_file(const cli_command *command, cli_problems *problems, const cli_asked *asked)
+{
+    gs_error error;
+    char *data;
+    size_t size;
+    if (gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    int code = -1, line = 0;
+    for (char *rest = data; rest && code < 0;) {
+        char *text = rest;
+        line++;
+        rest = strchr(text, '\n');
+        if (rest) *rest++ = '\0';
+        text[strcspn(text, "#\r")] = '\0';
+        text += strspn(text, " \t");
+        for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--) text[end - 1] = '\0';
+        if (!*text) continue;
+        char where[GS_PATH + 32];
+        snprintf(where, sizeof where, "%s line %d", asked->file, line);
+        code = add_text(command, problems, asked, text, where);
+    }
+    free(data);
+    return code;
+}
+
+int cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words)
+{
+    int code = -1;
+    *out = (cli_problems){0};
+    for (int i = 0; i < count && code < 0; i++) code = add_text(command, out, asked, words[i], words[i]);
+    for (int i = 0; i < asked->mnk.count && code < 0; i++) {
+        char where[128];
+        snprintf(where, sizeof where, "--mnk %s", asked->mnk.item[i]);
+        code = add_text(command, out, asked, asked->mnk.item[i], where);
+    }
+    if (asked->file && code < 0) code = add_file(command, out, asked);
+    if (code >= 0) cli_problems_free(out);
+    return code;
+}
+
+void cli_problems_free(cli_problems *problems)
+{
+    free(problems->list);
+    *problems = (cli_problems){0};
+}

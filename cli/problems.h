@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * The problems that a command is asked about: from its words, --mnk and --file. */
+#ifndef CLI_PROBLEMS_H
+#define CLI_PROBLEMS_H
+
+#include <gemmsmith/problem.h>
+
+#include "command.h"
+
+typedef struct cli_problems {
+    gs_problem *list;
+    int         count, capacity;
+} cli_problems;
+
+/* Settings that such commands share; the table rows for them. */
+typedef struct cli_asked {
+    cli_list    mnk;
+    const char *file;
+    uint32_t    layouts;   /* bits: 1 nn, 2 tn; 0: as written */
+    int         acc;       /* -1: as written; else the place in "fp32|f32|fp16|f16" */
+} cli_asked;
+
+#define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
+    {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "a problem by its extents, f16; may be repeated"}, \
+    {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file, one per line, # comments"}, \
+    {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "accumulator, instead of the problems' own"}, \
+    {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}
+
+#define CLI_NEEDS_PROBLEM "which problem? For example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
+
+/* Fills *out, each problem once, every layout asked for. Returns -1 to go on, else the exit code. */
+int  cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words);
+int  cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem);   /* once; -1 or the exit code */
+void cli_problems_free(cli_problems *problems);
+
+/* The same matrices with B stored the other way; the rows of B keep their padding. */
+gs_problem cli_with_layout(const gs_problem *problem, gs_layout layout);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * What tune, eval and verify work with: a worker on a device, what that device can do, and the store. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "command.h"
+#include "schedule/caps.h"
+#include "store/store.h"
+#include "tune/worker.h"
+
+typedef struct cli_session {
+    gs_worker  worker;
+    gs_caps    caps;
+    int        cublaslt, nvrtc;
+    gs_store  *store;          /* NULL: not asked for */
+    gs_session session;
+    char       command[1024];  /* the command line */
+} cli_session;
+
+/* Asks the worker of the device for its capabilities, then opens the store. Returns -1 to go on, else the exit code after one
+ * line that says what is missing. argv must still be the user's own words. */
+int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store, const char *store_path);
+void cli_session_close(cli_session *session);
+
+/* Remembers the command line as it was typed; before cli_parse, which moves words. */
+void cli_session_command(cli_session *session, int argc, char *const *argv);
+
+/* "13.1.0" from 130100, "13.0" from 13000, "none" from 0. Returns text. */
+#define CLI_VERSION_TEXT 24
+char *cli_library_version(int version, char text[CLI_VERSION_TEXT]);
+char *cli_cuda_version(int version, char text[CLI_VERSION_TEXT]);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith verify: puts schedules through the whole verification, in the worker. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "command.h"
+#include "output.h"
+#include "problems.h"
+#include "schedule/schedule.h"
+#include "session.h"
+#include "verify/verify.h"
+
+#define TIMEOUT_S     600
+#define SCHEDULE_TRIES 4000
+
+typedef struct settings {
+    cli_common  common;
+    cli_asked   asked;
+    const char *device;
+    cli_list    schedules;
+    uint32_t    families, parts;
+    int64_t     seed, random;
+    bool        json;
+} settings;
+
+static const cli_option options[] = {
+    CLI_ASKED_OPTIONS(settings, "layouts to verify; default: as the problem says"),
+    {"schedule", 0, CLI_LIST,    offsetof(settings, schedules), "S", "schedule or library contender; may be repeated;\n"
+     "default: the time model's first choice of every family"},
+    {"families", 0, CLI_CHOICES, offsetof(settings, families),  cli_family_words, "families to choose schedules from; default: all"},
+    {"parts",    0, CLI_CHOICES, offsetof(settings, parts),     "exact,cancellation,index,normal,edges,memory,repeat", "parts to run; default: all"},
+    {"random",   0, CLI_INT,     offsetof(settings, random),    "COUNT", "that many random problems, a random schedule of each family", 0, 1e6},
+    {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N", "seed of the data and of --random; default 1", 1, 9e15},
+    CLI_DEVICE_OPTIONS(settings),
+    {"json",     0, CLI_FLAG,    offsetof(settings, json),      NULL, "one JSON object per line"},
+    {NULL},
+};
+
+typedef struct tally {
+    int passed, failed, skipped;
+} tally;
+
+/* ---- random problems and schedules ---- */
+
+static int64_t random_extent(gs_random *random)
+{
+    static const int64_t most[] = {17, 130, 520, 1100};
+    return 1 + (int64_t)gs_random_below(random, (uint64_t)most[gs_random_below(random, GS_COUNT(most))]);
+}
+
+static int64_t random_padding(gs_random *random)
+{
+    return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
+}
+
+static gs_problem random_problem(gs_random *random)
+{
+    static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
+    for (;;) {
+        const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
+        const int64_t m = random_extent(random), n = random_extent(random), k = random_extent(random);
+        gs_problem problem = gs_problem_make(in, gs_random_below(random, 2) ? GS_TN : GS_NN, m, n, k);
+        if (in == GS_F16 && gs_random_below(random, 3) == 0) problem.acc = GS_F16;
+        if (gs_random_below(random, 4) == 0) problem.out = GS_F32;
+        problem.lda += random_padding(random);
+        problem.ldb += random_padding(random);
+        if (gs_random_below(random, 2)) {   /* rows that tensor copies can take, whatever the extents */
+            problem.lda = (problem.lda + 7) / 8 * 8;
+            problem.ldb = (problem.ldb + 7) / 8 * 8;
+        }
+        problem.ldc += random_padding(random);
+        problem.ldd += random_padding(random);
+        problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
+        problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
+        if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
+    }
+}
+
+static bool random_schedule(gs_random *random, gs_family family, const gs_problem *problem, const gs_caps *caps,
+                            gs_schedule *schedule)
+{
+    for (int i = 0; i < SCHEDULE_TRIES; i++) {
+        *schedule = gs_schedule_first(family);
+        for (int slot = 0; slot < gs_family_slots(family); slot++)
+            schedule->word[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(family, slot)->count);
+        if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
+    }
+    return false;
+}
+
+/* ---- one candidate ---- */
+
+static void print_verdict(const settings *s, const char *problem, const char *candidate, const char *verdict, int part,
+                          const char *where, const char *reason)
+{
+    const bool passed = strcmp(verdict, "pass") == 0, skipped = strcmp(verdict, "unsupported") == 0;
+    cli_progress_clear();
+    if (s->json) {
+        gs_text line = {0};
+        gs_json json = gs_json_into(&line);
+        gs_json_begin(&json, NULL, '{');
+        gs_json_string(&json, "problem", problem);
+        gs_json_string(&json, "candidate", candidate);
+        gs_json_string(&json, "verdict", verdict);
+        gs_json_int(&json, "part", part);
+        gs_json_string(&json, "failed_on", where);
+        gs_json_string(&json, "reason", reason);
+        gs_json_end(&json, '}');
+        printf("%s\n", gs_text_string(&line));
+        gs_text_free(&line);
+    } else if (passed || skipped) {
+        printf("%s%s%s  %s  %s%s%s\n", passed ? cli_green() : "", passed ? "pass" : "skip", passed ? cli_plain() : "", problem,
+               candidate, skipped && *reason ? "  " : "", skipped ? reason : "");
+    } else {
+        char place[GS_PROBLEM_TEXT + 32] = "";
+        if (part > 0) snprintf(place, sizeof place, ", part %d", part);
+        if (*where && strcmp(where, problem) != 0) snprintf(place + strlen(place), sizeof place - strlen(place), ", on %s", where);
+        printf("%sFAIL%s  %s  %s  %s%s: %s\n", cli_red(), cli_plain(), problem, candidate, verdict, place, reason);
+    }
+    fflush(stdout);
+}
+
+/* Returns -1 to go on, else the exit code: the machine, not the candidate, is at fault. */
+static int verify_one(const cli_command *command, cli_session *session, const settings *s, const gs_problem *problem,
+                      const char *candidate, tally *count)
+{
+    char text[GS_PROBLEM_TEXT];
+    gs_problem_format(problem, text);
+    cli_progress("verifying %s %s (%d passed, %d failed)", text, candidate, count->passed, count->failed);
+    gs_text request = {0};
+    gs_json json = gs_json_into(&request);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "op", "verify");
+    gs_json_string(&json, "problem", text);
+    gs_json_string(&json, "candidate", candidate);
+    gs_json_int(&json, "parts", s->parts ? s->parts : GS_PART_ALL);
+    gs_json_int(&json, "seed", s->seed);
+    gs_json_end(&json, '}');
+    json_t *reply;
+    gs_error error;
+    const gs_status status = gs_worker_request(&session->worker, gs_text_string(&request), TIMEOUT_S, &reply, &error);
+    gs_text_free(&request);
+    if (status == GS_ERROR_INTERRUPTED || cli_exit_code(status) == CLI_NO_DEVICE || cli_exit_code(status) == CLI_USAGE)
+        return cli_fail(command, candidate, &error);
+    if (status != GS_OK) {
+        print_verdict(s, text, candidate, gs_verdict_name(gs_verdict_from_status(status)), 0, text, error.text);
+        count->failed++;
+        return -1;
+    }
+    const json_t *const verdict = json_object_get(reply, "verdict"), *const reason = json_object_get(reply, "reason");
+    const json_t *const where = json_object_get(reply, "problem");
+    const char *const name = json_is_string(verdict) ? json_string_value(verdict) : "";
+    print_verdict(s, text, candidate, name, (int)json_integer_value(json_object_get(reply, "part")),
+                  json_is_string(where) ? json_string_value(where) : "", json_is_string(reason) ? json_string_value(reason) : "");
+    if (strcmp(name, "pass") == 0)
+        count->passed++;
+    else if (strcmp(name, "unsupported") == 0)
+        count->skipped++;
+    else
+        count->failed++;
+    json_decref(reply);
+    return -1;
+}
+
+/* ---- the command ---- */
+
+static int verify_problem(const cli_command *command, cli_session *session, const settings *s, const gs_problem *problem,
+                          tally *count)
+{
+    int code = -1;
+    for (int i = 0; i < s->schedules.count && code < 0; i++)
+        code = verify_one(command, session, s, problem, s->schedules.item[i], count);
+    if (s->schedules.count > 0) return code;
+    int found = 0;
+    for (unsigned family = 0; family < GS_FAMILIES && code < 0; family++) {
+        gs_schedule schedule;
+        char text[GS_SCHEDULE_TEXT];
+        if (s->families && !(s->families & 1u << family)) continue;
+        if (gs_schedule_shortlist(problem, &session->caps, 1u << family, &schedule, 1) < 1) continue;
+        found++;
+        code = verify_one(command, session, s, problem, gs_schedule_format(&schedule, text), count);
+    }
+    if (found == 0 && code < 0) {
+        char text[GS_PROBLEM_TEXT];
+        print_verdict(s, gs_problem_format(problem, text), "no schedule", "unsupported", 0, "",
+                      "no family takes it on this device");
+        count->skipped++;
+    }
+    return code;
+}
+
+static int verify_random(const cli_command *command, cli_session *session, const settings *s, tally *count)
+{
+    gs_random random = {(uint64_t)s->seed};
+    int code = -1;
+    for (int64_t i = 0; i < s->random && code < 0; i++) {
+        const gs_problem problem = random_problem(&random);
+        for (unsigned family = 0; family < GS_FAMILIES && code < 0; family++) {
+            gs_schedule schedule;
+            char text[GS_SCHEDULE_TEXT];
+            if (s->families && !(s->families & 1u << family)) continue;
+            if (!random_schedule(&random, (gs_family)family, &problem, &session->caps, &schedule)) continue;
+            code = verify_one(command, session, s, &problem, gs_schedule_format(&schedule, text), count);
+        }
+    }
+    return code;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {.asked.acc = -1, .seed = 1};
+    cli_session session = {0};
+    cli_problems problems;
+    int words;
+    cli_session_command(&session, argc, argv);
+    int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
+    if (code >= 0) return code;
+    if (problems.count == 0 && s.random == 0) return cli_usage(command, CLI_NEEDS_PROBLEM ", or --random 100");
+    code = cli_session_open(command, &session, s.device, false, NULL);
+    if (code < 0) {
+        tally count = {0};
+        for (int i = 0; i < problems.count && code < 0; i++)
+            code = verify_problem(command, &session, &s, &problems.list[i], &count);
+        if (code < 0) code = verify_random(command, &session, &s, &count);
+        cli_progress_clear();
+        if (!s.json) printf("%d passed, %d failed", count.passed, count.failed);
+        if (!s.json) printf(count.skipped ? ", %d skipped\n" : "\n", count.skipped);
+        if (code < 0) code = count.failed ? CLI_VERIFY : count.passed ? CLI_OK : CLI_SKIPPED;
+        cli_session_close(&session);
+    }
+    cli_problems_free(&problems);
+    return code;
+}
+
+const cli_command cli_verify = {
+    .name     = "verify",
+    .words    = "PROBLEM...",
+    .summary  = "prove that schedules compute what they should",
+    .about    = "Every candidate goes through seven parts: exact integers, cancellation, index-coded inputs, normal data against an\n"
+                "f64 reference, edges (odd sizes, K = 1, leading dimensions, alpha and beta), memory (guard bands, inputs unchanged,\n"
+                "poisoned outputs) and repeatability. One line each on standard output; exit code 4 if any failed, 77 if none ran.",
+    .options  = options,
+    .examples = "  gemmsmith verify f16:4096x4096x4096:tn\n"
+                "  gemmsmith verify bf16:257x1000x31:nn --schedule mma/64x64x64/w2x2/s3/g8\n"
+                "  gemmsmith verify --random 500 --seed 7",
+    .run      = run,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * A problem: what is multiplied.
+ *
+ *     D[M x N] = alpha * A[M x K] * B + beta * C[M x N]        all row-major
+ *
+ * Layout nn: B is stored K x N. Layout tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
+ * Text form, the same on the command line, in logs, in the store and in tuned tables:
+ *
+ *     f16:4096x4096x4096:tn                                    M x N x K
+ *     bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1
+ *
+ * Optional fields, in this order when printed, only where they differ from the default:
+ *     acc=f16|f32    accumulator                              f32
+ *     d=f16|bf16|f32 type of D and C                          the input type
+ *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
+ *     b=             batch                                    1
+ *     alpha= beta=                                            1, 0
+ *     ep=            epilogue: bias, relu, gelu, silu         none
+ *
+ * 64_4096_64 is a short form of f16:64x4096x64:nn. */
+#ifndef GEMMSMITH_PROBLEM_H
+#define GEMMSMITH_PROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemmsmith/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gs_type   { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
+typedef enum gs_layout { GS_NN = 0, GS_TN = 1 } gs_layout;
+
+/* Epilogue operations, applied to the f32 value before it is rounded to the output type: bias first, then one activation. */
+enum { GS_EPILOGUE_NONE = 0, GS_EPILOGUE_BIAS = 1, GS_EPILOGUE_RELU = 2, GS_EPILOGUE_GELU = 4, GS_EPILOGUE_SILU = 8 };
+
+#define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */
+#define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
+#define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
+
+typedef struct gs_problem {
+    gs_type   in;                 /* type of A and B: GS_F16 or GS_BF16 */
+    gs_type   acc;                /* accumulator: GS_F32 or GS_F16 (f16 inputs only) */
+    gs_type   out;                /* type of C and D */
+    gs_layout layout;
+    int64_t   m, n, k;            /* extents, >= 0; an extent of 0 is an empty problem, K = 0 gives D = beta * C */
+    int64_t   lda, ldb, ldc, ldd; /* leading dimensions in elements; never 0 once initialised */
+    int64_t   batch;              /* >= 1; matrices of a batch follow each other at ld * rows */
+    float     alpha, beta;        /* beta = 0 never reads C */
+    uint32_t  epilogue;           /* GS_EPILOGUE_* bits */
+    uint32_t  reserved[9];        /* zero; no padding follows, so problems can be compared as bytes */
+} gs_problem;
+
+/* f16 in, f32 accumulator, f16 out, packed, alpha 1, beta 0. Cannot fail: an invalid value is found by gs_problem_check. */
+GS_API gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k);
+
+/* Reads a text form. On failure *problem is unchanged and *error (may be NULL) names field and column.
+ * Returns GS_OK, GS_ERROR_PARSE (syntax) or GS_ERROR_RANGE (a value no problem may have). */
+GS_API gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error);
+
+/* Writes the canonical text form; gs_problem_parse gives the same problem back. Returns text. */
+GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT]);
+
+/* GS_OK if the problem is one that a kernel could be asked for; GS_ERROR_RANGE or GS_ERROR_UNSUPPORTED with the field otherwise. */
+GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
+
+/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch. */
+GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
+
+/* 2 M N K batch. */
+GS_API double gs_problem_flops(const gs_problem *problem);
+
+/* Size in bytes of an element. */
+GS_API size_t gs_type_size(gs_type type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

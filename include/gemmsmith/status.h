@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Status codes and error messages of every gemmsmith call.
+ *
+ * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
+ * Calls that can say more take a gs_error (may be NULL), which names the field and the column at fault. */
+#ifndef GEMMSMITH_STATUS_H
+#define GEMMSMITH_STATUS_H
+
+#if defined(__GNUC__)
+#define GS_API __attribute__((visibility("default")))
+#define GS_PRINTF(format_at, values_at) __attribute__((format(printf, format_at, values_at)))
+#else
+#define GS_API
+#define GS_PRINTF(format_at, values_at)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gs_status {
+#define GS_STATUS(name, number, text) GS_##name = number,
+#include <gemmsmith/status.def>
+#undef GS_STATUS
+} gs_status;
+
+/* What went wrong, in one line for a person. The caller owns it; text is always terminated. */
+typedef struct gs_error {
+    gs_status status;
+    int       column;      /* 1-based position in the text that was parsed; 0: not about a text */
+    char      field[32];   /* name of the field at fault; empty: none */
+    char      text[416];   /* the message, without the field and the column */
+} gs_error;
+
+/* "ok", "no usable driver", ... : a static string for every value, known or not. */
+GS_API const char *gs_status_string(gs_status status);
+
+/* "GS_ERROR_PARSE": the name of the code, a static string; "GS_UNKNOWN" for a value that is no code. */
+GS_API const char *gs_status_name(gs_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * What the host passes to the kernels of kernels/verify.cu, and what they count. Read by the host compiler and by NVRTC: plain C.
+ * Memory is looked at in units of 16 bits, the size of the smallest element. */
+#ifndef GS_KERNELS_CHECK_H
+#define GS_KERNELS_CHECK_H
+
+#include "common/datagen.h"
+
+#ifdef __CUDACC_RTC__
+#define GS_KERNEL extern "C" __global__
+#else
+#define GS_KERNEL static
+#endif
+
+/* A range of device memory. */
+typedef struct gs_range {
+    void        *at;
+    gs_u64       units;
+    gs_u64       seed;        /* guard: of the pattern; poison: the 32-bit pattern itself */
+    gs_u64      *count;       /* guard check: adds the changed units */
+} gs_range;
+
+/* Rows of a matrix in units: the first `cols` of each `ld`. */
+typedef struct gs_rows {
+    const void  *at;
+    gs_u64       rows, cols, ld;
+    gs_u64       pattern;     /* padding: the 32-bit pattern that must still be there */
+    gs_u64      *out;         /* hash: adds the hash; padding: adds the changed units */
+} gs_rows;
+
+typedef struct gs_check_counts {
+    double reference2;        /* sum of squares of the finite references */
+    gs_u64 finite;            /* how many there are */
+    double error2, signed_error, absolute_error;   /* over finite references; signed: away from zero is positive */
+    gs_u64 worst;             /* largest error over its bound: the bits of a double >= 0 */
+    gs_u64 first;             /* smallest row * n + column of a mismatch, all ones if none */
+    gs_u64 mismatches;
+    gs_u64 unwritten;         /* of these: still the poison */
+    gs_u64 nans;              /* of these: another NaN where a number should be */
+    gs_u64 zeros;             /* of these: 0 where it should not be */
+    gs_u64 truncated;         /* of these: the neighbour towards zero of the right value */
+} gs_check_counts;
+
+typedef struct gs_check {
+    const void      *d;
+    const double    *reference;      /* rows x cols, packed */
+    gs_u64           rows, cols, ld; /* rows of the whole batch */
+    int              type;           /* gs_type of d */
+    int              exact;          /* 1: bit for bit after one rounding (zeros of either sign are equal) */
+    double           relative;       /* bound: relative * |R| + spread * rms(R) + absolute */
+    double           spread;
+    double           absolute;
+    unsigned int     poison;         /* 32-bit pattern */
+    gs_check_counts *counts;
+} gs_check;
+
+#endif

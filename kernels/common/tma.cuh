@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * Bulk tensor copies between global and shared memory (TMA), two-dimensional. x is the inner (contiguous) coordinate in elements.
+ * A copy moves the whole box: what lies outside the tensor reads as zero (and counts in the bytes) and is not written. */
+#ifndef GS_COMMON_TMA_CUH
+#define GS_COMMON_TMA_CUH
+
+/* What cuTensorMapEncodeTiled fills: an opaque kernel parameter, only ever used by address. */
+typedef struct __align__(64) gs_tensor_map {
+    unsigned long long word[16];
+} gs_tensor_map;
+
+/* Fetches the map itself into its cache. One thread, as early as possible. */
+__device__ __forceinline__ void gs_tma_prefetch(const gs_tensor_map *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* Loads a box to `to` in this block's shared memory; its bytes count on `barrier`. One thread. */
+__device__ __forceinline__ void gs_tma_load(unsigned to, const gs_tensor_map *map, int x, int y, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(map),
+                 "r"(x), "r"(y), "r"(barrier)
+                 : "memory");
+}
+
+/* The same into every block of the cluster whose bit is set in `mask`, at the same offset, counting on each block's own barrier. */
+__device__ __forceinline__ void gs_tma_load_multicast(unsigned to, const gs_tensor_map *map, int x, int y, unsigned barrier, unsigned short mask)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(barrier), "h"(mask)
+                 : "memory");
+}
+
+/* Stores a box from shared memory. The writes to `from` must have been made visible by gs_tma_fence and a barrier. One thread. */
+__device__ __forceinline__ void gs_tma_store(const gs_tensor_map *map, int x, int y, unsigned from)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y), "r"(from) : "memory");
+}
+
+/* Makes this thread's ordinary writes to shared memory visible to the asynchronous proxy. Every writing thread, before the barrier. */
+__device__ __forceinline__ void gs_tma_fence(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/* Closes the group of the stores that this thread issued since the last commit. */
+__device__ __forceinline__ void gs_tma_commit(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+/* Returns when at most PENDING of this thread's latest groups still read shared memory. 0 before the block exits. */
+template <int PENDING>
+__device__ __forceinline__ void gs_tma_wait_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+#endif

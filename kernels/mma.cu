@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT
+ * Family mma: Ampere and later. One output tile per block; a ring of shared-memory stages filled by cp.async, fragments by
+ * ldmatrix one k16 step ahead, mma.sync into registers, and an epilogue through shared memory. Any extents, strides and alignment.
+ *
+ *   step s of k-block t   [last step: wait for k-block t + 1, barrier] -> fragments of step s + 1 -> a slice of the copies of
+ *                         k-block t + STAGES - 1 (into the stage that k-block t - 1 left) -> mma of step s
+ *
+ * Rows beyond M or N and the tail of K are zeros in shared memory, so no step looks at the extents; stores are masked.
+ *
+ * Set by the builder (src/kernel/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
+ * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
+ * registers must allow), GS_VEC (elements per access of A and B: 8, 4, 2, 1), GS_VEC_D (elements per store of D). */
+#include "common/args.h"
+#include "common/convert.cuh"
+#include "common/cp_async.cuh"
+#include "common/mma_sync.cuh"
+#include "common/raster.cuh"
+
+#define WARPS (GS_WM * GS_WN)
+#define THREADS (32 * WARPS)
+#define WARP_M (GS_BM / GS_WM)
+#define WARP_N (GS_BN / GS_WN)
+#define MT (WARP_M / 16)                             /* mma tiles of a warp */
+#define NT (WARP_N / 8)
+#define STEPS (GS_BK / 16)
+#define SLICES (STEPS - 1)                           /* copies are issued in that many parts: all but the last step */
+#define A_COLS GS_BK                                 /* tiles in shared memory, as stored: contiguous extent in columns */
+#define B_COLS (GS_LAYOUT ? GS_BK : GS_BN)
+#define A_BYTES (GS_BM * GS_BK * 2)
+#define B_BYTES (GS_BN * GS_BK * 2)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
+#define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
+#define SLAB_BYTES (16 * SLAB_ROW)
+
+static_assert(WARP_M % 16 == 0 && NT >= 1 && (NT & (NT - 1)) == 0, "a warp's tile is made of 16 x 8 tiles, a power of two of them along N");
+static_assert(STEPS == 2 || STEPS == 4, "fragments alternate between two buffers");
+
+typedef unsigned short half_bits;
+
+#if GS_ACC == 2
+typedef float accumulator[4];
+#else
+typedef unsigned accumulator[2];
+#endif
+
+typedef struct fragments {
+    unsigned a[MT][4];
+    unsigned b[NT][2];
+} fragments;
+
+/* ---- shared memory: rows of COLS elements, 16-byte chunks permuted within 128 bytes ---- */
+
+/* What a row's chunk numbers are xored with: eight rows that are read together differ in bank. Linear: rows a, b without common
+ * bits have swizzle(a + b) = swizzle(a) ^ swizzle(b). */
+template <int COLS> __device__ __forceinline__ unsigned swizzle(unsigned row)
+{
+    constexpr unsigned chunks = COLS / 8;
+    return chunks >= 8 ? row & 7 : row / (8 / (chunks < 8 ? chunks : 8)) & (chunks - 1);
+}
+
+template <int COLS> __device__ __forceinline__ unsigned chunk_offset(unsigned row, unsigned chunk)
+{
+    return row * (COLS * 2) + (chunk ^ swizzle<COLS>(row)) * 16;
+}
+
+/* ---- copies: global memory -> a tile of ROWS x COLS, in pieces of one access; thread t takes pieces t, t + THREADS, ... ---- */
+
+template <int ROWS, int COLS> struct tile_copy {
+    static constexpr int piece = GS_VEC > 1 ? GS_VEC : 2;   /* elements; single elements are copied in pairs */
+    static constexpr int per_row = COLS / piece;
+    static constexpr int pieces = ROWS * per_row / THREADS;
+    static constexpr int most = (pieces + SLICES - 1) / SLICES;   /* pieces of a slice */
+    static_assert(ROWS * per_row % THREADS == 0, "threads share the pieces evenly");
+
+    const half_bits *from;   /* this thread's next piece */
+    long long        ld;
+    int              row, col;   /* of its first piece, elements */
+    unsigned         offset;
+
+    static __device__ constexpr int row_of(int i) { return i * THREADS / per_row; }             /* of piece i, relative to the first */
+    static __device__ constexpr int col_of(int i) { return i * THREADS % per_row * piece; }
+    static __device__ constexpr int first(int slice) { return pieces * slice / SLICES; }         /* first piece of a slice */
+
+    __device__ __forceinline__ void start(const half_bits *tile, long long row_stride)
+    {
+        row = (int)threadIdx.x / per_row;
+        col = (int)threadIdx.x % per_row * piece;
+        ld = row_stride;
+        from = tile + row * ld + col;
+        offset = chunk_offset<COLS>(row, col / 8) + col % 8 * 2;
+    }
+
+    __device__ __forceinline__ unsigned offset_of(int i) const
+    {
+        return (offset ^ swizzle<COLS>(row_of(i)) * 16) + row_of(i) * (COLS * 2) + col_of(i) * 2;
+    }
+
+    __device__ __forceinline__ void advance(int i) { from += (row_of(i + 1) - row_of(i)) * ld + (col_of(i + 1) - col_of(i)); }
+
+    /* After the last piece: back to the first and on to the next k-block. */
+    __device__ __forceinline__ void next(long long distance) { from += distance - row_of(pieces) * ld - col_of(pieces); }
+
+    /* rows and cols: what is left of the matrix from the tile's corner; the rest of the tile becomes zero. */
+    __device__ __forceinline__ void issue(int slice, unsigned stage, int rows, int cols, bool on)
+    {
+#pragma unroll
+        for (int i = first(slice); i < first(slice + 1); i++) {
+            const int elements = min(max(cols - col - col_of(i), 0), piece);
+            gs_cp_async<piece * 2>(stage + offset_of(i), from, row + row_of(i) < rows ? elements * 2 : 0, on);
+            advance(i);
+        }
+    }
+
+    /* The same in two halves for rows of any alignment: loads into registers, then stores. */
+    __device__ __forceinline__ void load(int slice, unsigned (&pair)[most], int rows, int cols, bool on)
+    {
+#pragma unroll
+        for (int i = first(slice); i < first(slice + 1); i++) {
+            const int left = on && row + row_of(i) < rows ? cols - col - col_of(i) : 0;
+            const unsigned low = left > 0 ? from[0] : 0;
+            const unsigned high = left > 1 ? from[1] : 0;
+            pair[i - first(slice)] = low | high << 16;
+            advance(i);
+        }
+    }
+
+    __device__ __forceinline__ void store(int slice, unsigned stage, const unsigned (&pair)[most], bool on) const
+    {
+#pragma unroll
+        for (int i = first(slice); i < first(slice + 1); i++)
+            if (on) gs_store_shared(stage + offset_of(i), pair[i - first(slice)]);
+    }
+};
+
+typedef tile_copy<GS_BM, GS_BK> copy_a;
+typedef tile_copy<GS_LAYOUT ? GS_BN : GS_BK, B_COLS> copy_b;
+
+/* Copies of both operands, k-block by k-block. */
+typedef struct loader {
+    copy_a    a;
+    copy_b    b;
+    long long distance_b;       /* elements from one k-block of B to the next */
+    int       rows, columns;    /* of D, left from the tile's corner */
+    int       k;                /* left from the next k-block */
+    unsigned  pair_a[copy_a::most], pair_b[copy_b::most];
+
+    __device__ __forceinline__ int b_rows() const { return GS_LAYOUT ? columns : k; }
+    __device__ __forceinline__ int b_cols() const { return GS_LAYOUT ? k : columns; }
+
+    __device__ __forceinline__ void issue(int slice, unsigned stage, bool on)
+    {
+        if (GS_VEC > 1) {
+            a.issue(slice, stage, rows, k, on);
+            b.issue(slice, stage + A_BYTES, b_rows(), b_cols(), on);
+        } else {
+            a.load(slice, pair_a, rows, k, on);
+            b.load(slice, pair_b, b_rows(), b_cols(), on);
+        }
+    }
+
+    __device__ __forceinline__ void finish(int slice, unsigned stage, bool on) const
+    {
+        if (GS_VEC > 1) return;
+        a.store(slice, stage, pair_a, on);
+        b.store(slice, stage + A_BYTES, pair_b, on);
+    }
+
+    __device__ __forceinline__ void next(void)
+    {
+        if (GS_VEC > 1) gs_cp_async_commit();
+        a.next(GS_BK);
+        b.next(distance_b);
+        k -= GS_BK;
+    }
+} loader;
+
+/* ---- fragments and products ---- */
+
+/* Where this lane's matrix rows begin within a stage. A and B tn: rows of K; B nn: rows of N, transposed while loading. */
+typedef struct reader {
+    unsigned a, b;
+} reader;
+
+__device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lane)
+{
+    reader at;
+    at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);
+    if (GS_LAYOUT) {
+        const unsigned row = NT > 1 ? lane % 8 + lane / 16 * 8 : lane % 8;
+        at.b = A_BYTES + chunk_offset<B_COLS>(warp_n * WARP_N + row, lane / 8 % 2);
+    } else {
+        at.b = A_BYTES + chunk_offset<B_COLS>(lane % 16, warp_n * NT + (NT > 1 ? lane / 16 : 0));
+    }
+    return at;
+}
+
+/* Step `step` of the stage at address `stage` (a multiple of 128). Chunk numbers are xored, so a step or a pair of n-tiles further
+ * is an xor of the address where it stays within 128 bytes, and an addition beyond. */
+__device__ __forceinline__ void read_fragments(fragments *f, const reader at, unsigned stage, int step)
+{
+    const unsigned a = (stage + at.a) ^ (step * 32);
+#pragma unroll
+    for (int m = 0; m < MT; m++) gs_ldmatrix_x4(f->a[m], a + m * 16 * A_COLS * 2);
+
+#pragma unroll
+    for (int n = 0; n < NT; n += 2) {
+        unsigned b, r[4] = {0, 0, 0, 0};
+        if (GS_LAYOUT)
+            b = ((stage + at.b) ^ (step * 32)) + n * 8 * B_COLS * 2;
+        else
+            b = ((stage + at.b) ^ (n % 8 * 16)) + n / 8 * 128 + step * 16 * B_COLS * 2;
+        if (NT > 1) {
+            if (GS_LAYOUT) gs_ldmatrix_x4(r, b);
+            else gs_ldmatrix_x4_trans(r, b);
+            f->b[n + (NT > 1)][0] = r[2];
+            f->b[n + (NT > 1)][1] = r[3];
+        } else {
+            unsigned (&pair)[2] = *(unsigned (*)[2])r;
+            if (GS_LAYOUT) gs_ldmatrix_x2(pair, b);
+            else gs_ldmatrix_x2_trans(pair, b);
+        }
+        f->b[n][0] = r[0];
+        f->b[n][1] = r[1];
+    }
+}
+
+__device__ __forceinline__ void multiply(accumulator (&acc)[MT][NT], const fragments *f)
+{
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+#pragma unroll
+        for (int i = 0; i < NT; i++) {
+            const int n = m % 2 ? NT - 1 - i : i;   /* there and back: the last B fragment is used again */
+#if GS_ACC != 2
+            gs_mma_f16_f16(acc[m][n], f->a[m], f->b[n]);
+#elif GS_IN == 0
+            gs_mma_f16_f32(acc[m][n], f->a[m], f->b[n]);
+#else
+            gs_mma_bf16_f32(acc[m][n], f->a[m], f->b[n]);
+#endif
+        }
+    }
+}
+
+/* ---- epilogue ---- */
+
+/* Columns 2t and 2t + 1 of row g (half 0) or g + 8 (half 1) of an mma tile. */
+__device__ __forceinline__ float2 accumulated(const accumulator &acc, int half)
+{
+#if GS_ACC == 2
+    return make_float2(acc[2 * half], acc[2 * half + 1]);
+#else
+    return make_float2(gs_f16_to_f32((half_bits)acc[half]), gs_f16_to_f32((half_bits)(acc[half] >> 16)));
+#endif
+}
+
+__device__ __forceinline__ float read_c(const void *c, long long index)
+{
+#if GS_OUT == 2
+    return ((const float *)c)[index];
+#elif GS_OUT == 1
+    return gs_bf16_to_f32(((const half_bits *)c)[index]);
+#else
+    return gs_f16_to_f32(((const half_bits *)c)[index]);
+#endif
+}
+
+__device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
+{
+#if GS_OUT == 2
+    *(float2 *)to = x;
+#elif GS_OUT == 1
+    *(unsigned *)to = gs_pack_bf16x2(x.x, x.y);
+#else
+    *(unsigned *)to = gs_pack_f16x2(x.x, x.y);
+#endif
+}
+
+template <int BYTES> __device__ __forceinline__ void copy_vector(unsigned char *to, const unsigned char *from)
+{
+    if (BYTES == 16) *(uint4 *)to = *(const uint4 *)from;
+    else if (BYTES == 8) *(uint2 *)to = *(const uint2 *)from;
+    else if (BYTES == 4) *(unsigned *)to = *(const unsigned *)from;
+    else *(half_bits *)to = *(const half_bits *)from;
+}
+
+/* Sixteen rows of a warp's tile, from its slab of shared memory to D in whole vectors; elements at the edge of the matrix.
+ * rows, columns: what is left of D from d. */
+__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
+{
+    constexpr int per_row = WARP_N / GS_VEC_D;
+#pragma unroll
+    for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
+        const int piece = lane + 32 * i;
+        const int row = piece / per_row;
+        const int column = piece % per_row * GS_VEC_D;
+        if (row >= 16 || row >= rows || column >= columns) continue;
+        unsigned char *const to = d + (row * ldd + column) * OUT_BYTES;
+        const unsigned char *const from = slab + row * SLAB_ROW + column * OUT_BYTES;
+        if (columns - column >= GS_VEC_D) {
+            copy_vector<GS_VEC_D * OUT_BYTES>(to, from);
+        } else {
+            for (int e = 0; e < columns - column; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + e * OUT_BYTES);
+        }
+    }
+}
+
+/* D = alpha * acc + beta * C for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
+ * its 16 rows of C before it writes them. */
+__device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
+                                         int column, int lane)
+{
+    unsigned char *const d = (unsigned char *)p.d + ((index * p.m + row) * p.ldd + column) * OUT_BYTES;
+    const int columns = p.n - column;
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+        const long long first = row + m * 16;
+        if (m) __syncwarp();
+#pragma unroll
+        for (int n = 0; n < NT; n++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int r = lane / 4 + half * 8;
+                const int c = n * 8 + lane % 4 * 2;
+                float2 x = accumulated(acc[m][n], half);
+                x.x *= p.alpha;
+                x.y *= p.alpha;
+#if GS_BETA
+                const long long at = (index * p.m + first + r) * p.ldc + column + c;
+                if (first + r < p.m && c < columns) x.x = fmaf(p.beta, read_c(p.c, at), x.x);
+                if (first + r < p.m && c + 1 < columns) x.y = fmaf(p.beta, read_c(p.c, at + 1), x.y);
+#endif
+                put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
+            }
+        }
+        __syncwarp();
+        store_slab(d + m * 16 * p.ldd * OUT_BYTES, p.ldd, slab, (int)min(p.m - first, 16LL), columns, lane);
+    }
+}
+
+/* ---- the kernel ---- */
+
+extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs_kernel_args p)
+{
+    extern __shared__ __align__(128) unsigned char shared[];
+    const long long index = blockIdx.y + (long long)blockIdx.z * gridDim.y;   /* in the batch */
+    if (index >= p.batch) return;
+
+    const int lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int warp_m = warp / GS_WN;
+    const int warp_n = warp % GS_WN;
+
+    int tile_m, tile_n;
+    const int tiles_m = (int)((p.m + (GS_BM - 1LL)) / GS_BM);
+    const int tiles_n = (int)((p.n + (GS_BN - 1LL)) / GS_BN);
+    gs_raster((int)blockIdx.x, tiles_m, tiles_n, GS_GROUP, GS_ALONG_N, &tile_m, &tile_n);
+    const int m0 = tile_m * GS_BM;
+    const int n0 = tile_n * GS_BN;
+
+    loader load;
+    const half_bits *const a = (const half_bits *)p.a + (index * p.m + m0) * p.lda;
+    const half_bits *const b = (const half_bits *)p.b + (GS_LAYOUT ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0);
+    load.a.start(a, p.lda);
+    load.b.start(b, p.ldb);
+    load.distance_b = GS_LAYOUT ? GS_BK : GS_BK * p.ldb;
+    load.rows = p.m - m0;
+    load.columns = p.n - n0;
+    load.k = p.k;
+
+    accumulator acc[MT][NT];
+#pragma unroll
+    for (int m = 0; m < MT; m++)
+#pragma unroll
+        for (int n = 0; n < NT; n++)
+#pragma unroll
+            for (int i = 0; i < (int)(sizeof(accumulator) / 4); i++) acc[m][n][i] = 0;
+
+    const int blocks = p.k / GS_BK + (p.k % GS_BK != 0);   /* k-blocks */
+    const unsigned base = gs_shared_address(shared);
+#pragma unroll 1
+    for (int stage = 0; stage < GS_STAGES - 1; stage++) {
+#pragma unroll
+        for (int slice = 0; slice < SLICES; slice++) {
+            load.issue(slice, base + stage * STAGE_BYTES, stage < blocks);
+            load.finish(slice, base + stage * STAGE_BYTES, stage < blocks);
+        }
+        load.next();
+    }
+    if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
+    __syncthreads();
+
+    const reader at = reader_of(warp_m, warp_n, lane);
+    unsigned from = 0;                                   /* offset of the stage that is read */
+    unsigned to = (GS_STAGES - 1) * STAGE_BYTES;         /* and of the one that is filled */
+    fragments f[2];
+    read_fragments(&f[0], at, base, 0);
+
+    for (int block = 0; block < blocks; block++) {
+        const bool on = block + GS_STAGES - 1 < blocks;
+#pragma unroll
+        for (int step = 0; step < STEPS; step++) {
+            if (step == STEPS - 1) {
+                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
+                __syncthreads();
+                to = from;
+                from = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;
+            }
+            read_fragments(&f[(step + 1) % 2], at, base + from, (step + 1) % STEPS);   /* after the last k-block: not used */
+            if (step < SLICES) load.issue(step, base + to, on);
+            if (step == SLICES - 1) load.next();
+            multiply(acc, &f[step % 2]);
+            if (step < SLICES) load.finish(step, base + to, on);
+        }
+    }
+    __syncthreads();   /* the slabs lie where fragments were read from */
+
+    epilogue(p, acc, shared + warp * SLAB_BYTES, index, m0 + (long long)warp_m * WARP_M, n0 + warp_n * WARP_N, lane);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * The family "simple", and the f64 reference that everything is verified against.
+ *
+ * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn) and GS_BETA (0: C is not read). */
+#include "common/args.h"
+#include "common/convert.cuh"
+
+#if GS_IN == 1
+#define LOAD_IN(bits) gs_bf16_to_f32(bits)
+#else
+#define LOAD_IN(bits) gs_f16_to_f32(bits)
+#endif
+
+#if GS_OUT == 2
+typedef float out_type;
+#define LOAD_OUT(bits)   (bits)
+#define STORE_OUT(value) (value)
+#elif GS_OUT == 1
+typedef unsigned short out_type;
+#define LOAD_OUT(bits)   gs_bf16_to_f32(bits)
+#define STORE_OUT(value) gs_f32_to_bf16(value)
+#else
+typedef unsigned short out_type;
+#define LOAD_OUT(bits)   gs_f16_to_f32(bits)
+#define STORE_OUT(value) gs_f32_to_f16(value)
+#endif
+
+typedef unsigned short in_type;
+
+/* Element strides of B along k and n. */
+static __device__ __forceinline__ long long stride_k(const gs_kernel_args &p) { return GS_LAYOUT == 1 ? 1 : p.ldb; }
+static __device__ __forceinline__ long long stride_n(const gs_kernel_args &p) { return GS_LAYOUT == 1 ? p.ldb : 1; }
+
+static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &p, long long batch)
+{
+    return (const in_type *)p.a + batch * p.lda * p.m;
+}
+
+static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
+{
+    return (const in_type *)p.b + batch * p.ldb * (GS_LAYOUT == 1 ? p.n : p.k);
+}
+
+#if GS_ACC == 0
+/* a * b + c in f16, rounded once. */
+static __device__ __forceinline__ unsigned short fma_f16(unsigned short a, unsigned short b, unsigned short c)
+{
+    unsigned short sum;
+    asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(sum) : "h"(a), "h"(b), "h"(c));
+    return sum;
+}
+#endif
+
+static __device__ __forceinline__ float dot(const in_type *a, const in_type *b, int k, long long step)
+{
+#if GS_ACC == 0
+    unsigned short sum = 0;
+    for (int i = 0; i < k; i++, b += step) sum = fma_f16(a[i], *b, sum);
+    return gs_f16_to_f32(sum);
+#else
+    float sum = 0.0f;
+    for (int i = 0; i < k; i++, b += step) sum = fmaf(LOAD_IN(a[i]), LOAD_IN(*b), sum);
+    return sum;
+#endif
+}
+
+/* Block 32 x 8, grid (cdiv(m,8), min(cdiv(n,32),65535), min(batch,65535)): a thread per element. */
+extern "C" __global__ void gs_simple(const gs_kernel_args p)
+{
+    const long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= p.m) return;
+    for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
+        for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
+            float value = p.alpha * dot(matrix_a(p, batch) + row * p.lda, matrix_b(p, batch) + col * stride_n(p), p.k, stride_k(p));
+#if GS_BETA
+            value = fmaf(p.beta, LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
+#endif
+            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);
+        }
+    }
+}
+
+enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };
+
+/* f64 accumulation into doubles at p.d, packed M x N. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
+ * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). */
+extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_kernel_args p)
+{
+    __shared__ double tile_a[DEPTH][TILE + 1], tile_b[DEPTH][TILE + 1];
+    const int thread = threadIdx.y * SIDE + threadIdx.x;
+    const long long first_row = (long long)blockIdx.x * TILE;
+    for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
+        const in_type *const a = matrix_a(p, batch), *const b = matrix_b(p, batch);
+        for (long long first_col = (long long)blockIdx.y * TILE; first_col < p.n; first_col += (long long)gridDim.y * TILE) {
+            double sum[EACH][EACH] = {};
+            for (long long first_k = 0; first_k < p.k; first_k += DEPTH) {
+                for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
+                    const long long row = first_row + i / DEPTH, k = first_k + i % DEPTH;
+                    tile_a[i % DEPTH][i / DEPTH] = row < p.m && k < p.k ? (double)LOAD_IN(a[row * p.lda + k]) : 0.0;
+                }
+                for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
+                    const int j = GS_LAYOUT == 1 ? i / DEPTH : i % TILE, d = GS_LAYOUT == 1 ? i % DEPTH : i / TILE;
+                    const long long col = first_col + j, k = first_k + d;
+                    tile_b[d][j] = col < p.n && k < p.k ? (double)LOAD_IN(b[k * stride_k(p) + col * stride_n(p)]) : 0.0;
+                }
+                __syncthreads();
+                #pragma unroll 4
+                for (int d = 0; d < DEPTH; d++)
+                    for (int i = 0; i < EACH; i++)
+                        for (int j = 0; j < EACH; j++)
+                            sum[i][j] = fma(tile_a[d][threadIdx.y + SIDE * i], tile_b[d][threadIdx.x + SIDE * j], sum[i][j]);
+                __syncthreads();
+            }
+            for (int i = 0; i < EACH; i++) {
+                for (int j = 0; j < EACH; j++) {
+                    const long long row = first_row + threadIdx.y + SIDE * i, col = first_col + threadIdx.x + SIDE * j;
+                    if (row >= p.m || col >= p.n) continue;
+                    double value = (double)p.alpha * sum[i][j];
+#if GS_BETA
+                    value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
+#endif
+                    ((double *)p.d)[(batch * p.m + row) * p.n + col] = value;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ * Verification on the device: test data, poison, guard bands, content hashes and comparison with the f64 reference.
+ * Every kernel walks its range with a grid-stride loop, so that any one-dimensional grid and block of whole warps will do.
+ * Only C is used: host tests compile this file and run it as one thread. */
+#include "common/check.h"
+#include "common/convert.cuh"
+
+typedef unsigned short unit;
+
+enum { F16 = 0, BF16 = 1, F32 = 2 };
+
+GS_SHARED gs_u64 first_index(void) { return (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; }
+GS_SHARED gs_u64 index_step(void) { return (gs_u64)gridDim.x * blockDim.x; }
+
+GS_SHARED gs_u64 double_bits(double value) { return (gs_u64)__double_as_longlong(value); }
+
+GS_SHARED void store(void *at, gs_u64 index, int type, float value)
+{
+    if (type == F32) ((float *)at)[index] = value;
+    else ((unit *)at)[index] = type == BF16 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value);
+}
+
+GS_SHARED unsigned int load_bits(const void *at, gs_u64 index, int type)
+{
+    return type == F32 ? ((const unsigned int *)at)[index] : ((const unit *)at)[index];
+}
+
+GS_SHARED float bits_value(unsigned int bits, int type)
+{
+    return type == F32 ? __uint_as_float(bits) : type == BF16 ? gs_bf16_to_f32((unit)bits) : gs_f16_to_f32((unit)bits);
+}
+
+/* The reference, rounded once to the output type. */
+GS_SHARED unsigned int round_bits(double value, int type)
+{
+    if (type == F32) return __float_as_uint((float)value);
+    const float odd = gs_round_to_odd(value);
+    return type == BF16 ? gs_f32_to_bf16(odd) : gs_f32_to_f16(odd);
+}
+
+GS_SHARED unit poison_unit(gs_u64 pattern, gs_u64 index) { return (unit)(index & 1 ? pattern >> 16 : pattern); }
+
+/* Fills an operand; what follows a row's last element, up to the next row, is NaN. */
+GS_KERNEL void gs_verify_generate(const gs_datagen g)
+{
+    const gs_u64 total = (gs_u64)((g.rows * g.batch - 1) * g.ld + g.cols);
+    for (gs_u64 i = first_index(); i < total; i += index_step()) {
+        const long long stored_row = (long long)(i / (gs_u64)g.ld), col = (long long)(i % (gs_u64)g.ld);
+        const long long batch = stored_row / g.rows, row = stored_row % g.rows;
+        float value = gs_infinity() - gs_infinity();
+        if (col < g.cols) value = g.transposed ? gs_value(&g, batch, col, row) : gs_value(&g, batch, row, col);
+        store(g.to, i, g.type, value);
+    }
+}
+
+GS_KERNEL void gs_verify_poison(const gs_range p)
+{
+    for (gs_u64 i = first_index(); i < p.units; i += index_step()) ((unit *)p.at)[i] = poison_unit(p.seed, i);
+}
+
+GS_KERNEL void gs_verify_guard_fill(const gs_range p)
+{
+    for (gs_u64 i = first_index(); i < p.units; i += index_step()) ((unit *)p.at)[i] = (unit)gs_mix(p.seed + i);
+}
+
+GS_KERNEL void gs_verify_guard_check(const gs_range p)
+{
+    for (gs_u64 i = first_index(); i < p.units; i += index_step())
+        if (((const unit *)p.at)[i] != (unit)gs_mix(p.seed + i)) atomicAdd(p.count, 1ull);
+}
+
+/* Adds to *out a sum that depends on every unit and its place. */
+GS_KERNEL void gs_verify_hash(const gs_rows p)
+{
+    gs_u64 sum = 0;
+    for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
+        const unit value = ((const unit *)p.at)[i / p.cols * p.ld + i % p.cols];
+        sum += gs_mix(i * 0x9e3779b97f4a7c15ull + value + 1);
+    }
+    for (int lane = 16; lane; lane >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+    if (threadIdx.x % 32 == 0) atomicAdd(p.out, sum);
+}
+
+/* Counts changed units behind the rows' ends; p.cols < p.ld. What lies behind the last row is a guard band. */
+GS_KERNEL void gs_verify_padding(const gs_rows p)
+{
+    const gs_u64 padding = p.ld - p.cols;
+    for (gs_u64 i = first_index(); i < (p.rows - 1) * padding; i += index_step()) {
+        const gs_u64 at = i / padding * p.ld + p.cols + i % padding;
+        if (((const unit *)p.at)[at] != poison_unit(p.pattern, at)) atomicAdd(p.out, 1ull);
+    }
+}
+
+GS_SHARED void add_double(double *to, double value)
+{
+    for (int lane = 16; lane; lane >>= 1) value += __shfl_xor_sync(0xffffffffu, value, lane);
+    if (threadIdx.x % 32 == 0 && value != 0) atomicAdd(to, value);
+}
+
+GS_SHARED void add_count(gs_u64 *to, gs_u64 value)
+{
+    for (int lane = 16; lane; lane >>= 1) value += __shfl_xor_sync(0xffffffffu, value, lane);
+    if (threadIdx.x % 32 == 0 && value) atomicAdd(to, value);
+}
+
+/* First pass: the size of the reference. */
+GS_KERNEL void gs_verify_measure(const gs_check p)
+{
+    double squares = 0;
+    gs_u64 finite = 0;
+    for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
+        const double value = p.reference[i];
+        if (!(fabs(value) < (double)gs_infinity())) continue;
+        squares += value * value;
+        finite++;
+    }
+    add_double(&p.counts->reference2, squares);
+    add_count(&p.counts->finite, finite);
+}
+
+/* Second pass. A NaN must be a NaN, an infinity the same infinity (or, within the bound, the largest finite value). */
+GS_KERNEL void gs_verify_compare(const gs_check p)
+{
+    const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
+    double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
+    gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
+    for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
+        const gs_u64 at = i / p.cols * p.ld + i % p.cols;
+        const unsigned int bits = load_bits(p.d, at, p.type), right_bits = round_bits(p.reference[i], p.type);
+        const unsigned int poison = p.type == F32 ? p.poison : poison_unit(p.poison, at);
+        const double got = bits_value(bits, p.type), want = p.reference[i], right = bits_value(right_bits, p.type);
+        const bool want_nan = want != want, got_nan = got != got;
+        bool wrong;
+        if (want_nan) {
+            wrong = !got_nan || bits == poison;
+        } else if (got_nan) {
+            wrong = true;
+        } else if (p.exact || !(fabs(right) < (double)gs_infinity())) {
+            wrong = got != right;
+        } else {
+            const double error = fabs(got - want), bound = p.relative * fabs(want) + p.spread * rms + p.absolute;
+            if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;
+            wrong = error > bound;
+        }
+        if (!want_nan && !got_nan && fabs(right) < (double)gs_infinity() && fabs(got) < (double)gs_infinity()) {
+            const double error = got - want;
+            error2 += error * error;
+            signed_error += want < 0 ? -error : error;
+            absolute_error += fabs(error);
+        }
+        if (!wrong) continue;
+        mismatches++;
+        if (i < first) first = i;
+        if (bits == poison) unwritten++;
+        else if (got_nan) nans++;
+        else if (got == 0) zeros++;
+        else if (bits + 1 == right_bits) truncated++;   /* sign and magnitude: one less is one step towards zero */
+    }
+    add_double(&p.counts->error2, error2);
+    add_double(&p.counts->signed_error, signed_error);
+    add_double(&p.counts->absolute_error, absolute_error);
+    add_count(&p.counts->mismatches, mismatches);
+    add_count(&p.counts->unwritten, unwritten);
+    add_count(&p.counts->nans, nans);
+    add_count(&p.counts->zeros, zeros);
+    add_count(&p.counts->truncated, truncated);
+    if (worst > 0) atomicMax(&p.counts->worst, double_bits(worst));
+    if (first != ~0ull) atomicMin(&p.counts->first, first);
+}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""gemmsmith from Python: the public C calls through ctypes, without any other dependency.
+
+    import gemmsmith
+    with gemmsmith.open() as context:
+        plan = context.plan("f16:4096x4096x4096:tn")
+        print(plan.why)
+        plan.run(a, b, d)                 # device pointers, or anything with data_ptr() or __cuda_array_interface__
+
+D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn has B stored K x N, tn has B stored N x K.
+"""
+import ctypes as _c
+import os as _os
+import pathlib as _pathlib
+
+__all__ = ["Context", "Error", "Plan", "Problem", "open", "version"]
+
+
+# ---- the C structures of include/gemmsmith/*.h ----
+
+class _Error(_c.Structure):
+    _fields_ = [("status", _c.c_int), ("column", _c.c_int), ("field", _c.c_char * 32), ("text", _c.c_char * 416)]
+
+
+class _Problem(_c.Structure):
+    _fields_ = [("in_", _c.c_int), ("acc", _c.c_int), ("out", _c.c_int), ("layout", _c.c_int),
+                ("m", _c.c_int64), ("n", _c.c_int64), ("k", _c.c_int64),
+                ("lda", _c.c_int64), ("ldb", _c.c_int64), ("ldc", _c.c_int64), ("ldd", _c.c_int64),
+                ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
+                ("epilogue", _c.c_uint32), ("reserved", _c.c_uint32 * 8)]
+
+
+class _Config(_c.Structure):
+    _fields_ = [("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
+                ("use_library", _c.c_int), ("use_own", _c.c_int), ("reserved", _c.c_void_p * 13)]
+
+
+class _Args(_c.Structure):
+    _fields_ = [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")]
+
+
+_P = _c.POINTER
+_PROTOTYPES = {  # name: result, arguments
+    "gs_version": (_c.c_char_p, []),
+    "gs_status_string": (_c.c_char_p, [_c.c_int]),
+    "gs_status_name": (_c.c_char_p, [_c.c_int]),
+    "gs_problem_parse": (_c.c_int, [_P(_Problem), _c.c_char_p, _P(_Error)]),
+    "gs_problem_format": (_c.c_char_p, [_P(_Problem), _c.c_char_p]),
+    "gs_problem_check": (_c.c_int, [_P(_Problem), _P(_Error)]),
+    "gs_problem_bytes": (_c.c_size_t, [_P(_Problem), _c.c_char]),
+    "gs_problem_flops": (_c.c_double, [_P(_Problem)]),
+    "gs_config_default": (_Config, []),
+    "gs_open": (_c.c_int, [_P(_c.c_void_p), _P(_Config), _P(_Error)]),
+    "gs_close": (None, [_P(_c.c_void_p)]),
+    "gs_plan_create": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_c.c_void_p), _P(_Error)]),
+    "gs_plan_create_schedule": (_c.c_int, [_c.c_void_p, _P(_Problem), _c.c_char_p, _P(_c.c_void_p), _P(_Error)]),
+    "gs_plan_run": (_c.c_int, [_c.c_void_p, _P(_Args), _c.c_void_p]),
+    "gs_plan_destroy": (None, [_P(_c.c_void_p)]),
+    "gs_gemm": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_Args), _c.c_void_p, _P(_Error)]),
+    "gs_plan_why": (_c.c_char_p, [_c.c_void_p]),
+    "gs_plan_schedule": (_c.c_char_p, [_c.c_void_p]),
+    "gs_plan_origin": (_c.c_int, [_c.c_void_p]),
+    "gs_plan_workspace": (_c.c_size_t, [_c.c_void_p]),
+    "gs_plan_alignment": (_c.c_size_t, [_c.c_void_p, _c.c_char]),
+}
+_PROBLEM_TEXT = 256
+_SONAME = "libgemmsmith.so.0"
+_ORIGINS = ("table", "nearest", "default", "library", "explicit", "empty")
+_loaded = None
+
+
+def _lib():
+    """The library, opened at first use: $GEMMSMITH_LIBRARY, beside this file, then where the loader looks."""
+    global _loaded
+    if _loaded is None:
+        named = _os.environ.get("GEMMSMITH_LIBRARY")
+        beside = _pathlib.Path(__file__).with_name(_SONAME)
+        library = _c.CDLL(named or (str(beside) if beside.exists() else _SONAME))
+        for name, (result, arguments) in _PROTOTYPES.items():
+            call = getattr(library, name)
+            call.restype, call.argtypes = result, arguments
+        _loaded = library
+    return _loaded
+
+
+class Error(Exception):
+    """A call failed: .status is the number, .name the code ("GS_ERROR_PARSE")."""
+
+    def __init__(self, status, error=None):
+        self.status = status
+        self.name = _lib().gs_status_name(status).decode()
+        self.field = error.field.decode() if error else ""
+        self.column = error.column if error else 0
+        place = f"{self.field}, column {self.column}: " if self.column else f"{self.field}: " if self.field else ""
+        text = error.text.decode(errors="replace") if error else ""
+        super().__init__(f"{place}{text or _lib().gs_status_string(status).decode()}")
+
+
+def _check(status, error=None):
+    if status:
+        raise Error(status, error)
+
+
+def version():
+    """Version of the library that is loaded."""
+    return _lib().gs_version().decode()
+
+
+class Problem:
+    """What is multiplied, from its text form: "f16:4096x4096x4096:tn", "bf16:1x4096x4096:tn:d=f32"."""
+
+    def __init__(self, text):
+        self._c = _Problem()
+        error = _Error()
+        _check(_lib().gs_problem_parse(_c.byref(self._c), text.encode(), _c.byref(error)), error)
+        _check(_lib().gs_problem_check(_c.byref(self._c), _c.byref(error)), error)
+
+    m = property(lambda self: self._c.m)
+    n = property(lambda self: self._c.n)
+    k = property(lambda self: self._c.k)
+    batch = property(lambda self: self._c.batch)
+    flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
+
+    def bytes(self, operand):
+        """Bytes of operand "a", "b", "c" or "d"."""
+        return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
+
+    def __str__(self):
+        text = _c.create_string_buffer(_PROBLEM_TEXT)
+        _lib().gs_problem_format(_c.byref(self._c), text)
+        return text.value.decode()
+
+    def __repr__(self):
+        return f"Problem({str(self)!r})"
+
+
+def _problem(problem):
+    return problem if isinstance(problem, Problem) else Problem(problem)
+
+
+def _pointer(value):
+    """A device address: an int, None, or an object that has one."""
+    if value is None or isinstance(value, int):
+        return value
+    if hasattr(value, "data_ptr"):
+        return value.data_ptr()
+    if hasattr(value, "__cuda_array_interface__"):
+        return value.__cuda_array_interface__["data"][0]
+    raise TypeError(f"no device pointer: {type(value).__name__}")
+
+
+def _args(a, b, d, c, workspace=None):
+    return _Args(_pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace))
+
+
+class Plan:
+    """A chosen, loaded kernel for one problem. Used by one thread at a time; made by Context.plan."""
+
+    def __init__(self, context, problem, schedule=None):
+        self.problem = _problem(problem)
+        self._context = context
+        self._c = _c.c_void_p()
+        error = _Error()
+        if schedule is None:
+            status = _lib().gs_plan_create(context._c, _c.byref(self.problem._c), _c.byref(self._c), _c.byref(error))
+        else:
+            status = _lib().gs_plan_create_schedule(context._c, _c.byref(self.problem._c), schedule.encode(),
+                                                    _c.byref(self._c), _c.byref(error))
+        _check(status, error)
+        context._plans.add(self)
+
+    def run(self, a, b, d, c=None, workspace=None, stream=0):
+        """Puts one multiplication on the stream (the handle as an int). The operands must stay alive until it has run."""
+        self._open()
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace)), stream))
+
+    def _open(self):
+        if not self._c:
+            raise ValueError("the plan is closed")
+        return self._c
+
+    why = property(lambda self: _lib().gs_plan_why(self._open()).decode())
+    schedule = property(lambda self: _lib().gs_plan_schedule(self._open()).decode())
+    origin = property(lambda self: _ORIGINS[_lib().gs_plan_origin(self._open())])
+    workspace = property(lambda self: _lib().gs_plan_workspace(self._open()))
+
+    def alignment(self, operand):
+        """Bytes that the pointer of operand "a" to "d" must be a multiple of."""
+        return _lib().gs_plan_alignment(self._open(), operand.encode())
+
+    def close(self):
+        """Frees the plan; its work must have finished."""
+        if self._c:
+            self._context._plans.discard(self)
+            _lib().gs_plan_destroy(_c.byref(self._c))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Context:
+    """One device with its tuned tables. May be used by several threads."""
+
+    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True):
+        self._c = _c.c_void_p()
+        self._plans = set()
+        config = _lib().gs_config_default()
+        config.device = device.encode() if device else None
+        config.tuned_path = _os.fsencode(tuned) if tuned else None
+        config.cache_path = _os.fsencode(cache) if cache else None
+        config.use_library, config.use_own = int(library), int(own)
+        error = _Error()
+        _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
+
+    def plan(self, problem, schedule=None):
+        """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a sentence, or "library"."""
+        self._open()
+        return Plan(self, problem, schedule)
+
+    def gemm(self, problem, a, b, d, c=None, stream=0):
+        """Runs a problem with a plan that the context keeps."""
+        error = _Error()
+        self._open()
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c)), stream, _c.byref(error)), error)
+
+    def _open(self):
+        if not self._c:
+            raise ValueError("the context is closed")
+
+    def close(self):
+        """Frees the context and the plans that are still open."""
+        for plan in list(self._plans):
+            plan.close()
+        if self._c:
+            _lib().gs_close(_c.byref(self._c))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def open(device=None, tuned=None, cache=None, library=True, own=True):
+    """Opens a device ("cuda:0"; None: $GEMMSMITH_DEVICE, else the first)."""
+    return Context(device, tuned, cache, library, own)

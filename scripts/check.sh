@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every test that needs no GPU. Ends with "N passed, N failed, N skipped"; exit 1 if any failed or none passed.
+set -u
+cd "$(dirname "$0")/.."
+. build/deps/env
+passed=0 failed=0 skipped=0
+
+one() { # one NAME COMMAND...: a check that is a single command
+    name=$1
+    shift
+    if output=$("$@" 2>&1); then
+        passed=$((passed + 1))
+        echo "ok       $name"
+    else
+        failed=$((failed + 1))
+        echo "FAILED   $name"
+        echo "$output" | tail -n 40
+    fi
+}
+
+suite() { # suite PRESET: builds and runs a preset's tests with ctest
+    if ! output=$(cmake --preset "$1" 2>&1 && cmake --build --preset "$1" 2>&1); then
+        failed=$((failed + 1))
+        echo "FAILED   build $1"
+        echo "$output" | tail -n 60
+        return
+    fi
+    passed=$((passed + 1))
+    echo "ok       build $1"
+    log=build/$1/ctest.log
+    ctest --test-dir "build/$1" --output-on-failure --timeout 900 > "$log" 2>&1
+    grep -E '^ *[0-9]+/[0-9]+ Test' "$log" | sed "s/^/         $1: /"
+    p=$(grep -cE '^ *[0-9]+/[0-9]+ Test.* Passed ' "$log")
+    s=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*Skipped' "$log")
+    all=$(grep -cE '^ *[0-9]+/[0-9]+ Test' "$log")
+    passed=$((passed + p))
+    skipped=$((skipped + s))
+    failed=$((failed + all - p - s))
+    [ "$all" -eq "$((p + s))" ] || sed -n '/Output:/,$p;/Error/p' "$log" | tail -n 120
+    [ "$all" -gt 0 ] || failed=$((failed + 1))
+}
+
+one "dependency law" python3 scripts/check_law.py
+one "scripts parse" sh -c 'for f in scripts/*.sh .ci/run; do sh -n "$f" || exit 1; done; python3 -m compileall -q scripts python tools'
+suite release
+one "exported symbols" sh scripts/check_abi.sh build/release/libgemmsmith.so
+one "headers from C++" sh -c 'for h in include/gemmsmith/*.h; do echo "#include <gemmsmith/${h##*/}>" | c++ -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - || exit 1; done'
+suite sanitize
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

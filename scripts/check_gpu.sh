@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every test that needs a GPU, with what was built in BUILD: the GPU test programs, random problems through verification, and
+# compute-sanitizer's memcheck on a sample of each family. Usage: check_gpu.sh BUILD [RANDOM_PROBLEMS]
+# Ends with "N passed, N failed, N skipped". Without a GPU all of it counts as skipped.
+set -u
+build=$1
+random=${2:-500}
+[ ! -r build/deps/env ] || . build/deps/env
+program=$build/gemmsmith
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# count NAME LIMIT_S COMMAND...: adds cmocka's and gemmsmith's own counts; 77 is a skip; any other failure counts as one at least
+count() {
+    name=$1 limit=$2
+    shift 2
+    timeout "$limit" "$@" > "$log" 2>&1
+    code=$?
+    p=$(awk '/\[  PASSED  \] [0-9]+ test/ {n += $4} /^[0-9]+ passed, [0-9]+ failed/ {n += $1} END {print n + 0}' "$log")
+    f=$(awk '/\[  FAILED  \] [0-9]+ test/ {n += $4} /^[0-9]+ passed, [0-9]+ failed/ {n += $3} END {print n + 0}' "$log")
+    if [ "$code" = 77 ] || [ "$code" = 3 ]; then
+        skipped=$((skipped + 1))
+        echo "skipped  $name: $(tail -n 1 "$log")"
+        return
+    fi
+    [ "$code" = 0 ] || [ "$f" -gt 0 ] || f=1
+    passed=$((passed + p))
+    failed=$((failed + f))
+    if [ "$code" = 0 ]; then
+        echo "ok       $name ($p)"
+        grep '^{' "$log"
+    else
+        echo "FAILED   $name ($p passed, $f failed, exit $code)"
+        grep -vE '^\[( RUN|       OK)' "$log" | tail -n 40
+    fi
+}
+
+for test in "$build"/tests/test_gpu_*; do
+    count "${test##*/test_}" 300 "$test"
+done
+
+# verification is no timing: several processes may share the GPU, and compilation is most of the work
+jobs=$(nproc)
+[ "$jobs" -le 8 ] || jobs=8
+count "random problems" 900 sh -c '
+    for job in $(seq "$2"); do "$1" verify --random $((($3 + $2 - 1) / $2)) --seed "$job" --quiet > "$4.$job" 2>&1 & done
+    wait
+    code=0
+    for job in $(seq "$2"); do
+        grep -vE "^(pass|skip) " "$4.$job"
+        tail -n 1 "$4.$job" | grep -qE "^[0-9]+ passed, 0 failed" || code=1
+        rm -f "$4.$job"
+    done
+    exit $code' verify "$program" "$jobs" "$random" "$log"
+
+if command -v compute-sanitizer >/dev/null 2>&1 && "$program" doctor >/dev/null 2>&1; then
+    for sample in "f16:200x136x104:tn ws/128x128x64/s4/c2x1/coop/g8" "bf16:200x136x104:nn:ldd=137:beta=1 ws/64x64x64/s4/c1x1/coop/h4" \
+                  "f16:129x131x133:nn mma/64x64x64/w2x2/s3/g8" "bf16:130x72x136:tn:d=f32 mma/64x128x32/w2x2/s3/g4" "f16:33x35x37:nn:acc=f16 simple"; do
+        set -- $sample
+        count "memcheck $sample" 300 compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 "$program" verify "$1" --schedule "$2" --parts exact
+    done
+else
+    echo "skipped  memcheck: needs a GPU and compute-sanitizer"
+    skipped=$((skipped + 1))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

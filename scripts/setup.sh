@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Brings a Debian or Ubuntu machine to the point where gemmsmith builds and runs: compiler, build tools and libraries with
+# apt-get; NVRTC (and, where there is a GPU, cuBLAS) from PyPI into build/deps if the machine has no CUDA toolkit.
+# Does nothing where everything is there. Writes build/deps/env, which the other scripts read.
+set -eu
+cd "$(dirname "$0")/.."
+
+missing=
+need() { # need PACKAGE TEST...
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
+need build-essential   sh -c 'command -v cc && command -v c++ && command -v make'
+need cmake             cmake --version
+need ninja-build       ninja --version
+need python3           python3 --version
+need libsqlite3-dev    header sqlite3.h
+need libjansson-dev    header jansson.h
+need libxxhash-dev     header xxhash.h
+need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"
+if [ -n "$missing" ]; then
+    command -v apt-get >/dev/null || { echo "setup: please install:$missing" >&2; exit 1; }
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    echo "setup: installing$missing" >&2
+    $root apt-get update -qq
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+mkdir -p build/deps
+: > build/deps/env.new
+library() { # library NAME: path of a shared library the loader or a CUDA toolkit has
+    { ldconfig -p 2>/dev/null || /sbin/ldconfig -p; } | awk -v name="$1" '$1 ~ "^" name "\\.so" {print $NF; exit}'
+    for directory in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/local/cuda/lib64; do
+        ls "$directory/$1".so* 2>/dev/null
+    done
+}
+from_pypi() { # from_pypi NAME PACKAGE VARIABLE
+    [ -z "$(library "$1" | head -n 1)" ] || return 0
+    found=$(find build/deps -name "$1.so.*" | head -n 1)
+    if [ -z "$found" ]; then
+        echo "setup: no $1 on this machine, fetching $2 from PyPI into build/deps" >&2
+        python3 -m pip --version >/dev/null 2>&1 || {
+            root=
+            [ "$(id -u)" = 0 ] || root=sudo
+            $root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends python3-pip >/dev/null
+        } || true
+        python3 -m pip install -q --no-deps --target build/deps/python --upgrade "$2" 2>/dev/null || {
+            echo "setup: $2 could not be fetched; what needs $1 will be skipped or say so" >&2
+            return 0
+        }
+        found=$(find build/deps -name "$1.so.*" | head -n 1)
+    fi
+    [ -z "$found" ] || echo "export $3=$PWD/$found" >> build/deps/env.new
+}
+from_pypi libnvrtc nvidia-cuda-nvrtc GEMMSMITH_NVRTC
+if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
+    from_pypi libcublasLt nvidia-cublas GEMMSMITH_CUBLASLT
+    from_pypi libcublas   nvidia-cublas GEMMSMITH_CUBLAS
+fi
+mv build/deps/env.new build/deps/env

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The host's monotonic clock, and dates for provenance. */
+#ifndef GS_BASE_CLOCK_H
+#define GS_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define GS_DATE_TEXT 24
+
+int64_t gs_clock_ns(void);                     /* monotonic, nanoseconds since an arbitrary point */
+void    gs_clock_sleep_ns(int64_t ns);         /* sleeps at least that long; the last 100 us are spent polling */
+char   *gs_date_format(char text[GS_DATE_TEXT]);   /* now, UTC: 2026-01-31T12:00:00Z; returns text */
+
+#endif

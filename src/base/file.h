@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * Whole files, atomic replacement, directories and the user's paths. */
+#ifndef GS_BASE_FILE_H
+#define GS_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <gemmsmith/status.h>
+
+#define GS_PATH 1024
+
+/* Reads a whole regular file of at most limit bytes; *data is terminated and owned by the caller (free()). NOT_FOUND if absent. */
+gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size, gs_error *error);
+
+/* Writes to a temporary file beside path, syncs and renames it: readers see the old or the new content, never a part.
+ * Missing directories are created. On failure nothing is left behind and the old content stays. */
+gs_status gs_file_write(const char *path, const void *data, size_t size, gs_error *error);
+
+gs_status gs_directory_make(const char *path, gs_error *error);   /* and its parents; an existing one is fine */
+bool      gs_file_exists(const char *path);
+
+/* $NAME if set and not empty, else $XDG_..._HOME/gemmsmith, else $HOME/.../gemmsmith; then "/" tail unless tail is NULL.
+ * kind 'c': cache, 'd': data. Returns false if it does not fit or no home is known. */
+bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const char *tail);
+
+#endif

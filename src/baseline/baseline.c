@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "baseline/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *const gs_baseline_names[GS_BASELINES] = {"cublas", "cublaslt-heuristic", "cublaslt-autotuning"};
+
+static gs_pick_function pick_function;
+
+void gs_baseline_set_pick(gs_pick_function pick) { pick_function = pick; }
+gs_pick_function gs_baseline_pick(void) { return pick_function; }
+
+gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_error *error)
+{
+    *out = (gs_contender){0};
+    gs_status status;
+    if (!strcmp(name, "cublas"))
+        status = gs_baseline_cublas(out, device, error);
+    else if (!strcmp(name, "cublaslt-heuristic"))
+        status = gs_baseline_cublaslt(out, device, false, error);
+    else if (!strcmp(name, "cublaslt-autotuning"))
+        status = gs_baseline_cublaslt(out, device, true, error);
+    else
+        return gs_fail(error, GS_ERROR_NOT_FOUND, NULL,
+                       "no baseline is called \"%s\"; there are cublas, cublaslt-heuristic and cublaslt-autotuning", name);
+    if (status != GS_OK) return status;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    out->bitwise = true;   /* what NVIDIA documents for one version, one GPU model and one stream */
+    return GS_OK;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * cublasGemmEx as a contender. It computes in place (C is D), so a problem with beta needs args->c == args->d. */
+#include "baseline/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "device/cuda/cublas.h"
+
+#define WORKSPACE ((size_t)64 << 20)
+
+typedef struct cublas {
+    gs_device        *device;
+    const gs_cublas  *calls;
+    gs_cublas_handle  handle;      /* NULL before the first prepare */
+    gs_pointer        workspace;
+    gs_queue          queue;       /* that the handle is set to */
+    bool              queue_set;
+    gs_problem        problem;
+    gs_cublas_math    math;
+} cublas;
+
+static gs_status failed(gs_error *error, const char *call, int status)
+{
+    const gs_status code = status == GS_CUBLAS_NOT_SUPPORTED ? GS_ERROR_UNSUPPORTED
+                         : status == GS_CUBLAS_ALLOC_FAILED  ? GS_ERROR_DEVICE_MEMORY
+                                                             : GS_ERROR_LIBRARY;
+    return gs_fail(error, code, NULL, "%s: %s", call, gs_cublas_status(status));
+}
+
+static gs_status check(const gs_problem *problem, gs_error *error)
+{
+    GS_TRY(gs_problem_check(problem, error));
+    if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cublasGemmEx has no epilogue");
+    if (problem->out != problem->in && problem->out != GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
+    if (problem->acc == GS_F16 && problem->out != GS_F16)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx with f16 accumulation writes f16");
+    return GS_OK;
+}
+
+static gs_status open_handle(cublas *self, gs_error *error)
+{
+    size_t free_bytes, total_bytes;
+    GS_TRY(self->device->ops->memory_info(self->device, &free_bytes, &total_bytes, error));   /* makes the device current on this thread */
+    if (!self->workspace) GS_TRY(self->device->ops->alloc(self->device, WORKSPACE, &self->workspace, error));
+    const int status = self->calls->create(&self->handle);
+    if (status == GS_CUBLAS_SUCCESS) return GS_OK;
+    self->handle = NULL;
+    return failed(error, "cublasCreate", status);
+}
+
+static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    cublas *const self = contender->self;
+    GS_TRY(check(problem, error));
+    if (!self->handle) GS_TRY(open_handle(self, error));
+    int version = 0;
+    self->calls->get_version(self->handle, &version);
+    self->problem = *problem;
+    self->math = gs_cublas_math_of(problem);
+    snprintf(contender->detail, sizeof contender->detail, "cuBLAS %d, workspace %zu", version, WORKSPACE);
+    return GS_OK;
+}
+
+/* cublasSetStream puts the handle back to its own small workspace, so ours is handed over again each time. */
+static gs_status set_queue(cublas *self, gs_queue queue, gs_error *error)
+{
+    if (self->queue_set && self->queue == queue) return GS_OK;
+    self->queue_set = false;
+    int status = self->calls->set_stream(self->handle, queue);
+    if (status != GS_CUBLAS_SUCCESS) return failed(error, "cublasSetStream", status);
+    status = self->calls->set_workspace(self->handle, (void *)(uintptr_t)self->workspace, WORKSPACE);
+    if (status != GS_CUBLAS_SUCCESS) return failed(error, "cublasSetWorkspace", status);
+    self->queue = queue;
+    self->queue_set = true;
+    return GS_OK;
+}
+
+static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    cublas *const self = contender->self;
+    const gs_problem *const p = &self->problem;
+    if (p->beta != 0 && (args->c != args->d || p->ldc != p->ldd))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "beta", "cublasGemmEx updates C in place: C and D must be the same matrix");
+    GS_TRY(set_queue(self, queue, error));
+    const int op_b = p->layout == GS_TN ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
+    const int in = gs_cuda_type(p->in), out = gs_cuda_type(p->out);
+    int status;
+    if (p->batch == 1)
+        status = self->calls->gemm(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb, args->a, in, p->lda,
+                                   &self->math.beta, args->d, out, p->ldd, self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+    else
+        status = self->calls->gemm_batched(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
+                                           gs_cublas_stride(p, 'b'), args->a, in, p->lda, gs_cublas_stride(p, 'a'), &self->math.beta, args->d, out, p->ldd,
+                                           gs_cublas_stride(p, 'd'), p->batch, self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+}
+
+static void destroy(gs_contender *contender)
+{
+    cublas *const self = contender->self;
+    if (!self) return;
+    if (self->handle) self->calls->destroy(self->handle);
+    if (self->workspace) self->device->ops->free(self->device, self->workspace);
+    free(self);
+    contender->self = NULL;
+}
+
+gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error)
+{
+    const gs_cublas *const calls = gs_cublas_open(error);
+    if (!calls) return GS_ERROR_NO_LIBRARY;
+    cublas *const self = calloc(1, sizeof *self);
+    if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
+    self->device = device;
+    self->calls = calls;
+    out->self = self;
+    out->prepare = prepare;
+    out->run = run;
+    out->destroy = destroy;
+    return GS_OK;
+}

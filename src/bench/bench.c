@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * One measuring run: what both modes share. offline.c and server.c have the timed parts. */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bench/internal.h"
+
+#define SMALLEST_SCRATCH ((size_t)32 << 20)
+
+gs_bench_options gs_bench_defaults(void) { return (gs_bench_options){.mode = GS_MODE_OFFLINE, .warmup_s = -1, .check = true}; }
+
+static gs_bench_options complete(gs_bench_options options)
+{
+    if (options.rounds < 1) options.rounds = options.mode == GS_MODE_SERVER ? 200 : 30;
+    if (!(options.warmup_s >= 0)) options.warmup_s = 0.05;
+    if (!(options.replay_us > 0)) options.replay_us = 500;
+    if (!(options.target_qps > 0)) options.target_qps = 100;
+    if (options.seed == 0) options.seed = gs_random_entropy();
+    return options;
+}
+
+static bool same_matrices(const gs_problem *x, const gs_problem *y)
+{
+    return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k && x->batch == y->batch &&
+           x->alpha == y->alpha && x->beta == y->beta && x->epilogue == y->epilogue;
+}
+
+static gs_status check_request(const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)
+{
+    if (count < 1 || count > GS_MAX_CONTENDERS)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "count", "%d contenders: must be 1 to %d", count, GS_MAX_CONTENDERS);
+    if (options->reference < 0 || options->reference >= count)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "reference", "there is no contender %d: must be 0 to %d", options->reference, count - 1);
+    if (problems[0].m == 0 || problems[0].n == 0 || problems[0].k == 0)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "problem", "an extent is 0: there is nothing to time");
+    for (int i = 1; i < count; i++)
+        if (!same_matrices(&problems[0], &problems[i]))
+            return gs_fail(error, GS_ERROR_ARGUMENT, "problem",
+                           "contender %d has another problem than contender 0: only layout and leading dimensions may differ", i);
+    return GS_OK;
+}
+
+gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_error *found, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    if (status == GS_ERROR_FAULT || status == GS_ERROR_TIMEOUT)
+        return gs_fail(error, status, NULL, "%s: %s", run->contenders[contender].name, found->text);
+    gs_samples *const samples = &run->out->samples[contender];
+    samples->status = status;
+    samples->error = *found;
+    return GS_OK;
+}
+
+gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    if (run->scratch) return ops->fill(run->device, run->scratch, 0, run->scratch_bytes, run->queue, error);
+    if (run->graphs && run->graphs[contender]) return ops->graph_launch(run->device, run->graphs[contender], run->queue, error);
+    return GS_OK;
+}
+
+gs_status gs_run_reference(gs_run *run, int sets, gs_error *error)
+{
+    if (!run->options.check) return GS_OK;
+    const gs_problem *const problem = &run->problems[0];
+    run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
+    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
+    GS_TRY(gs_reference(run->verifier, problem, (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->reference, run->queue, error));
+    return run->device->ops->queue_wait(run->device, run->queue, error);
+}
+
+gs_status gs_run_compare(gs_run *run, int contender, gs_error *error)
+{
+    gs_samples *const samples = &run->out->samples[contender];
+    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->reference, GS_BENCH_TOLERANCE, &samples->compare,
+                                run->queue, error));
+    samples->wrong = samples->compare.mismatches > 0;
+    return GS_OK;
+}
+
+bool gs_run_last(const gs_run *run, int round)
+{
+    if (round + 1 >= run->options.rounds) return true;
+    const double spent_s = (double)(gs_clock_ns() - run->began_ns) * 1e-9;
+    return run->options.budget_s > 0 && round + 1 >= GS_BENCH_ROUNDS && spent_s >= run->options.budget_s;
+}
+
+/* ---- results ---- */
+
+static double *new_values(int count)
+{
+    double *const values = malloc((size_t)count * sizeof *values);
+    for (int i = 0; values && i < count; i++) values[i] = NAN;
+    return values;
+}
+
+static gs_status new_measurement(gs_measurement **out, int count, const gs_bench_options *options, gs_error *error)
+{
+    const bool calls = options->call_time || options->mode == GS_MODE_SERVER;
+    gs_measurement *measurement = calloc(1, sizeof *measurement);
+    bool whole = measurement != NULL;
+    if (measurement) measurement->count = count;
+    for (int i = 0; whole && i < count; i++) {
+        gs_samples *const samples = &measurement->samples[i];
+        samples->device_us = new_values(options->rounds);
+        if (calls) samples->call_us = new_values(options->rounds);
+        whole = samples->device_us && (!calls || samples->call_us);
+        samples->compare.row = samples->compare.col = -1;
+    }
+    if (!whole) {
+        gs_measurement_destroy(&measurement);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the samples of %d contenders", count);
+    }
+    *out = measurement;
+    return GS_OK;
+}
+
+void gs_measurement_destroy(gs_measurement **measurement)
+{
+    if (!measurement || !*measurement) return;
+    for (int i = 0; i < (*measurement)->count; i++) {
+        free((*measurement)->samples[i].device_us);
+        free((*measurement)->samples[i].call_us);
+    }
+    free(*measurement);
+    *measurement = NULL;
+}
+
+static double percentile_of(const double *values, int count, double percent, double *copy)
+{
+    memcpy(copy, values, (size_t)count * sizeof *copy);
+    return gs_percentile(copy, count, percent);
+}
+
+static bool usable(const gs_samples *samples) { return samples->status == GS_OK && !samples->wrong; }
+
+static void summarise_one(const gs_run *run, gs_samples *samples, double *copy)
+{
+    const gs_ratio unknown = {NAN, NAN, NAN, GS_UNCLEAR};
+    const int rounds = run->out->rounds;
+    const gs_samples *const reference = &run->out->samples[run->options.reference];
+    const bool paired = usable(samples) && usable(reference);
+    samples->device_median = percentile_of(samples->device_us, rounds, 50, copy);
+    samples->device = paired ? gs_ratio_paired(reference->device_us, samples->device_us, rounds, run->options.seed) : unknown;
+    samples->call_median = samples->call_p50 = samples->call_p95 = samples->call_p99 = NAN;
+    samples->call = unknown;
+    if (!samples->call_us) return;
+    samples->call_median = samples->call_p50 = percentile_of(samples->call_us, rounds, 50, copy);
+    samples->call_p95 = percentile_of(samples->call_us, rounds, 95, copy);
+    samples->call_p99 = percentile_of(samples->call_us, rounds, 99, copy);
+    if (paired) samples->call = gs_ratio_paired(reference->call_us, samples->call_us, rounds, run->options.seed);
+}
+
+static gs_status summarise(const gs_run *run, gs_error *error)
+{
+    double *const copy = malloc((size_t)run->options.rounds * sizeof *copy);
+    if (!copy) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d samples", run->options.rounds);
+    for (int i = 0; i < run->count; i++) summarise_one(run, &run->out->samples[i], copy);
+    free(copy);
+    run->out->calls = run->calls;
+    run->out->sets = run->sets.count;
+    run->out->seconds = (double)(gs_clock_ns() - run->began_ns) * 1e-9;
+    return GS_OK;
+}
+
+/* ---- the run ---- */
+
+static gs_status reserve(gs_run *run, gs_error *error)
+{
+    gs_device *const device = run->device;
+    const gs_problem *const problem = &run->problems[0];
+    GS_TRY(device->ops->queue_create(device, &run->queue, error));
+    GS_TRY(device->ops->event_create(device, &run->start, error));
+    GS_TRY(device->ops->event_create(device, &run->end, error));
+    const size_t elements = (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch;
+    if (run->options.check) GS_TRY(device->ops->alloc(device, elements * sizeof(double), &run->reference, error));
+    if (!run->options.warm) {
+        run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
+        GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
+    }
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm, &run->random, run->queue, error);
+}
+
+/* The first run loads what a library loads lazily, outside any capture and any timing. */
+static gs_status first_runs(gs_run *run, gs_error *error)
+{
+    for (int i = 0; i < run->count; i++) {
+        gs_error found = {0};
+        const gs_args args = gs_sets_args(&run->sets, i, 0);
+        gs_status status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
+        if (status == GS_OK) status = run->device->ops->queue_wait(run->device, run->queue, &found);
+        GS_TRY(gs_run_blame(run, i, status, &found, error));
+    }
+    return GS_OK;
+}
+
+static gs_status measure(gs_run *run, gs_error *error)
+{
+    GS_TRY(reserve(run, error));
+    GS_TRY(first_runs(run, error));
+    GS_TRY(run->options.mode == GS_MODE_SERVER ? gs_bench_server(run, error) : gs_bench_offline(run, error));
+    return summarise(run, error);
+}
+
+static void release(gs_run *run)
+{
+    gs_device *const device = run->device;
+    for (int i = 0; run->graphs && i < run->count; i++)
+        if (run->graphs[i]) device->ops->graph_destroy(device, run->graphs[i]);
+    free(run->graphs);
+    gs_sets_destroy(&run->sets, device);
+    if (run->scratch) device->ops->free(device, run->scratch);
+    if (run->reference) device->ops->free(device, run->reference);
+    if (run->start) device->ops->event_destroy(device, run->start);
+    if (run->end) device->ops->event_destroy(device, run->end);
+    if (run->queue) device->ops->queue_destroy(device, run->queue);
+}
+
+gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *contenders, int count,
+                   const gs_bench_options *options, gs_measurement **out, gs_error *error)
+{
+    *out = NULL;
+    const gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
+    GS_TRY(check_request(problems, count, &completed, error));
+    gs_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count, .options = completed,
+                  .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
+    GS_TRY(new_measurement(&run.out, count, &completed, error));
+    const gs_status status = measure(&run, error);
+    release(&run);
+    if (status == GS_OK)
+        *out = run.out;
+    else
+        gs_measurement_destroy(&run.out);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * Inside src/bench: operand sets, one measuring run, and the pure arithmetic behind both. */
+#ifndef GS_BENCH_INTERNAL_H
+#define GS_BENCH_INTERNAL_H
+
+#include "base/random.h"
+#include "bench/bench.h"
+
+#define GS_BENCH_CALLS     2000          /* most calls of a graph */
+#define GS_BENCH_SETS      2000          /* most operand sets: no graph could use more */
+#define GS_BENCH_ROUNDS    5             /* fewest, whatever the budget */
+#define GS_BENCH_TOLERANCE 4.0           /* of the check of timed outputs: it looks for wrong results, gs_verify judges rounding */
+#define GS_BENCH_POISON    0x7fff7fffu   /* NaN as f16, bf16 and f32 */
+
+/* ---- arithmetic (arithmetic.c) ---- */
+
+/* Operand sets for a contender that touches used_bytes per call: more than four times the L2 in all, at least 2, at most
+ * GS_BENCH_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
+int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
+
+/* Calls so that calls * us >= replay_us, 1 to GS_BENCH_CALLS. */
+int gs_bench_calls(double us, double replay_us);
+
+/* Contender at a place of a round: A B C, then B C A, then C A B, ... */
+int gs_bench_turn(int round, int place, int count);
+
+/* An exponential gap of this mean. */
+double gs_bench_gap(gs_random *random, double mean);
+
+void gs_bench_shuffle(gs_random *random, int *list, int count);
+
+/* ---- operand sets (buffers.c) ---- */
+
+/* One operand in one form (layout, leading dimension), in all sets. Sets lie in one allocation, 256-byte aligned, with gaps
+ * of irregular size, so that no contender profits from one set's address following from another's. */
+typedef struct gs_operand {
+    char        name;             /* 'a' to 'd' */
+    gs_problem  problem;          /* whose form it has */
+    size_t      bytes;            /* of one set */
+    gs_pointer  memory;
+    size_t      memory_bytes;
+    gs_pointer *at;               /* address per set */
+} gs_operand;
+
+typedef struct gs_sets {
+    int         count;
+    int         operand_count;
+    gs_operand *operands;
+    int       (*use)[4];          /* per contender: its a, b, c, d among the operands; -1: none */
+    size_t      used_bytes;       /* per call, of the contender that touches least */
+} gs_sets;
+
+/* Allocates as many sets as the L2 asks for and fills A, B and C with normal numbers, set by set from seeds of *random. */
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool warm,
+                         gs_random *random, gs_queue queue, gs_error *error);
+void      gs_sets_destroy(gs_sets *sets, gs_device *device);
+gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
+
+/* Overwrites D of all sets of a contender with NaN. */
+gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, gs_queue queue, gs_error *error);
+
+/* ---- a run ---- */
+
+typedef struct gs_run {
+    gs_device        *device;
+    gs_verifier      *verifier;
+    const gs_problem *problems;
+    gs_contender     *contenders;
+    int               count;
+    gs_bench_options  options;    /* nothing left at 0 */
+    gs_random         random;
+    gs_sets           sets;
+    gs_queue          queue;
+    gs_event          start, end;
+    gs_graph         *graphs;     /* per contender; NULL: none */
+    int               calls;      /* per replay */
+    gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_run_lead_in */
+    size_t            scratch_bytes;
+    gs_pointer        reference;  /* f64 result of the checked set; 0: nothing is checked */
+    int               checked;    /* the set that is checked */
+    int64_t           began_ns;
+    gs_measurement   *out;
+} gs_run;
+
+static inline bool gs_run_alive(const gs_run *run, int contender) { return run->out->samples[contender].status == GS_OK; }
+
+/* A failure while a contender was served is written down and the others go on; a lost device ends the run (then *error is
+ * filled and the status returned). */
+gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_error *found, gs_error *error);
+
+/* Puts work on the queue that the host does not wait for, so that what is timed next was issued before the device gets to it.
+ * Cold: overwrites four times the L2. Warm: one replay. */
+gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error);
+
+/* Chooses the set to be checked among the first `sets` and computes its reference; before the timing, because it is slow. */
+gs_status gs_run_reference(gs_run *run, int sets, gs_error *error);
+
+/* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. */
+gs_status gs_run_compare(gs_run *run, int contender, gs_error *error);
+
+bool gs_run_last(const gs_run *run, int round);   /* by count, or because the budget is spent */
+
+gs_status gs_bench_offline(gs_run *run, gs_error *error);
+gs_status gs_bench_server(gs_run *run, gs_error *error);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * Offline mode: calls back to back. Device time from replays of a graph of n calls, call time from the same n calls issued
+ * by the host. All contenders have the same n, which rotates through the operand sets from set 0. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bench/internal.h"
+
+#define TRIAL_CALLS 4   /* of the first, rough estimate */
+
+static gs_status issue(gs_run *run, int contender, int calls, gs_error *error)
+{
+    gs_contender *const self = &run->contenders[contender];
+    for (int call = 0; call < calls; call++) {
+        const gs_args args = gs_sets_args(&run->sets, contender, call % run->sets.count);
+        GS_TRY(self->run(self, &args, run->queue, error));
+    }
+    return GS_OK;
+}
+
+static gs_status capture(gs_run *run, int contender, gs_error *error)
+{
+    gs_device *const device = run->device;
+    gs_graph *const graph = &run->graphs[contender];
+    if (*graph) device->ops->graph_destroy(device, *graph);
+    *graph = NULL;
+    GS_TRY(device->ops->capture_begin(device, run->queue, error));
+    const gs_status issued = issue(run, contender, run->calls, error);
+    gs_error second;
+    const gs_status ended = device->ops->capture_end(device, run->queue, graph, issued == GS_OK ? error : &second);
+    return issued == GS_OK ? ended : issued;
+}
+
+/* Device time of the calls put on the queue between two events; they are issued behind the lead-in, so that no waiting for
+ * the host is in it. */
+static gs_status time_device(gs_run *run, int contender, bool replay, int calls, double *us, gs_error *error)
+{
+    gs_device *const device = run->device;
+    GS_TRY(gs_run_lead_in(run, contender, error));
+    GS_TRY(device->ops->event_record(device, run->start, run->queue, error));
+    if (replay)
+        GS_TRY(device->ops->graph_launch(device, run->graphs[contender], run->queue, error));
+    else
+        GS_TRY(issue(run, contender, calls, error));
+    GS_TRY(device->ops->event_record(device, run->end, run->queue, error));
+    GS_TRY(device->ops->event_us(device, run->start, run->end, us, error));
+    *us /= calls;
+    return GS_OK;
+}
+
+static gs_status time_calls(gs_run *run, int contender, double *us, gs_error *error)
+{
+    gs_device *const device = run->device;
+    GS_TRY(gs_run_lead_in(run, contender, error));
+    GS_TRY(device->ops->queue_wait(device, run->queue, error));
+    const int64_t began = gs_clock_ns();
+    GS_TRY(issue(run, contender, run->calls, error));
+    GS_TRY(device->ops->queue_wait(device, run->queue, error));
+    *us = (double)(gs_clock_ns() - began) * 1e-3 / run->calls;
+    return GS_OK;
+}
+
+/* Shortest time of a call among the contenders; a failing one is written down. *fastest stays as it is if none runs. */
+static gs_status estimate(gs_run *run, bool replay, double *fastest, gs_error *error)
+{
+    for (int i = 0; i < run->count; i++) {
+        if (!gs_run_alive(run, i)) continue;
+        gs_error found = {0};
+        double us = NAN;
+        gs_status status = replay ? capture(run, i, &found) : GS_OK;
+        for (int repeat = 0; status == GS_OK && repeat < 2; repeat++)   /* the first replay uploads the graph */
+            status = time_device(run, i, replay, replay ? run->calls : TRIAL_CALLS, &us, &found);
+        GS_TRY(gs_run_blame(run, i, status, &found, error));
+        if (status == GS_OK && us < *fastest) *fastest = us;
+    }
+    return GS_OK;
+}
+
+/* Few direct calls first; where the host is what they wait for, the replay turns out too short and n grows. */
+static gs_status calibrate(gs_run *run, gs_error *error)
+{
+    const double replay_us = run->options.replay_us;
+    double fastest = INFINITY;
+    GS_TRY(estimate(run, false, &fastest, error));
+    run->calls = gs_bench_calls(fastest, replay_us);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        fastest = INFINITY;
+        GS_TRY(estimate(run, true, &fastest, error));
+        if (fastest * run->calls >= replay_us || run->calls == GS_BENCH_CALLS || attempt == 2) break;
+        run->calls = gs_bench_calls(fastest, 1.1 * replay_us);
+    }
+    return GS_OK;
+}
+
+static int alive(const gs_run *run)
+{
+    int count = 0;
+    for (int i = 0; i < run->count; i++) count += gs_run_alive(run, i);
+    return count;
+}
+
+static gs_status warm_up(gs_run *run, gs_error *error)
+{
+    const int64_t end = gs_clock_ns() + (int64_t)(run->options.warmup_s * 1e9);
+    while (gs_clock_ns() < end && alive(run) > 0) {
+        for (int i = 0; i < run->count; i++) {
+            if (!gs_run_alive(run, i)) continue;
+            gs_error found = {0};
+            double us;
+            const gs_status status = time_device(run, i, true, run->calls, &us, &found);
+            GS_TRY(gs_run_blame(run, i, status, &found, error));
+        }
+    }
+    return GS_OK;
+}
+
+static gs_status serve(gs_run *run, int contender, int round, bool check, gs_error *error)
+{
+    gs_samples *const samples = &run->out->samples[contender];
+    if (check) GS_TRY(gs_sets_poison(&run->sets, run->device, contender, run->queue, error));
+    GS_TRY(time_device(run, contender, true, run->calls, &samples->device_us[round], error));
+    if (check) GS_TRY(gs_run_compare(run, contender, error));
+    return samples->call_us ? time_calls(run, contender, &samples->call_us[round], error) : GS_OK;
+}
+
+gs_status gs_bench_offline(gs_run *run, gs_error *error)
+{
+    run->graphs = calloc((size_t)run->count, sizeof *run->graphs);
+    if (!run->graphs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the graphs of %d contenders", run->count);
+    GS_TRY(calibrate(run, error));
+    GS_TRY(gs_run_reference(run, GS_MIN(run->calls, run->sets.count), error));
+    GS_TRY(warm_up(run, error));
+    run->device->ops->clocks(run->device, &run->out->before, NULL);
+    bool last = alive(run) == 0;
+    for (int round = 0; !last; round++) {
+        last = gs_run_last(run, round);
+        for (int place = 0; place < run->count; place++) {
+            const int contender = gs_bench_turn(round, place, run->count);
+            if (!gs_run_alive(run, contender)) continue;
+            gs_error found = {0};
+            const gs_status status = serve(run, contender, round, last && run->options.check, &found);
+            GS_TRY(gs_run_blame(run, contender, status, &found, error));
+        }
+        run->out->rounds = round + 1;
+    }
+    run->device->ops->clocks(run->device, &run->out->after, NULL);
+    return GS_OK;
+}

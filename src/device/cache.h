@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * The on-disk cubin cache: one file per compiled source, safe for several processes.
+ * The key covers source, embedded headers, options, target and compiler version; the file carries a checksum of itself.
+ * A file that cannot be read, is cut short or does not match its checksum is treated as absent and is replaced. */
+#ifndef GS_DEVICE_CACHE_H
+#define GS_DEVICE_CACHE_H
+
+#include "base/hash.h"
+#include "device/device.h"
+
+gs_hash gs_cache_key(const gs_source *source, const char *target, int compiler_version);
+
+/* NOT_FOUND: absent or damaged (a damaged file is logged as a warning). On GS_OK image->cached is true. */
+gs_status gs_cache_read(const char *directory, gs_hash key, gs_image *image, gs_error *error);
+
+/* Publishes atomically. A failure (read-only or full disk) is the caller's to log: compilation goes on without the cache. */
+gs_status gs_cache_write(const char *directory, gs_hash key, const gs_image *image, gs_error *error);
+
+#endif

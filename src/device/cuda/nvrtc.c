@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * Opening NVRTC, compiling a source to a cubin, reading what the assembler says about it, and the same through the cache. */
+#include "device/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "device/cache.h"
+
+#define MAX_OPTIONS 64   /* in all, ours included */
+
+typedef struct compiler {
+    int version;   /* 1000 * major + 10 * minor */
+    gs_nvrtc_result (*get_version)(int *major, int *minor);
+    const char *(*error_string)(gs_nvrtc_result result);
+    gs_nvrtc_result (*create)(gs_nvrtc_program *program, const char *text, const char *name, int header_count,
+                              const char *const *header_texts, const char *const *header_names);
+    gs_nvrtc_result (*destroy)(gs_nvrtc_program *program);
+    gs_nvrtc_result (*compile)(gs_nvrtc_program program, int option_count, const char *const *options);
+    gs_nvrtc_result (*cubin_size)(gs_nvrtc_program program, size_t *size);
+    gs_nvrtc_result (*cubin)(gs_nvrtc_program program, char *code);
+    gs_nvrtc_result (*log_size)(gs_nvrtc_program program, size_t *size);
+    gs_nvrtc_result (*log)(gs_nvrtc_program program, char *log);
+} compiler;
+
+/* ---- opening ---- */
+
+static const struct {
+    const char *symbol;
+    size_t      offset;
+} entries[] = {
+    {"nvrtcVersion",           offsetof(compiler, get_version)},
+    {"nvrtcGetErrorString",    offsetof(compiler, error_string)},
+    {"nvrtcCreateProgram",     offsetof(compiler, create)},
+    {"nvrtcDestroyProgram",    offsetof(compiler, destroy)},
+    {"nvrtcCompileProgram",    offsetof(compiler, compile)},
+    {"nvrtcGetCUBINSize",      offsetof(compiler, cubin_size)},
+    {"nvrtcGetCUBIN",          offsetof(compiler, cubin)},
+    {"nvrtcGetProgramLogSize", offsetof(compiler, log_size)},
+    {"nvrtcGetProgramLog",     offsetof(compiler, log)},
+};
+
+static const char *const file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+/* Directory of the running program followed by /../lib; empty if it is not known. */
+static void beside_program(char path[GS_PATH])
+{
+    const ssize_t size = readlink("/proc/self/exe", path, GS_PATH - 16);
+    path[size > 0 ? size : 0] = '\0';
+    char *const slash = strrchr(path, '/');
+    if (slash) strcpy(slash, "/../lib");
+}
+
+static void *open_in(const char *directory)
+{
+    char path[GS_PATH + 32];
+    void *library = NULL;
+    for (size_t i = 0; !library && i < GS_COUNT(file_names); i++) {
+        snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", file_names[i]);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library;
+}
+
+static void *open_library(void)
+{
+    const char *const set = getenv("GEMMSMITH_NVRTC");
+    if (set && *set) return dlopen(set, RTLD_NOW | RTLD_LOCAL);
+    void *library = open_in("");
+    const char *const home = getenv("CUDA_HOME");
+    char path[GS_PATH];
+    if (!library && home && *home && (size_t)snprintf(path, sizeof path, "%s/lib64", home) < sizeof path) library = open_in(path);
+    if (!library) library = open_in("/usr/local/cuda/lib64");
+    if (!library) {
+        beside_program(path);
+        if (*path) library = open_in(path);
+    }
+    return library;
+}
+
+static gs_status fill(compiler *nvrtc, void *library, gs_error *error)
+{
+    int major, minor;
+    for (size_t i = 0; i < GS_COUNT(entries); i++) {
+        void *const address = dlsym(library, entries[i].symbol);
+        if (!address)
+            return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "the NVRTC that was found has no %s: install CUDA 12.0 or newer", entries[i].symbol);
+        memcpy((char *)nvrtc + entries[i].offset, &address, sizeof address);
+    }
+    if (nvrtc->get_version(&major, &minor) != GS_NVRTC_SUCCESS)
+        return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "NVRTC does not tell its version");
+    nvrtc->version = major * 1000 + minor * 10;
+    if (major < 12) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "NVRTC is version %d.%d, needed is 12.0 or newer", major, minor);
+    return GS_OK;
+}
+
+static gs_status no_library(gs_error *error)
+{
+    const char *const set = getenv("GEMMSMITH_NVRTC");
+    if (set && *set) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "%.300s, named by GEMMSMITH_NVRTC, cannot be opened", set);
+    return gs_fail(error, GS_ERROR_NO_COMPILER, NULL,
+                   "libnvrtc.so.13 or .12 cannot be opened: install the CUDA toolkit's NVRTC or name the file in GEMMSMITH_NVRTC");
+}
+
+static gs_status load(const compiler **out, gs_error *error)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static compiler nvrtc;
+    static bool loaded;
+
+    *out = NULL;
+    pthread_mutex_lock(&lock);
+    gs_status status = GS_OK;
+    if (!loaded) {
+        void *const library = open_library();
+        if (!library)
+            status = no_library(error);
+        else if ((status = fill(&nvrtc, library, error)) != GS_OK)
+            dlclose(library);
+        loaded = status == GS_OK;
+    }
+    pthread_mutex_unlock(&lock);
+    if (status == GS_OK) *out = &nvrtc;
+    return status;
+}
+
+int gs_compiler_version(gs_error *error)
+{
+    const compiler *nvrtc;
+    return load(&nvrtc, error) == GS_OK ? nvrtc->version : 0;
+}
+
+/* ---- reading the log ---- */
+
+/* The integer right before a text of the line: 4 of "4 bytes spill stores"; 0 if the text is not there. */
+static int number_before(const char *line, const char *end, const char *text)
+{
+    const char *const at = memmem(line, (size_t)(end - line), text, strlen(text));
+    if (!at) return 0;
+    const char *digit = at;
+    while (digit > line && digit[-1] >= '0' && digit[-1] <= '9') digit--;
+    return digit == at ? 0 : atoi(digit);
+}
+
+static bool serializes(const char *line, const char *end)
+{
+    static const char *const codes[] = {"C7504", "C7508", "C7510", "C7511", "C7512", "C7602"};
+    for (size_t i = 0; i < GS_COUNT(codes); i++)
+        if (memmem(line, (size_t)(end - line), codes[i], strlen(codes[i]))) return true;
+    return false;
+}
+
+void gs_nvrtc_read_log(gs_image *image)
+{
+    image->registers = image->spill_bytes = image->stack_bytes = image->static_smem = 0;
+    image->serialized = false;
+    for (const char *line = image->log; *line;) {
+        const char *const end = line + strcspn(line, "\n");
+        image->registers = GS_MAX(image->registers, number_before(line, end, " registers"));
+        image->spill_bytes += number_before(line, end, " bytes spill stores") + number_before(line, end, " bytes spill loads");
+        image->stack_bytes = GS_MAX(image->stack_bytes, number_before(line, end, " bytes stack frame"));
+        image->static_smem = GS_MAX(image->static_smem, number_before(line, end, " bytes smem"));
+        image->serialized = image->serialized || serializes(line, end);
+        line = *end ? end + 1 : end;
+    }
+}
+
+/* The log's first line that reports an error, else its first line. */
+static void first_error(const char *log, char *text, size_t size)
+{
+    const char *chosen = *log ? log : "the compiler gives no reason";
+    for (const char *line = log; *line;) {
+        const size_t length = strcspn(line, "\n");
+        const bool fails = memmem(line, length, "error", 5) || memmem(line, length, "fatal", 5);
+        if (fails && !memmem(line, length, "warning", 7)) {
+            chosen = line;
+            break;
+        }
+        line += length + (line[length] == '\n');
+    }
+    snprintf(text, size, "%.*s", (int)GS_MIN(strcspn(chosen, "\n"), size - 1), chosen);
+}
+
+/* ---- compiling ---- */
+
+static gs_status make_options(const char *architecture, const gs_source *source, const char **options, int *count, gs_error *error)
+{
+    /* The last one keeps #include "file" from finding files of the current folder. */
+    const char *const ours[] = {architecture, "--std=c++17", "-default-device", "--ptxas-options=-v", "--no-source-include"};
+    *count = 0;
+    for (size_t i = 0; i < GS_COUNT(ours); i++) options[(*count)++] = ours[i];
+    if (source->option_count > MAX_OPTIONS - *count)
+        return gs_fail(error, GS_ERROR_RANGE, "options", "%d options, at most %d are possible", source->option_count, MAX_OPTIONS - *count);
+    for (int i = 0; i < source->option_count; i++) {
+        if (strncmp(source->options[i], "-D", 2) != 0 || !source->options[i][2])
+            return gs_fail(error, GS_ERROR_ARGUMENT, "options", "\"%.64s\": only -Dname or -Dname=value may be given", source->options[i]);
+        options[(*count)++] = source->options[i];
+    }
+    return GS_OK;
+}
+
+static gs_status take_log(const compiler *nvrtc, gs_nvrtc_program program, gs_image *image, gs_error *error)
+{
+    size_t size = 0;
+    if (nvrtc->log_size(program, &size) != GS_NVRTC_SUCCESS) size = 0;
+    image->log = calloc(size + 1, 1);
+    if (!image->log) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the compiler's log");
+    if (size > 1 && nvrtc->log(program, image->log) != GS_NVRTC_SUCCESS) image->log[0] = '\0';
+    gs_nvrtc_read_log(image);
+    return GS_OK;
+}
+
+static gs_status take_code(const compiler *nvrtc, gs_nvrtc_program program, gs_image *image, gs_error *error)
+{
+    gs_nvrtc_result result = nvrtc->cubin_size(program, &image->size);
+    if (result == GS_NVRTC_SUCCESS && image->size > 0) {
+        image->code = malloc(image->size);
+        if (!image->code) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu bytes of code", image->size);
+        result = nvrtc->cubin(program, image->code);
+        if (result == GS_NVRTC_SUCCESS) return GS_OK;
+    }
+    return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC gives no code: %s", nvrtc->error_string(result));
+}
+
+static gs_status run_compiler(const compiler *nvrtc, gs_nvrtc_program program, const char *const *options, int count, const char *target,
+                              gs_image *image, gs_error *error)
+{
+    char line[320];
+    const int64_t start = gs_clock_ns();
+    const gs_nvrtc_result result = nvrtc->compile(program, count, options);
+    image->compile_ms = (double)(gs_clock_ns() - start) * 1e-6;
+    GS_TRY(take_log(nvrtc, program, image, error));
+    if (result == GS_NVRTC_SUCCESS) return take_code(nvrtc, program, image, error);
+    if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
+    first_error(image->log, line, sizeof line);
+    if (result == GS_NVRTC_ERROR_INVALID_OPTION)
+        return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC %d.%d for target %s: %s", nvrtc->version / 1000,
+                       nvrtc->version % 1000 / 10, target, line);
+    if (result != GS_NVRTC_ERROR_COMPILATION)
+        return gs_fail(error, GS_ERROR_COMPILE, NULL, "%s: %s", nvrtc->error_string(result), line);
+    return gs_fail(error, GS_ERROR_COMPILE, NULL, "%s", line);
+}
+
+gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *out, gs_error *error)
+{
+    const compiler *nvrtc;
+    const char *options[MAX_OPTIONS];
+    char architecture[64];
+    int count;
+    *out = (gs_image){0};
+    GS_TRY(load(&nvrtc, error));
+    if ((size_t)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target) >= sizeof architecture)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "target", "\"%.64s\" is no compile target", target);
+    GS_TRY(make_options(architecture, source, options, &count, error));
+    gs_nvrtc_program program = NULL;
+    const gs_nvrtc_result result =
+        nvrtc->create(&program, source->text, source->name, source->header_count, source->header_texts, source->header_names);
+    if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
+    if (result != GS_NVRTC_SUCCESS) return gs_fail(error, GS_ERROR_COMPILE, NULL, "nvrtcCreateProgram: %s", nvrtc->error_string(result));
+    const gs_status status = run_compiler(nvrtc, program, options, count, target, out, error);
+    nvrtc->destroy(&program);
+    return status;
+}
+
+gs_status gs_compile_cached(const char *target, const char *cache_directory, const gs_source *source, gs_image *out, gs_error *error)
+{
+    static atomic_flag complained = ATOMIC_FLAG_INIT;
+    const compiler *nvrtc;
+    gs_error refused;
+    if (!cache_directory || !*cache_directory) return gs_compile_for(target, source, out, error);
+    *out = (gs_image){0};
+    GS_TRY(load(&nvrtc, error));
+    const gs_hash key = gs_cache_key(source, target, nvrtc->version);
+    if (gs_cache_read(cache_directory, key, out, NULL) == GS_OK) return GS_OK;
+    GS_TRY(gs_compile_for(target, source, out, error));
+    if (gs_cache_write(cache_directory, key, out, &refused) != GS_OK && !atomic_flag_test_and_set(&complained))
+        gs_log(GS_LOG_WARNING, "compiled kernels are not kept: %s", refused.text);
+    return GS_OK;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * Queues (streams), events, captured graphs. */
+#include "device/cuda/cuda.h"
+
+#include "base/error.h"
+
+gs_status gs_cuda_queue_create(gs_device *device, gs_queue *out, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_stream stream = NULL;
+    *out = NULL;
+    GS_TRY(gs_cuda_enter(cuda, error));
+    GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuStreamCreate(&stream, GS_CU_STREAM_NON_BLOCKING), "cuStreamCreate", error));
+    *out = stream;
+    return GS_OK;
+}
+
+void gs_cuda_queue_destroy(gs_device *device, gs_queue queue)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    if (queue && gs_cuda_enter(cuda, NULL) == GS_OK) cuda->api->cuStreamDestroy_v2(queue);
+}
+
+gs_status gs_cuda_queue_wait(gs_device *device, gs_queue queue, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check(cuda->api, cuda->api->cuStreamSynchronize(queue), "cuStreamSynchronize", error);
+}
+
+gs_status gs_cuda_event_create(gs_device *device, gs_event *out, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_event event = NULL;
+    *out = NULL;
+    GS_TRY(gs_cuda_enter(cuda, error));
+    GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuEventCreate(&event, GS_CU_EVENT_DEFAULT), "cuEventCreate", error));
+    *out = event;
+    return GS_OK;
+}
+
+void gs_cuda_event_destroy(gs_device *device, gs_event event)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    if (event && gs_cuda_enter(cuda, NULL) == GS_OK) cuda->api->cuEventDestroy_v2(event);
+}
+
+gs_status gs_cuda_event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check(cuda->api, cuda->api->cuEventRecord(event, queue), "cuEventRecord", error);
+}
+
+gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    float milliseconds = 0;
+    *us = 0;
+    GS_TRY(gs_cuda_enter(cuda, error));
+    GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuEventSynchronize(end), "cuEventSynchronize", error));
+    GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuEventElapsedTime(&milliseconds, start, end), "cuEventElapsedTime", error));
+    *us = (double)milliseconds * 1000.0;
+    return GS_OK;
+}
+
+gs_status gs_cuda_capture_begin(gs_device *device, gs_queue queue, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    if (!queue) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the default stream cannot be captured: create a queue");
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check(cuda->api, cuda->api->cuStreamBeginCapture_v2(queue, GS_CU_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", error);
+}
+
+gs_status gs_cuda_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_graph graph = NULL;
+    gs_cu_graph_exec exec = NULL;
+    *out = NULL;
+    GS_TRY(gs_cuda_enter(cuda, error));
+    GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuStreamEndCapture(queue, &graph), "cuStreamEndCapture", error));
+    const gs_cu_result result = cuda->api->cuGraphInstantiateWithFlags(&exec, graph, 0);
+    cuda->api->cuGraphDestroy(graph);
+    GS_TRY(gs_cuda_check_launch(cuda->api, result, "cuGraphInstantiateWithFlags", error));
+    *out = exec;
+    return GS_OK;
+}
+
+gs_status gs_cuda_graph_launch(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check_launch(cuda->api, cuda->api->cuGraphLaunch(graph, queue), "cuGraphLaunch", error);
+}
+
+void gs_cuda_graph_destroy(gs_device *device, gs_graph graph)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    if (graph && gs_cuda_enter(cuda, NULL) == GS_OK) cuda->api->cuGraphExecDestroy(graph);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * The device interface: where kernels run. One table of functions, one implementation per kind of device
+ * (cuda/: driver API; an emulated device implements the same table).
+ *
+ * A gs_device is used by one thread at a time, except for launch, which any thread may call. Opening it, and every call but
+ * launch, leaves its context current in the calling thread, as cudaSetDevice would. Synchronous copies do not wait for
+ * queues: queue_wait first. An allocation of 0 bytes gives the address 0.
+ * Every function returns a status and, where it has one, fills *error with a line that names the driver call and its result.
+ * After FAULT or a timeout the device is lost for this process. */
+#ifndef GS_DEVICE_DEVICE_H
+#define GS_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gemmsmith/status.h>
+
+#include "base/text.h"
+#include "schedule/caps.h"
+
+typedef struct gs_device gs_device;
+typedef uint64_t         gs_pointer;    /* device address; 0 is none */
+typedef void            *gs_queue;      /* stream; NULL is the default stream */
+typedef void            *gs_event;
+typedef void            *gs_graph;      /* an instantiated graph */
+typedef void            *gs_module;     /* loaded code */
+typedef void            *gs_function;   /* an entry of a module */
+
+/* 128 bytes, 64-byte aligned: what a kernel receives for a tensor map. */
+typedef struct gs_tensor_map {
+    _Alignas(64) uint64_t word[16];
+} gs_tensor_map;
+
+/* A two-dimensional tensor in device memory, described for bulk tensor copies. Out-of-bounds elements read as zero. */
+typedef struct gs_tensor {
+    gs_pointer address;       /* multiple of 16 */
+    int        element;       /* gs_type */
+    uint64_t   extent[2];     /* inner, outer, elements, >= 1 */
+    uint64_t   stride;        /* bytes from row to row, multiple of 16 */
+    uint32_t   box[2];        /* inner, outer, elements, <= 256 */
+    int        swizzle;       /* 0, 32, 64, 128 bytes */
+} gs_tensor;
+
+/* What the compiler is given: options are "-D..." only; an #include finds the headers named here, no folder is searched
+ * (an absolute path is not stopped here: whoever accepts a foreign source looks for one). */
+typedef struct gs_source {
+    const char        *name;
+    const char        *text;
+    const char *const *options;
+    int                option_count;
+    const char *const *header_names;
+    const char *const *header_texts;
+    int                header_count;
+} gs_source;
+
+/* What the compiler gave. Owned by the caller: gs_image_free. */
+typedef struct gs_image {
+    void  *code;              /* cubin (cuda) */
+    size_t size;
+    char  *log;               /* compiler and assembler messages; "" if none */
+    int    registers;         /* most registers per thread of any entry */
+    int    spill_bytes;       /* spill stores plus loads of all entries */
+    int    stack_bytes;
+    int    static_smem;
+    bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7602) */
+    bool   cached;            /* came from the cubin cache */
+    double compile_ms;        /* 0 when cached */
+} gs_image;
+void gs_image_free(gs_image *image);
+
+typedef struct gs_function_info {
+    int registers, local_bytes, static_smem, max_threads;
+} gs_function_info;
+
+typedef struct gs_launch {
+    gs_function function;
+    uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
+    uint32_t    smem;         /* dynamic shared memory, bytes */
+    bool        dependent;    /* programmatic dependent launch */
+    void      **params;       /* addresses of the kernel's parameters, in order */
+} gs_launch;
+
+typedef struct gs_clocks {
+    int    sm_mhz, memory_mhz;   /* 0: not known */
+    double power_w, temperature_c;
+} gs_clocks;
+
+typedef struct gs_device_ops {
+    void      (*close)(gs_device *device);
+
+    gs_status (*alloc)(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error);   /* 256-byte aligned */
+    void      (*free)(gs_device *device, gs_pointer pointer);
+    gs_status (*copy_in)(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *error);    /* synchronous */
+    gs_status (*copy_out)(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error);         /* synchronous */
+    gs_status (*fill)(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error);  /* bytes % 4 == 0 */
+    gs_status (*memory_info)(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error);
+
+    gs_status (*compile)(gs_device *device, const gs_source *source, gs_image *out, gs_error *error);   /* through the cache; COMPILE with the log in *out */
+    gs_status (*load)(gs_device *device, const gs_image *image, gs_module *out, gs_error *error);
+    void      (*unload)(gs_device *device, gs_module module);
+    gs_status (*function)(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info, gs_error *error);
+    gs_status (*function_smem)(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error);   /* allow that much dynamic shared memory and, beyond 8, such clusters */
+    gs_status (*max_clusters)(gs_device *device, const gs_launch *launch, int *out, gs_error *error);   /* co-resident clusters on the whole device */
+    gs_status (*tensor_map)(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
+    gs_status (*launch)(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
+
+    gs_status (*queue_create)(gs_device *device, gs_queue *out, gs_error *error);
+    void      (*queue_destroy)(gs_device *device, gs_queue queue);
+    gs_status (*queue_wait)(gs_device *device, gs_queue queue, gs_error *error);       /* FAULT if a kernel faulted */
+    gs_status (*event_create)(gs_device *device, gs_event *out, gs_error *error);
+    void      (*event_destroy)(gs_device *device, gs_event event);
+    gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
+    gs_status (*event_us)(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);   /* waits for end */
+
+    gs_status (*capture_begin)(gs_device *device, gs_queue queue, gs_error *error);    /* thread-local capture */
+    gs_status (*capture_end)(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
+    gs_status (*graph_launch)(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);
+    void      (*graph_destroy)(gs_device *device, gs_graph graph);
+
+    gs_status (*clocks)(gs_device *device, gs_clocks *out, gs_error *error);           /* UNSUPPORTED without NVML */
+} gs_device_ops;
+
+struct gs_device {
+    const gs_device_ops *ops;
+    gs_caps              caps;
+    char                 name[32];   /* "cuda:0" */
+    /* the implementation's fields follow */
+};
+
+/* Opens "cuda:N". NULL: $GEMMSMITH_DEVICE, else "cuda:0". cache: cubin cache directory, NULL: $GEMMSMITH_CACHE or the user's,
+ * "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), UNSUPPORTED
+ * ("emu:...", without an emulated device), MEMORY. */
+gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
+void      gs_device_close(gs_device **device);
+
+/* Number of devices of the driver, 0 without one; *error says why. */
+int gs_device_count(gs_error *error);
+
+/* NVRTC without a device: compiles for a target ("sm_90a", "sm_80"), no cache. For tests and tools. Also the compiler's
+ * version, 1000 * major + 10 * minor ("12080"); 0 if there is no NVRTC. */
+gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *out, gs_error *error);
+int       gs_compiler_version(gs_error *error);
+
+/* gs_compile_for through the cubin cache in a directory (NULL or "": no cache): what ops->compile of a CUDA device does, with the
+ * same key, but without a device. A cache that cannot be written is logged, not an error. */
+gs_status gs_compile_cached(const char *target, const char *cache_directory, const gs_source *source, gs_image *out, gs_error *error);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * The registry of families, the options that all of them set, and the embedded sources by name. */
+#include "kernel/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+typedef gs_status (*builder)(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+
+static const builder builders[GS_FAMILIES] = {
+    [GS_FAMILY_SIMPLE] = gs_kernel_build_simple,
+    [GS_FAMILY_MMA]    = gs_kernel_build_mma,
+    [GS_FAMILY_WS]     = gs_kernel_build_ws,
+};
+
+gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    if (schedule->family >= GS_FAMILIES) return gs_fail(error, GS_ERROR_RANGE, "family", "no family has number %d", schedule->family);
+    *kernel = (gs_kernel){0};
+    GS_TRY(builders[schedule->family](kernel, schedule, problem, caps, error));
+    if (kernel->option_count > GS_MAX_OPTIONS)
+        return gs_fail(error, GS_ERROR_RANGE, "options", "%s has an option that does not fit", gs_family_name((gs_family)schedule->family));
+    return gs_manifest_check(&kernel->manifest, error);
+}
+
+/* An option that does not fit leaves a count that gs_kernel_build refuses. */
+void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
+{
+    if (kernel->option_count >= GS_MAX_OPTIONS) {
+        kernel->option_count = GS_MAX_OPTIONS + 1;
+        return;
+    }
+    const int size = snprintf(kernel->option[kernel->option_count], GS_OPTION, "-D%s=%d", name, value);
+    kernel->option_count = size < GS_OPTION ? kernel->option_count + 1 : GS_MAX_OPTIONS + 1;
+}
+
+void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
+{
+    gs_kernel_define(kernel, "GS_IN", (int)problem->in);
+    gs_kernel_define(kernel, "GS_ACC", (int)problem->acc);
+    gs_kernel_define(kernel, "GS_OUT", (int)problem->out);
+    gs_kernel_define(kernel, "GS_LAYOUT", (int)problem->layout);
+    gs_kernel_define(kernel, "GS_BETA", problem->beta != 0);
+}
+
+const char *gs_embedded_find(const char *name)
+{
+    for (const gs_embedded *file = gs_embedded_files; file->name; file++)
+        if (strcmp(file->name, name) == 0) return file->text;
+    return NULL;
+}

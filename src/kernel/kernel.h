@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * A kernel: CUDA C source, the options it is compiled with, and its launch manifest.
+ * A family turns (schedule, problem) into one; the registry finds the family. Sources come from kernels/, embedded at build time. */
+#ifndef GS_KERNEL_KERNEL_H
+#define GS_KERNEL_KERNEL_H
+
+#include "kernel/manifest.h"
+#include "schedule/schedule.h"
+
+#define GS_MAX_OPTIONS 24
+#define GS_OPTION      48
+
+typedef struct gs_kernel {
+    const char *name;                          /* file name, for compiler messages; static or owned by the caller */
+    const char *source;                        /* CUDA C; static or owned by the caller */
+    int         option_count;
+    char        option[GS_MAX_OPTIONS][GS_OPTION];   /* "-DGS_BM=128"; target and language options are the device's */
+    gs_manifest manifest;
+} gs_kernel;
+
+/* A file of kernels/, embedded: name relative to kernels/ ("common/mma.cuh"). The table ends with a NULL name. */
+typedef struct gs_embedded {
+    const char *name;
+    const char *text;
+} gs_embedded;
+extern const gs_embedded gs_embedded_files[];
+const char *gs_embedded_find(const char *name);   /* NULL if there is none */
+
+/* Builds the kernel of a schedule for a problem; both must have passed gs_schedule_check. Sizes stay run-time values: the
+ * same kernel serves every problem that gives the same options. */
+gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error);
+
+/* One per family: src/kernel/<family>.c. */
+gs_status gs_kernel_build_simple(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_mma(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_ws(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+
+/* Adds "-Dname=value"; for the families. */
+void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
+
+/* Defines that every family sets from the problem: GS_IN, GS_ACC, GS_OUT (values of gs_type), GS_LAYOUT (0 nn, 1 tn),
+ * GS_BETA (1: C is read). */
+void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
+
+#endif

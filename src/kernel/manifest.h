@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * A launch manifest: everything the host must know to launch a kernel, as data. Never host code.
+ *
+ * Text form (one field per line, this order, '#' starts a comment; optional lines in brackets):
+ *
+ *     manifest 1
+ *     accumulator f32                       f32 | f16
+ *     determinism bitwise                   bitwise: equal over repeats | none
+ *     align a=16 b=16 c=2 d=16              bytes that each pointer must be a multiple of
+ *     [workspace m*n*4]                     bytes, a formula
+ *     entry gs_ws                           then, for this entry:
+ *     grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1
+ *     block 384 1 1
+ *     [cluster 2 1 1]
+ *     [smem 214016]                         dynamic shared memory, bytes, a formula
+ *     [dependent]                           programmatic dependent launch allowed
+ *     [map a 64x128 sw128]                  tensor map of an operand: inner x outer box in elements, swizzle span
+ *     entry ...                             entries run in order on one stream
+ *
+ * A kernel entry takes its maps in order (const __grid_constant__, 128 bytes each), then a gs_kernel_args by value.
+ * The tensor of a map is the operand as stored: inner extent and stride follow from the problem's layout.
+ * Formulas know the integers m n k batch lda ldb ldc ldd sms, the operators + - * / (integer division) and parentheses,
+ * and cdiv(a,b) min(a,b) max(a,b). No blanks inside a formula. */
+#ifndef GS_KERNEL_MANIFEST_H
+#define GS_KERNEL_MANIFEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <gemmsmith/problem.h>
+
+#include "base/text.h"
+
+#define GS_MAX_ENTRIES 4
+#define GS_MAX_MAPS    4
+#define GS_FORMULA     112
+
+typedef struct gs_formula {
+    char text[GS_FORMULA];    /* checked when parsed or set; "" is 0 */
+} gs_formula;
+
+/* Values of a formula's names. */
+typedef struct gs_formula_names {
+    int64_t m, n, k, batch, lda, ldb, ldc, ldd, sms;
+} gs_formula_names;
+
+typedef struct gs_map {
+    char operand;             /* 'a', 'b', 'c', 'd' */
+    int  inner, outer;        /* box, elements */
+    int  swizzle;             /* 0, 32, 64, 128 bytes */
+} gs_map;
+
+typedef struct gs_entry {
+    char       name[64];      /* extern "C" kernel */
+    gs_formula grid[3];
+    gs_formula smem;
+    int        block[3];
+    int        cluster[3];    /* 1 1 1: none */
+    bool       dependent;
+    int        map_count;
+    gs_map     map[GS_MAX_MAPS];
+} gs_entry;
+
+typedef struct gs_manifest {
+    gs_type    accumulator;
+    bool       bitwise;
+    int        align[4];      /* a b c d, bytes, powers of two 1..256 */
+    gs_formula workspace;
+    int        entry_count;
+    gs_entry   entry[GS_MAX_ENTRIES];
+} gs_manifest;
+
+gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);   /* error names line (as field "line 7: grid") and column */
+void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);                /* canonical; parses back to the same */
+
+/* Limits that hold whatever the problem: block <= 1024 threads, cluster <= 16, boxes that a tensor map can have, ... */
+gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error);
+
+/* Sets a formula from text after checking it; NULL error is fine. */
+gs_status gs_formula_set(gs_formula *formula, const char *text, gs_error *error);
+
+/* Value of a formula; RANGE on division by zero, overflow or a negative result. */
+gs_status gs_formula_value(const gs_formula *formula, const gs_formula_names *names, int64_t *value, gs_error *error);
+
+#endif

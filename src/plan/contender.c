@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * Own kernels as contenders: a schedule by its text, or a kernel with its manifest. */
+#include "plan/contender.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/loaded.h"
+
+typedef struct own {
+    gs_device       *device;
+    const gs_kernel *kernel;      /* NULL: built from the schedule */
+    gs_schedule      schedule;
+    gs_loaded       *loaded;
+    gs_pointer       workspace;
+} own;
+
+static void release(own *self)
+{
+    gs_loaded_destroy(&self->loaded);
+    if (self->workspace) self->device->ops->free(self->device, self->workspace);
+    self->workspace = 0;
+}
+
+static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    own *const self = contender->self;
+    release(self);
+    gs_kernel built;
+    if (!self->kernel) {
+        GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
+        GS_TRY(gs_kernel_build(&built, &self->schedule, problem, &self->device->caps, error));
+    }
+    GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
+    const size_t workspace = gs_loaded_workspace(self->loaded);
+    if (workspace) GS_TRY(self->device->ops->alloc(self->device, workspace, &self->workspace, error));
+    contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
+    snprintf(contender->detail, sizeof contender->detail, "%d registers", gs_loaded_image(self->loaded)->registers);
+    return GS_OK;
+}
+
+static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    own *const self = contender->self;
+    gs_args with = *args;
+    if (!with.workspace) with.workspace = (void *)(uintptr_t)self->workspace;
+    return gs_loaded_run(self->loaded, &with, queue, error);
+}
+
+static void destroy(gs_contender *contender)
+{
+    if (!contender->self) return;
+    release(contender->self);
+    free(contender->self);
+    contender->self = NULL;
+}
+
+static gs_status create(gs_contender *out, gs_device *device, const char *name, gs_error *error)
+{
+    own *const self = calloc(1, sizeof *self);
+    if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for contender %s", name);
+    self->device = device;
+    *out = (gs_contender){.bitwise = true, .self = self, .prepare = prepare, .run = run, .destroy = destroy};
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return GS_OK;
+}
+
+gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error)
+{
+    gs_schedule parsed;
+    GS_TRY(gs_schedule_parse(&parsed, schedule, error));
+    char text[GS_SCHEDULE_TEXT];
+    GS_TRY(create(out, device, gs_schedule_format(&parsed, text), error));
+    ((own *)out->self)->schedule = parsed;
+    return GS_OK;
+}
+
+gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error)
+{
+    GS_TRY(create(out, device, name, error));
+    ((own *)out->self)->kernel = kernel;
+    return GS_OK;
+}

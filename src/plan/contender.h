@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * A contender: anything that computes a problem and can be verified and timed: one of our schedules, cuBLAS, cuBLASLt. */
+#ifndef GS_PLAN_CONTENDER_H
+#define GS_PLAN_CONTENDER_H
+
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+
+#define GS_CONTENDER_NAME 128
+
+typedef struct gs_contender gs_contender;
+struct gs_contender {
+    char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
+    char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
+    bool  bitwise;                   /* claims bit-equal results over repeats */
+    void *self;
+
+    /* Gets ready for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: cannot compute it. */
+    gs_status (*prepare)(gs_contender *contender, const gs_problem *problem, gs_error *error);
+
+    /* Puts one multiplication on the queue. Owns whatever workspace it needs. */
+    gs_status (*run)(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error);
+
+    void (*destroy)(gs_contender *contender);   /* frees self */
+};
+
+/* One of our schedules, by its text form. */
+gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
+
+/* A kernel with its manifest (borrowed; must outlive the contender), for kernels that no family built. */
+gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * The generic launch. Tensor maps are encoded when a pointer changes, everything else when the kernel is loaded. */
+#include "plan/loaded.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/args.h"
+#include "base/error.h"
+
+typedef struct launch_state {
+    gs_launch      launch;
+    int            map_count;
+    gs_tensor      tensor[GS_MAX_MAPS];   /* address is the one that `map` was encoded for; 0: not yet */
+    char           operand[GS_MAX_MAPS];
+    gs_tensor_map  map[GS_MAX_MAPS];
+    void          *params[GS_MAX_MAPS + 1];
+} launch_state;
+
+struct gs_loaded {
+    launch_state   state[GS_MAX_ENTRIES];   /* first: tensor maps are aligned to 64 bytes */
+    gs_kernel_args args;
+    gs_device     *device;
+    gs_module      module;
+    gs_manifest    manifest;
+    gs_image       image;
+    size_t         workspace;
+};
+
+void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out)
+{
+    int headers = 0;
+    for (const gs_embedded *file = gs_embedded_files; file->name && headers < GS_MAX_HEADERS; file++) {
+        if (!strchr(file->name, '/')) continue;   /* only common/ can be included */
+        out->header_names[headers] = file->name;
+        out->header_texts[headers++] = file->text;
+    }
+    for (int i = 0; i < kernel->option_count; i++) out->options[i] = kernel->option[i];
+    out->source = (gs_source){
+        .name = kernel->name, .text = kernel->source,
+        .options = out->options, .option_count = kernel->option_count,
+        .header_names = out->header_names, .header_texts = out->header_texts, .header_count = headers,
+    };
+}
+
+static gs_formula_names names_of(const gs_problem *problem, const gs_caps *caps)
+{
+    return (gs_formula_names){problem->m, problem->n, problem->k, problem->batch, problem->lda, problem->ldb, problem->ldc, problem->ldd, caps->sms};
+}
+
+static gs_status value_of(const gs_formula *formula, const gs_formula_names *names, int64_t limit, const char *field, int64_t *value, gs_error *error)
+{
+    GS_TRY(gs_formula_value(formula, names, value, error));
+    if (*value > limit) return gs_fail(error, GS_ERROR_RANGE, field, "%s is %lld, at most %lld is possible", formula->text, (long long)*value, (long long)limit);
+    return GS_OK;
+}
+
+/* The tensor that a map describes: an operand as it is stored, row by row. */
+static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
+{
+    const bool input = map->operand == 'a' || map->operand == 'b';
+    const bool tn = problem->layout == GS_TN;
+    int64_t inner = problem->n, outer = problem->m, ld = map->operand == 'c' ? problem->ldc : problem->ldd;
+    if (map->operand == 'a') inner = problem->k, outer = problem->m, ld = problem->lda;
+    if (map->operand == 'b') inner = tn ? problem->k : problem->n, outer = tn ? problem->n : problem->k, ld = problem->ldb;
+    const gs_type type = input ? problem->in : problem->out;
+    return (gs_tensor){
+        .element = type, .extent = {(uint64_t)inner, (uint64_t)outer}, .stride = (uint64_t)ld * gs_type_size(type),
+        .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle,
+    };
+}
+
+static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_entry *entry, const gs_problem *problem, gs_error *error)
+{
+    gs_device *const device = loaded->device;
+    const gs_formula_names names = names_of(problem, &device->caps);
+    gs_function_info info;
+    GS_TRY(device->ops->function(device, loaded->module, entry->name, &state->launch.function, &info, error));
+    if (info.local_bytes > 0 && loaded->image.spill_bytes > 0)
+        return gs_fail(error, GS_ERROR_SPILL, entry->name, "%d bytes of local memory per thread", info.local_bytes);
+    int64_t value;
+    for (int i = 0; i < 3; i++) {
+        GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
+        state->launch.grid[i] = (uint32_t)GS_MAX(value, 1);
+        state->launch.block[i] = (uint32_t)entry->block[i];
+        state->launch.cluster[i] = (uint32_t)entry->cluster[i];
+    }
+    GS_TRY(value_of(&entry->smem, &names, device->caps.smem_block, "smem", &value, error));
+    state->launch.smem = (uint32_t)value;
+    state->launch.dependent = entry->dependent;
+    const uint32_t cluster = state->launch.cluster[0] * state->launch.cluster[1] * state->launch.cluster[2];
+    GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
+
+    state->map_count = entry->map_count;
+    for (int i = 0; i < entry->map_count; i++) {
+        state->tensor[i] = tensor_of(&entry->map[i], problem);
+        state->operand[i] = entry->map[i].operand;
+        state->params[i] = &state->map[i];
+    }
+    state->params[entry->map_count] = &loaded->args;
+    state->launch.params = state->params;
+    if (cluster > 1) {
+        int clusters = 0;
+        GS_TRY(device->ops->max_clusters(device, &state->launch, &clusters, error));
+        if (clusters < 1) return gs_fail(error, GS_ERROR_LAUNCH, "cluster", "%u blocks of a cluster do not fit together", cluster);
+    }
+    return GS_OK;
+}
+
+static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, gs_error *error)
+{
+    gs_kernel_source source;
+    gs_kernel_to_source(kernel, &source);
+    gs_device *const device = loaded->device;
+    GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
+    if (loaded->image.serialized) return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s: %.300s", kernel->name, loaded->image.log);
+    if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
+    GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
+    free(loaded->image.code);
+    loaded->image.code = NULL;
+    return GS_OK;
+}
+
+gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+{
+    *out = NULL;
+    GS_TRY(gs_manifest_check(&kernel->manifest, error));
+    gs_loaded *loaded = aligned_alloc(_Alignof(gs_loaded), sizeof *loaded);
+    if (!loaded) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
+    memset(loaded, 0, sizeof *loaded);
+    loaded->device = device;
+    loaded->manifest = kernel->manifest;
+    loaded->args = (gs_kernel_args){
+        .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
+        .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
+        .alpha = problem->alpha, .beta = problem->beta,
+    };
+    gs_status status = compile(loaded, kernel, error);
+    for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
+        status = prepare_entry(loaded, &loaded->state[i], &loaded->manifest.entry[i], problem, error);
+    if (status == GS_OK) {
+        const gs_formula_names names = names_of(problem, &device->caps);
+        int64_t bytes = 0;
+        status = value_of(&loaded->manifest.workspace, &names, (int64_t)1 << 40, "workspace", &bytes, error);
+        loaded->workspace = (size_t)bytes;
+    }
+    if (status != GS_OK) {
+        gs_loaded_destroy(&loaded);
+        return status;
+    }
+    *out = loaded;
+    return GS_OK;
+}
+
+void gs_loaded_destroy(gs_loaded **loaded)
+{
+    if (!loaded || !*loaded) return;
+    gs_loaded *const l = *loaded;
+    if (l->module) l->device->ops->unload(l->device, l->module);
+    gs_image_free(&l->image);
+    free(l);
+    *loaded = NULL;
+}
+
+static gs_pointer pointer_of(const gs_args *args, char operand)
+{
+    switch (operand) {
+    case 'a': return (gs_pointer)(uintptr_t)args->a;
+    case 'b': return (gs_pointer)(uintptr_t)args->b;
+    case 'c': return (gs_pointer)(uintptr_t)args->c;
+    default:  return (gs_pointer)(uintptr_t)args->d;
+    }
+}
+
+gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    gs_device *const device = loaded->device;
+    loaded->args.a = args->a;
+    loaded->args.b = args->b;
+    loaded->args.c = args->c;
+    loaded->args.d = args->d;
+    loaded->args.workspace = args->workspace;
+    for (int i = 0; i < loaded->manifest.entry_count; i++) {
+        launch_state *const state = &loaded->state[i];
+        for (int j = 0; j < state->map_count; j++) {
+            const gs_pointer pointer = pointer_of(args, state->operand[j]);
+            if (state->tensor[j].address == pointer) continue;
+            gs_tensor tensor = state->tensor[j];
+            tensor.address = pointer;
+            GS_TRY(device->ops->tensor_map(device, &tensor, &state->map[j], error));
+            state->tensor[j].address = pointer;
+        }
+        GS_TRY(device->ops->launch(device, &state->launch, queue, error));
+    }
+    return GS_OK;
+}
+
+size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
+const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded) { return &loaded->manifest; }
+const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->image; }

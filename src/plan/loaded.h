@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * A kernel compiled and loaded for one problem on one device, with its launches filled in.
+ * The generic launch: everything comes from the manifest. Used by plans, and by verification for its own kernels. */
+#ifndef GS_PLAN_LOADED_H
+#define GS_PLAN_LOADED_H
+
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+
+#define GS_MAX_HEADERS 48
+
+/* A kernel as the compiler takes it. The strings are the kernel's and the embedded files' (common/ can be included). */
+typedef struct gs_kernel_source {
+    gs_source   source;
+    const char *options[GS_MAX_OPTIONS];
+    const char *header_names[GS_MAX_HEADERS], *header_texts[GS_MAX_HEADERS];
+} gs_kernel_source;
+void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out);
+
+typedef struct gs_loaded gs_loaded;
+
+/* Compiles (through the cache), loads, evaluates grids, allows shared memory. Codes: COMPILE, SPILL, SERIALIZED (the log is
+ * in *error, shortened), RANGE (a formula), LAUNCH (a cluster that cannot be resident), DEVICE_MEMORY. */
+gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
+void      gs_loaded_destroy(gs_loaded **loaded);
+
+/* Re-encodes the tensor maps whose pointer changed, launches every entry. args->workspace must be there if the manifest asks for one. */
+gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
+
+size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
+const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
+const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log; the code is dropped after loading */
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * Plans: the ladder of choices for a problem (table, nearest, model, library), and running what was chosen. */
+#include "plan/plan_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+enum { DEFAULT_TRIES = 4 };   /* schedules of the model that are tried before giving up on own kernels */
+
+void gs_plan_destroy(gs_plan **plan)
+{
+    if (!plan || !*plan) return;
+    gs_plan *const p = *plan;
+    gs_loaded_destroy(&p->loaded);
+    gs_library_destroy(&p->library);
+    if (p->workspace) p->device->ops->free(p->device, p->workspace);
+    free(p);
+    *plan = NULL;
+}
+
+static gs_plan *plan_new(gs_context *context, const gs_problem *problem, gs_error *error)
+{
+    gs_plan *const plan = calloc(1, sizeof *plan);
+    if (!plan) {
+        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
+        return NULL;
+    }
+    plan->device = context->device;
+    plan->problem = *problem;
+    for (int i = 0; i < 4; i++) plan->align[i] = 1;
+    return plan;
+}
+
+/* Loads a schedule into the plan. `shape` is what the kernel is built for: the problem, or the problem with fewer promises. */
+static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error)
+{
+    const gs_caps *const caps = &plan->device->caps;
+    gs_kernel kernel;
+    GS_TRY(gs_schedule_check(schedule, shape, caps, error));
+    GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
+    GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
+    plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
+    for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
+    gs_schedule_format(schedule, plan->schedule);
+    return GS_OK;
+}
+
+static gs_status use_library(gs_plan *plan, gs_error *error)
+{
+    GS_TRY(gs_library_create(&plan->library, plan->device, &plan->problem, error));
+    for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
+    snprintf(plan->schedule, sizeof plan->schedule, "library");
+    return GS_OK;
+}
+
+static gs_status finish(gs_plan *plan, gs_origin origin, gs_error *error)
+{
+    plan->origin = origin;
+    /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
+    if (plan->loaded && plan->workspace_bytes) GS_TRY(plan->device->ops->alloc(plan->device, plan->workspace_bytes, &plan->workspace, error));
+    if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
+    return GS_OK;
+}
+
+static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *row, gs_origin origin, gs_error *error)
+{
+    if (row->library) {
+        if (!context->config.use_library) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
+        GS_TRY(use_library(plan, error));
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: cuBLASLt was faster than every own kernel");
+        return finish(plan, origin, error);
+    }
+    GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
+    char text[GS_PROBLEM_TEXT];
+    if (origin == GS_ORIGIN_TABLE)
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
+    else
+        snprintf(plan->why, sizeof plan->why, "tuned table, nearest (%.100s): %s", gs_problem_format(&row->problem, text), plan->schedule);
+    return finish(plan, origin, error);
+}
+
+static gs_status choose_default(gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
+{
+    gs_schedule list[DEFAULT_TRIES];
+    const int count = gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
+    gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
+    for (int i = 0; i < count && status != GS_OK; i++) {
+        status = use_schedule(plan, &list[i], shape, error);
+        if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
+    }
+    GS_TRY(status);
+    snprintf(plan->why, sizeof plan->why, "no table entry: %s is the time model's choice", plan->schedule);
+    return finish(plan, GS_ORIGIN_DEFAULT, error);
+}
+
+/* A rung that fails leaves the plan as it was, for the next rung. */
+static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name)
+{
+    if (status == GS_OK) return true;
+    if (gs_log_level() >= GS_LOG_INFO) {
+        char text[GS_PROBLEM_TEXT];
+        gs_log(GS_LOG_INFO, "%s: %s not used: %s", gs_problem_format(&plan->problem, text), name, error->text);
+    }
+    gs_loaded_destroy(&plan->loaded);
+    gs_library_destroy(&plan->library);
+    return false;
+}
+
+static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
+{
+    const gs_problem *const problem = &plan->problem;
+    gs_error local;
+    if (problem->m == 0 || problem->n == 0 || problem->batch == 0) {
+        snprintf(plan->why, sizeof plan->why, "nothing to compute");
+        snprintf(plan->schedule, sizeof plan->schedule, "empty");
+        return finish(plan, GS_ORIGIN_EMPTY, error);
+    }
+    local = (gs_error){0};
+    if (context->config.use_own && problem->k > 0) {
+        const gs_row *const exact = gs_table_find(context->table, problem);
+        if (exact && rung(plan, choose_row(context, plan, exact, GS_ORIGIN_TABLE, &local), &local, "table entry")) return GS_OK;
+        const gs_row *const near = exact ? NULL : gs_table_nearest(context->table, problem, &plan->device->caps);
+        if (near && rung(plan, choose_row(context, plan, near, GS_ORIGIN_NEAREST, &local), &local, "nearest entry")) return GS_OK;
+    }
+    if (context->config.use_own && rung(plan, choose_default(plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
+    if (context->config.use_library) {
+        GS_TRY(use_library(plan, error));
+        if (context->config.use_own)
+            snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
+        else
+            snprintf(plan->why, sizeof plan->why, "cuBLASLt: own kernels were not allowed");
+        return finish(plan, GS_ORIGIN_LIBRARY, error);
+    }
+    if (error) *error = local;
+    return local.status ? local.status : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
+}
+
+static gs_status begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+{
+    if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
+    *out = NULL;
+    if (!context || !problem) return gs_fail(error, GS_ERROR_ARGUMENT, context ? "problem" : "context", "must not be NULL");
+    GS_TRY(gs_problem_check(problem, error));
+    *out = plan_new(context, problem, error);
+    return *out ? GS_OK : GS_ERROR_MEMORY;
+}
+
+gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+{
+    GS_TRY(begin(context, problem, out, error));
+    const gs_status status = choose(context, *out, error);
+    if (status != GS_OK) gs_plan_destroy(out);
+    return status;
+}
+
+gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error)
+{
+    GS_TRY(begin(context, problem, out, error));
+    gs_plan *const plan = *out;
+    gs_schedule parsed;
+    gs_status status = schedule ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, "schedule", "must not be NULL");
+    if (status == GS_OK && strcmp(schedule, "library") == 0) {
+        status = use_library(plan, error);
+    } else if (status == GS_OK) {
+        status = gs_schedule_parse(&parsed, schedule, error);
+        if (status == GS_OK) status = use_schedule(plan, &parsed, problem, error);
+    }
+    if (status == GS_OK) {
+        snprintf(plan->why, sizeof plan->why, "named by the caller: %s", plan->schedule);
+        status = finish(plan, GS_ORIGIN_EXPLICIT, error);
+    }
+    if (status != GS_OK) gs_plan_destroy(out);
+    return status;
+}
+
+gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+{
+    GS_TRY(begin(context, problem, out, error));
+    /* Odd leading dimensions promise nothing beyond the alignment of an element; the kernel is run with the real ones. */
+    gs_problem shape = *problem;
+    shape.lda |= 1;
+    shape.ldb |= 1;
+    shape.ldc |= 1;
+    shape.ldd |= 1;
+    const gs_status status = choose_default(*out, &shape, 0, error);
+    if (status != GS_OK) gs_plan_destroy(out);
+    return status;
+}
+
+/* ---- running ---- */
+
+static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
+
+gs_status gs_plan_run(gs_plan *plan, const gs_args *args, gs_stream stream)
+{
+    if (!plan || !args) return GS_ERROR_ARGUMENT;
+    if (plan->origin == GS_ORIGIN_EMPTY) return GS_OK;
+    const bool reads_c = plan->problem.beta != 0;
+    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c)) return GS_ERROR_ARGUMENT;
+    if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
+        !aligned(args->d, plan->align[3]))
+        return GS_ERROR_ALIGNMENT;
+    if (plan->library) return gs_library_run(plan->library, args, stream, NULL);
+    gs_args with = *args;
+    if (!with.workspace) with.workspace = (void *)(uintptr_t)plan->workspace;
+    return gs_loaded_run(plan->loaded, &with, stream, NULL);
+}
+
+/* ---- asking ---- */
+
+const char       *gs_plan_why(const gs_plan *plan) { return plan->why; }
+const char       *gs_plan_schedule(const gs_plan *plan) { return plan->schedule; }
+gs_origin         gs_plan_origin(const gs_plan *plan) { return plan->origin; }
+const gs_problem *gs_plan_problem(const gs_plan *plan) { return &plan->problem; }
+size_t            gs_plan_workspace(const gs_plan *plan) { return plan->workspace_bytes; }
+
+size_t gs_plan_alignment(const gs_plan *plan, char operand)
+{
+    return operand >= 'a' && operand <= 'd' ? (size_t)plan->align[operand - 'a'] : 0;
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT
+ * The tuned table: rows in order of insertion, an open-addressing index by problem, and the text form.
+ * One description of the columns serves the reader and the writer. Numbers are read and written without the C library's
+ * locale, because the library may live in a program that set one. */
+#include "plan/table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+#define MAGIC        "gemmsmith-tuned"
+#define VERSION      1
+#define SUFFIX       ".tuned"
+#define FILE_LIMIT   (64u << 20)   /* bytes; a row takes about 200 */
+#define MAX_DISTANCE 3.0
+
+typedef struct entry {
+    gs_row   row;
+    uint64_t hash;
+    double   log2_extent[3];
+} entry;
+
+struct gs_table {
+    entry    *entries;
+    int       count, capacity;
+    uint32_t *index;        /* entry + 1, 0: empty; probed linearly */
+    uint32_t  index_size;   /* power of two, at least twice count */
+};
+
+gs_status gs_table_create(gs_table **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? GS_OK : GS_ERROR_MEMORY;
+}
+
+void gs_table_destroy(gs_table **table)
+{
+    if (!table || !*table) return;
+    free((*table)->entries);
+    free((*table)->index);
+    free(*table);
+    *table = NULL;
+}
+
+int gs_table_size(const gs_table *table) { return table->count; }
+
+const gs_row *gs_table_row(const gs_table *table, int index)
+{
+    return index >= 0 && index < table->count ? &table->entries[index].row : NULL;
+}
+
+/* ---- the index ---- */
+
+/* What counts when problems are compared, without padding. C's leading dimension counts only where C is read. */
+typedef struct key {
+    int64_t part[9];
+} key;
+
+static key key_of(const gs_problem *p)
+{
+    const bool reads_c = p->beta != 0;
+    const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
+                          (int64_t)reads_c << 16 | (int64_t)p->epilogue << 20;
+    return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch}};
+}
+
+static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+static bool same_device(const gs_row *a, const gs_row *b)
+{
+    return strcmp(a->gpu, b->gpu) == 0 && a->cc == b->cc && a->sms == b->sms;
+}
+
+static bool is_of_device(const gs_row *row, const gs_caps *caps)
+{
+    return !caps || (strcmp(row->gpu, caps->slug) == 0 && row->cc == caps->cc && row->sms == caps->sms);
+}
+
+/* The first entry of this problem, and of this row's device unless row is NULL; -1 if there is none. */
+static int find(const gs_table *table, const key *wanted, uint64_t hash, const gs_row *row)
+{
+    if (table->index_size == 0) return -1;
+    const uint32_t mask = table->index_size - 1;
+    for (uint32_t slot = (uint32_t)hash & mask; table->index[slot]; slot = (slot + 1) & mask) {
+        const entry *const candidate = &table->entries[table->index[slot] - 1];
+        if (candidate->hash != hash) continue;
+        const key have = key_of(&candidate->row.problem);
+        if (same_key(&have, wanted) && (!row || same_device(&candidate->row, row))) return (int)table->index[slot] - 1;
+    }
+    return -1;
+}
+
+static void index_add(uint32_t *index, uint32_t size, uint64_t hash, int position)
+{
+    uint32_t slot = (uint32_t)hash & (size - 1);
+    while (index[slot]) slot = (slot + 1) & (size - 1);
+    index[slot] = (uint32_t)position + 1;
+}
+
+/* Makes room for one more row; the table is unchanged if there is none. */
+static gs_status grow(gs_table *table)
+{
+    if (table->count == table->capacity) {
+        if (table->capacity > INT_MAX / 4) return GS_ERROR_MEMORY;
+        const int capacity = table->capacity ? table->capacity * 2 : 64;
+        entry *const entries = realloc(table->entries, (size_t)capacity * sizeof *entries);
+        if (!entries) return GS_ERROR_MEMORY;
+        table->entries = entries;
+        table->capacity = capacity;
+    }
+    if ((uint32_t)table->count + 1 > table->index_size / 2) {
+        const uint32_t size = table->index_size ? table->index_size * 2 : 128;
+        uint32_t *const index = calloc(size, sizeof *index);
+        if (!index) return GS_ERROR_MEMORY;
+        for (int i = 0; i < table->count; i++) index_add(index, size, table->entries[i].hash, i);
+        free(table->index);
+        table->index = index;
+        table->index_size = size;
+    }
+    return GS_OK;
+}
+
+static double log2_extent(int64_t extent) { return extent > 0 ? log2((double)extent) : 0; }
+
+gs_status gs_table_put(gs_table *table, const gs_row *row)
+{
+    entry added = {.row = *row};
+    gs_problem *const problem = &added.row.problem;
+    problem->beta = problem->beta != 0 ? 1.0f : 0.0f;
+    problem->alpha = 1;
+    const key wanted = key_of(problem);
+    added.hash = gs_hash64(&wanted, sizeof wanted);
+    added.log2_extent[0] = log2_extent(problem->m);
+    added.log2_extent[1] = log2_extent(problem->n);
+    added.log2_extent[2] = log2_extent(problem->k);
+
+    const int position = find(table, &wanted, added.hash, row);
+    if (position >= 0) {
+        table->entries[position] = added;
+        return GS_OK;
+    }
+    GS_TRY(grow(table));
+    index_add(table->index, table->index_size, added.hash, table->count);
+    table->entries[table->count++] = added;
+    return GS_OK;
+}
+
+const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
+{
+    const key wanted = key_of(problem);
+    const int position = find(table, &wanted, gs_hash64(&wanted, sizeof wanted), NULL);
+    return position < 0 ? NULL : &table->entries[position].row;
+}
+
+static bool same_kind(const gs_problem *a, const gs_problem *b)
+{
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout && a->epilogue == b->epilogue;
+}
+
+const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps)
+{
+    if (problem->m <= 0 || problem->n <= 0 || problem->k <= 0) return NULL;
+    const double wanted[3] = {log2_extent(problem->m), log2_extent(problem->n), log2_extent(problem->k)};
+    const gs_row *best = NULL;
+    double best_distance = 0;
+    for (int i = 0; i < table->count; i++) {
+        const entry *const have = &table->entries[i];
+        const gs_row *const row = &have->row;
+        if (row->library || !same_kind(&row->problem, problem) || !is_of_device(row, caps)) continue;
+        if (row->problem.m <= 0 || row->problem.n <= 0 || row->problem.k <= 0) continue;
+        double distance = 0;
+        for (int axis = 0; axis < 3; axis++) distance += fabs(have->log2_extent[axis] - wanted[axis]);
+        if (distance > MAX_DISTANCE || (best && distance >= best_distance)) continue;
+        if (gs_schedule_check(&row->schedule, problem, caps, NULL) != GS_OK) continue;
+        best = row;
+        best_distance = distance;
+    }
+    return best;
+}
+
+/* ---- columns ---- */
+
+typedef enum kind { PROBLEM, SCHEDULE, NUMBER, INTEGER, WORD } kind;
+
+typedef struct table_column {
+    const char *title;
+    kind        kind;
+    size_t      at;      /* offset in gs_row */
+    size_t      size;    /* NUMBER: decimals written; WORD: bytes of the field */
+} table_column;
+
+#define FIELD(name)       offsetof(gs_row, name)
+#define WORD_FIELD(name)  WORD, offsetof(gs_row, name), sizeof((gs_row *)0)->name
+
+/* legend: title, kind, where, size */
+static const table_column columns[] = {
+    {"problem",    PROBLEM,  FIELD(problem),    0},
+    {"schedule",   SCHEDULE, FIELD(schedule),   0},
+    {"us",         NUMBER,   FIELD(us),         3},
+    {"library_us", NUMBER,   FIELD(library_us), 3},
+    {"ratio",      NUMBER,   FIELD(ratio),      4},
+    {"low",        NUMBER,   FIELD(low),        4},
+    {"high",       NUMBER,   FIELD(high),       4},
+    {"mhz",        INTEGER,  FIELD(mhz),        0},
+    {"gpu",        WORD_FIELD(gpu)},
+    {"cc",         INTEGER,  FIELD(cc),         0},
+    {"sms",        INTEGER,  FIELD(sms),        0},
+    {"cublaslt",   INTEGER,  FIELD(cublaslt),   0},
+    {"date",       WORD_FIELD(date)},
+    {"by",         WORD_FIELD(by)},
+};
+#define COLUMNS ((int)GS_COUNT(columns))
+
+/* ---- reading ---- */
+
+/* A cell's own error is about a text that starts in the middle of the line. */
+static gs_status inner_error(gs_error *error, const gs_error *inner, const char *title, int place)
+{
+    const char *const field = inner->field[0] ? inner->field : title;
+    return gs_fail_at(error, inner->status, place + GS_MAX(inner->column, 1) - 1, field, "%s", inner->text);
+}
+
+static gs_status read_schedule(gs_row *row, const char *word, int place, gs_error *error)
+{
+    row->library = strcmp(word, "library") == 0;
+    if (row->library) return GS_OK;
+    gs_error inner = {0};
+    if (gs_schedule_parse(&row->schedule, word, &inner) == GS_OK) return GS_OK;
+    return inner_error(error, &inner, "schedule", place);
+}
+
+static gs_status read_cell(gs_row *row, const table_column *column, const char *word, int place, gs_error *error)
+{
+    char *const field = (char *)row + column->at;
+    gs_scan scan = gs_scan_from(word);
+    gs_error inner = {0};
+    int64_t integer;
+    double number;
+    switch (column->kind) {
+    case PROBLEM:
+        if (gs_problem_parse(&row->problem, word, &inner) == GS_OK) return GS_OK;
+        return inner_error(error, &inner, column->title, place);
+    case SCHEDULE:
+        return read_schedule(row, word, place, error);
+    case NUMBER:
+        if (!gs_scan_double(&scan, &number) || !gs_scan_end(&scan) || !isfinite(number) || number < 0)
+            return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "must be a number, not \"%s\"", word);
+        memcpy(field, &number, sizeof number);
+        return GS_OK;
+    case INTEGER:
+        if (!gs_scan_int(&scan, &integer) || !gs_scan_end(&scan) || integer < 0 || integer > INT_MAX)
+            return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "must be a whole number, not \"%s\"", word);
+        memcpy(field, &(int){(int)integer}, sizeof(int));
+        return GS_OK;
+    case WORD:
+        if (strlen(word) >= column->size)
+            return gs_fail_at(error, GS_ERROR_RANGE, place, column->title, "longer than %zu characters", column->size - 1);
+        for (const char *p = word; *p; p++)
+            if ((unsigned char)*p < ' ') return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "has a control character");
+        snprintf(field, column->size, "%s", strcmp(word, "-") == 0 ? "" : word);
+        return GS_OK;
+    }
+    return GS_ERROR_ARGUMENT;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/* The next word of a line; "" at its end. place is its column. */
+static gs_status next_word(const char *line, const char **at, const char *end, char word[GS_PROBLEM_TEXT], int *place, gs_error *error)
+{
+    while (*at < end && is_blank(**at)) ++*at;
+    const char *const start = *at;
+    while (*at < end && !is_blank(**at)) ++*at;
+    const size_t size = (size_t)(*at - start);
+    *place = (int)GS_MIN(start - line, INT_MAX - 1) + 1;
+    if (size >= GS_PROBLEM_TEXT) return gs_fail_at(error, GS_ERROR_RANGE, *place, NULL, "a word of %zu characters", size);
+    memcpy(word, start, size);
+    word[size] = '\0';
+    return GS_OK;
+}
+
+static gs_status read_row(gs_row *row, const char *line, const char *end, gs_error *error)
+{
+    *row = (gs_row){0};
+    const char *at = line;
+    char word[GS_PROBLEM_TEXT];
+    int place;
+    for (int i = 0; i < COLUMNS; i++) {
+        GS_TRY(next_word(line, &at, end, word, &place, error));
+        if (!*word)
+            return gs_fail_at(error, GS_ERROR_PARSE, place, columns[i].title, "missing: the row has %d of %d columns", i, COLUMNS);
+        GS_TRY(read_cell(row, &columns[i], word, place, error));
+    }
+    GS_TRY(next_word(line, &at, end, word, &place, error));
+    if (*word) return gs_fail_at(error, GS_ERROR_PARSE, place, NULL, "\"%s\" follows the last column", word);
+    return GS_OK;
+}
+
+static gs_status read_magic(const char *line, const char *end, const char *name, gs_error *error)
+{
+    char word[GS_PROBLEM_TEXT];
+    const char *at = line;
+    int place;
+    int64_t version = 0;
+    if (next_word(line, &at, end, word, &place, NULL) == GS_OK && strcmp(word, MAGIC) == 0 &&
+        next_word(line, &at, end, word, &place, NULL) == GS_OK) {
+        gs_scan scan = gs_scan_from(word);
+        if (gs_scan_int(&scan, &version) && gs_scan_end(&scan) && version == VERSION) return GS_OK;
+        return gs_fail_at(error, GS_ERROR_PARSE, place, NULL, "%stuned table of version \"%s\"; this library reads version %d",
+                          name, word, VERSION);
+    }
+    return gs_fail(error, GS_ERROR_PARSE, NULL, "%snot a tuned table: it must begin with \"%s %d\"", name, MAGIC, VERSION);
+}
+
+/* name is "" or "<path>: ". Adds to *skipped; only the first row's error is kept. */
+static gs_status read_text(gs_table *table, const char *text, const gs_caps *caps, const char *name, int *skipped, gs_error *error)
+{
+    bool begun = false;
+    int number = 0;
+    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+        number++;
+        end = line + strcspn(line, "\n");
+        const char *first = line;
+        while (first < end && is_blank(*first)) first++;
+        if (first == end || *first == '#') continue;
+        if (!begun) {
+            GS_TRY(read_magic(line, end, name, error));
+            begun = true;
+            continue;
+        }
+        gs_row row;
+        gs_error inner = {0};
+        if (read_row(&row, line, end, &inner) != GS_OK) {
+            if (++*skipped == 1) gs_fail_at(error, inner.status, inner.column, inner.field, "%sline %d: %s", name, number, inner.text);
+        } else if (is_of_device(&row, caps) && gs_table_put(table, &row) != GS_OK) {
+            return gs_fail(error, GS_ERROR_MEMORY, NULL, "%sno memory for %d rows", name, table->count + 1);
+        }
+    }
+    return begun ? GS_OK : read_magic(text, text, name, error);
+}
+
+static void begin_reading(int *skipped, gs_error *error)
+{
+    *skipped = 0;
+    if (error) *error = (gs_error){0};
+}
+
+gs_status gs_table_read(gs_table *table, const char *text, const gs_caps *caps, int *skipped, gs_error *error)
+{
+    int unused;
+    if (!skipped) skipped = &unused;
+    begin_reading(skipped, error);
+    return read_text(table, text, caps, "", skipped, error);
+}
+
+static gs_status load_file(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error)
+{
+    char *text;
+    size_t size;
+    GS_TRY(gs_file_read(path, FILE_LIMIT, &text, &size, error));
+    char name[160];   /* the end of a long path says more than its beginning */
+    const size_t length = strlen(path);
+    snprintf(name, sizeof name, "%s: ", length > 150 ? path + length - 150 : path);
+    gs_status status;
+    if (strlen(text) == size)
+        status = read_text(table, text, caps, name, skipped, error);
+    else
+        status = gs_fail(error, GS_ERROR_PARSE, NULL, "%snot a tuned table: it holds zero bytes", name);
+    free(text);
+    return status;
+}
+
+static int is_table_name(const struct dirent *file)
+{
+    const size_t size = strlen(file->d_name);
+    return size > sizeof SUFFIX - 1 && file->d_name[0] != '.' && strcmp(file->d_name + size - (sizeof SUFFIX - 1), SUFFIX) == 0;
+}
+
+/* alphasort would follow the locale; the order decides which row of a problem wins. */
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+static gs_status load_directory(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error)
+{
+    struct dirent **files;
+    const int count = scandir(path, &files, is_table_name, by_name);
+    if (count < 0) return gs_fail_errno(error, errno, path, "directory cannot be read");
+    gs_status status = GS_OK;
+    for (int i = 0; i < count && status == GS_OK; i++) {
+        char file[GS_PATH];
+        gs_error inner = {0};
+        const int before = *skipped;
+        gs_status result;
+        if ((size_t)snprintf(file, sizeof file, "%s/%s", path, files[i]->d_name) < sizeof file)
+            result = load_file(table, file, caps, skipped, &inner);
+        else
+            result = gs_fail(&inner, GS_ERROR_IO, NULL, "%s: path too long", files[i]->d_name);
+        if (result != GS_OK) ++*skipped;
+        if (result == GS_ERROR_MEMORY) status = result;
+        if (error && ((before == 0 && *skipped > 0) || status != GS_OK)) *error = inner;
+    }
+    for (int i = 0; i < count; i++) free(files[i]);
+    free(files);
+    return status;
+}
+
+gs_status gs_table_load(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error)
+{
+    int unused;
+    if (!skipped) skipped = &unused;
+    begin_reading(skipped, error);
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return load_directory(table, path, caps, skipped, error);
+    return load_file(table, path, caps, skipped, error);
+}
+
+/* ---- writing ---- */
+
+#define CELL GS_PROBLEM_TEXT
+
+static void write_number(char *text, double value, size_t decimals)
+{
+    long long scale = 1;
+    for (size_t i = 0; i < decimals; i++) scale *= 10;
+    const double most = 1e15 / (double)scale;
+    const long long scaled = llround((isfinite(value) && value > 0 ? GS_MIN(value, most) : 0) * (double)scale);
+    snprintf(text, CELL, "%lld.%0*lld", scaled / scale, (int)decimals, scaled % scale);
+}
+
+/* Nothing is quoted, so a word may hold no blank and must not be empty. */
+static void write_word(char *text, const char *word)
+{
+    snprintf(text, CELL, "%s", *word ? word : "-");
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p <= ' ') *p = '_';
+}
+
+static void write_cell(char text[CELL], const gs_row *row, const table_column *column)
+{
+    const char *const field = (const char *)row + column->at;
+    double number;
+    int integer;
+    switch (column->kind) {
+    case PROBLEM:
+        gs_problem_format(&row->problem, text);
+        break;
+    case SCHEDULE:
+        if (row->library)
+            snprintf(text, CELL, "library");
+        else
+            gs_schedule_format(&row->schedule, text);
+        break;
+    case NUMBER:
+        memcpy(&number, field, sizeof number);
+        write_number(text, number, column->size);
+        break;
+    case INTEGER:
+        memcpy(&integer, field, sizeof integer);
+        snprintf(text, CELL, "%d", GS_MAX(integer, 0));
+        break;
+    case WORD:
+        write_word(text, field);
+        break;
+    }
+}
+
+#define ORDER(a, b) \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+/* The order a person looks in: type, layout, accumulator, extents; the rest only makes it total. */
+static int by_problem(const void *left, const void *right)
+{
+    const gs_row *const a = *(const gs_row *const *)left, *const b = *(const gs_row *const *)right;
+    const gs_problem *const p = &a->problem, *const q = &b->problem;
+    ORDER(p->in, q->in);
+    ORDER(p->layout, q->layout);
+    ORDER(p->acc, q->acc);
+    ORDER(p->out, q->out);
+    ORDER(p->epilogue, q->epilogue);
+    ORDER(p->m, q->m);
+    ORDER(p->n, q->n);
+    ORDER(p->k, q->k);
+    const key left_key = key_of(p), right_key = key_of(q);
+    for (size_t i = 0; i < GS_COUNT(left_key.part); i++) ORDER(left_key.part[i], right_key.part[i]);
+    const int gpu = strcmp(a->gpu, b->gpu);
+    if (gpu != 0) return gpu;
+    ORDER(a->cc, b->cc);
+    ORDER(a->sms, b->sms);
+    return 0;
+}
+
+static void write_line(gs_text *text, const char *cell, int width, int column)
+{
+    if (column == COLUMNS - 1)
+        gs_text_addf(text, "%s\n", cell);
+    else
+        gs_text_addf(text, "%-*s  ", width, cell);
+}
+
+void gs_table_format(const gs_table *table, gs_text *text)
+{
+    gs_text_addf(text, "%s %d\n", MAGIC, VERSION);
+    const gs_row **const rows = malloc(((size_t)table->count + 1) * sizeof *rows);
+    if (!rows) {
+        text->failed = true;
+        return;
+    }
+    for (int i = 0; i < table->count; i++) rows[i] = &table->entries[i].row;
+    qsort(rows, (size_t)table->count, sizeof *rows, by_problem);
+
+    int width[COLUMNS];
+    char cell[CELL];
+    for (int c = 0; c < COLUMNS; c++) {
+        width[c] = (int)strlen(columns[c].title) + (c == 0 ? 2 : 0);
+        for (int i = 0; i < table->count; i++) {
+            write_cell(cell, rows[i], &columns[c]);
+            width[c] = GS_MAX(width[c], (int)strlen(cell));
+        }
+    }
+    gs_text_add(text, "# ");
+    for (int c = 0; c < COLUMNS; c++) write_line(text, columns[c].title, width[c] - (c == 0 ? 2 : 0), c);
+    for (int i = 0; i < table->count; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            write_cell(cell, rows[i], &columns[c]);
+            write_line(text, cell, width[c], c);
+        }
+    }
+    free(rows);
+}

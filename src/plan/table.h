@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * Tuned tables: problem -> schedule, with what was measured and where. Text, one row per line, the library's only input.
+ *
+ *     gemmsmith-tuned 1
+ *     # problem              schedule                       us       library_us  ratio   low     high    mhz   gpu          cc  sms  cublaslt  date                  by
+ *     f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.200  199.100     1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100    2026-11-20T12:00:00Z  tune-0.1.0
+ *
+ * Columns are separated by blanks, nothing is quoted, "-" is an empty gpu, date or by; a line that begins with '#' is a comment.
+ * schedule may be "library": cuBLASLt was faster.
+ * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
+ * 95 % interval.
+ * A row whose gpu, cc or sms is not the device's is skipped, and so is one that cannot be read; never the whole file. */
+#ifndef GS_PLAN_TABLE_H
+#define GS_PLAN_TABLE_H
+
+#include <gemmsmith/problem.h>
+
+#include "base/text.h"
+#include "schedule/schedule.h"
+
+typedef struct gs_row {
+    gs_problem  problem;      /* alpha 1; beta 0 or 1 */
+    bool        library;      /* cuBLASLt, no schedule */
+    gs_schedule schedule;
+    double      us, library_us, ratio, low, high;
+    int         mhz;
+    char        gpu[48];
+    int         cc, sms, cublaslt;
+    char        date[24];
+    char        by[32];
+} gs_row;
+
+typedef struct gs_table gs_table;   /* rows and an index by problem */
+
+gs_status gs_table_create(gs_table **out);
+void      gs_table_destroy(gs_table **table);
+
+/* Adds the rows of a text; later rows of the same problem and device (gpu, cc, sms) replace earlier ones, in their place.
+ * caps NULL: keep every row; else only this device's.
+ * *skipped (may be NULL) counts rows that could not be read; the first such error, with its line, is in *error while the return
+ * is GS_OK. PARSE only if the text is no tuned table at all, or one of another version. */
+gs_status gs_table_read(gs_table *table, const char *text, const gs_caps *caps, int *skipped, gs_error *error);
+
+/* The same for a file, or every *.tuned file of a directory in the order of their names. NOT_FOUND, IO; in a directory a file
+ * that cannot be read counts as one skipped row and the others are still read. */
+gs_status gs_table_load(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error);
+
+/* Replaces the row of the same problem and device, or adds one. MEMORY: the table is as before. Pointers to rows that were
+ * handed out earlier end here. */
+gs_status     gs_table_put(gs_table *table, const gs_row *row);
+int           gs_table_size(const gs_table *table);
+const gs_row *gs_table_row(const gs_table *table, int index);            /* in order of insertion; NULL beyond */
+
+/* Problems are equal for the table when they need the same kernel at the same speed: alpha and the value of beta do not count,
+ * whether beta is 0 does; where it is 0, nor does the leading dimension of C. NULL if there is none; in a table of several
+ * devices, the first row of the problem. */
+const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
+
+/* Row of the same types, layout and epilogue whose schedule can run the problem, with the smallest distance
+ * |log2 m| + |log2 n| + |log2 k| (of the quotients) of at most 3, the earlier one of equals; NULL if none. Rows of the library
+ * and of other devices do not count. */
+const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps);
+
+void gs_table_format(const gs_table *table, gs_text *text);              /* aligned, sorted by problem */
+
+#endif

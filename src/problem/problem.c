@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ * Problems: the text form and its parser, what a valid problem is, and the sizes that follow from it.
+ * The parser fills a local problem and hands it over only when the whole text was good. */
+#include <gemmsmith/problem.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
+
+_Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem), "problems are compared as bytes");
+
+static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
+static const char *const layout_names[] = {[GS_NN] = "nn", [GS_TN] = "tn"};
+
+/* legend: word, bit; bias first, as it is applied */
+static const struct epilogue_word {
+    const char *name;
+    uint32_t    bit;
+} epilogue_words[] = {
+    {"bias", GS_EPILOGUE_BIAS},
+    {"relu", GS_EPILOGUE_RELU},
+    {"gelu", GS_EPILOGUE_GELU},
+    {"silu", GS_EPILOGUE_SILU},
+};
+
+#define ACTIVATIONS (GS_EPILOGUE_RELU | GS_EPILOGUE_GELU | GS_EPILOGUE_SILU)
+
+/* The optional fields in the order in which they are printed. */
+enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "alpha", "beta", "ep"};
+
+static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
+static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_COUNT(layout_names); }
+
+/* Rows and row length of an operand as stored; lda..ldd by the same index. */
+typedef struct shape {
+    int64_t rows, row;
+    int64_t ld;
+    gs_type type;
+} shape;
+
+static shape operand_shape(const gs_problem *problem, char operand)
+{
+    const bool tn = problem->layout == GS_TN;
+    switch (operand) {
+    case 'a': return (shape){problem->m, problem->k, problem->lda, problem->in};
+    case 'b': return (shape){tn ? problem->n : problem->k, tn ? problem->k : problem->n, problem->ldb, problem->in};
+    case 'c': return (shape){problem->m, problem->n, problem->ldc, problem->out};
+    default:  return (shape){problem->m, problem->n, problem->ldd, problem->out};
+    }
+}
+
+static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX(operand_shape(problem, operand).row, 1); }
+
+size_t gs_type_size(gs_type type) { return type == GS_F32 ? 4 : 2; }
+
+gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k)
+{
+    gs_problem problem = {.in = in, .acc = GS_F32, .out = in, .layout = layout, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1};
+    problem.lda = least_ld(&problem, 'a');
+    problem.ldb = least_ld(&problem, 'b');
+    problem.ldc = least_ld(&problem, 'c');
+    problem.ldd = least_ld(&problem, 'd');
+    return problem;
+}
+
+size_t gs_problem_bytes(const gs_problem *problem, char operand)
+{
+    const shape s = operand_shape(problem, operand);
+    if (s.rows <= 0 || s.row <= 0 || problem->batch <= 0 || s.ld <= 0) return 0;
+    if (s.rows > INT64_MAX / problem->batch) return SIZE_MAX;
+    const int64_t steps = s.rows * problem->batch - 1;   /* rows before the last one */
+    const int64_t size = (int64_t)gs_type_size(s.type);
+    if (steps > (INT64_MAX / size - s.row) / s.ld) return SIZE_MAX;
+    return (size_t)((steps * s.ld + s.row) * size);
+}
+
+double gs_problem_flops(const gs_problem *problem)
+{
+    return 2.0 * (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+}
+
+/* ---- text ---- */
+
+typedef struct reader {
+    gs_scan     scan;
+    gs_problem *problem;
+    int         column[FIELDS];   /* where the field's value stands; 0: not there */
+    gs_error   *error;
+} reader;
+
+/* "4096", from 0 on. */
+static gs_status read_int(reader *r, const char *field, int64_t least, int64_t most, int64_t *value)
+{
+    const int column = gs_scan_column(&r->scan);
+    const char *const at = r->scan.at;
+    if (gs_scan_int(&r->scan, value)) {
+        if (*value >= least && *value <= most) return GS_OK;
+    } else if (at[*at == '-'] < '0' || at[*at == '-'] > '9') {
+        return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected a whole number");
+    }
+    return gs_fail_at(r->error, GS_ERROR_RANGE, column, field, "must be from %lld to %lld", (long long)least, (long long)most);
+}
+
+static gs_status read_float(reader *r, const char *field, float *value)
+{
+    const int column = gs_scan_column(&r->scan);
+    double number;
+    if (!gs_scan_double(&r->scan, &number))
+        return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected a decimal number, such as 1 or 0.5");
+    if (!(fabs(number) < 0x1.ffffffp127)) return gs_fail_at(r->error, GS_ERROR_RANGE, column, field, "does not fit a 32-bit float");
+    *value = (float)number + 0.0f;   /* -0 becomes 0: one text per problem */
+    return GS_OK;
+}
+
+/* One of the names; `expected` lists them for a person. */
+static gs_status read_name(reader *r, const char *field, const char *const *names, int count, const char *expected, int *index)
+{
+    const int column = gs_scan_column(&r->scan);
+    char word[16];
+    if (gs_scan_word(&r->scan, word, sizeof word))
+        for (*index = 0; *index < count; ++*index)
+            if (strcmp(word, names[*index]) == 0) return GS_OK;
+    return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected %s", expected);
+}
+
+static gs_status expect(reader *r, const char *literal, const char *field)
+{
+    if (gs_scan_take(&r->scan, literal)) return GS_OK;
+    return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), field, "expected '%s'", literal);
+}
+
+static gs_status read_extents(reader *r, const char *separator)
+{
+    gs_problem *const p = r->problem;
+    GS_TRY(read_int(r, "m", 0, GS_MAX_EXTENT, &p->m));
+    GS_TRY(expect(r, separator, "n"));
+    GS_TRY(read_int(r, "n", 0, GS_MAX_EXTENT, &p->n));
+    GS_TRY(expect(r, separator, "k"));
+    return read_int(r, "k", 0, GS_MAX_EXTENT, &p->k);
+}
+
+static gs_status read_epilogue(reader *r)
+{
+    uint32_t bits = 0;
+    do {
+        const int column = gs_scan_column(&r->scan);
+        char word[16] = "";
+        gs_scan_word(&r->scan, word, sizeof word);
+        uint32_t bit = 0;
+        for (size_t i = 0; i < GS_COUNT(epilogue_words); i++)
+            if (strcmp(word, epilogue_words[i].name) == 0) bit = epilogue_words[i].bit;
+        if (bit == 0) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "expected bias, relu, gelu or silu");
+        if (bits & bit) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "%s stands twice", word);
+        if (bits & ACTIVATIONS)
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "the activation comes last and there is one at most: bias,relu");
+        bits |= bit;
+    } while (gs_scan_take(&r->scan, ","));
+    r->problem->epilogue = bits;
+    return GS_OK;
+}
+
+static gs_status read_field(reader *r)
+{
+    const int column = gs_scan_column(&r->scan);
+    char word[16] = "";
+    gs_scan_word(&r->scan, word, sizeof word);
+    int field = 0;
+    while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
+    if (field == FIELDS)
+        return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta, ep");
+    const char *const name = field_names[field];
+    if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
+    GS_TRY(expect(r, "=", name));
+    r->column[field] = gs_scan_column(&r->scan);
+
+    gs_problem *const p = r->problem;
+    int index = 0;
+    switch (field) {
+    case ACC:
+        GS_TRY(read_name(r, name, (const char *const[]){"f16", "f32"}, 2, "f16 or f32", &index));
+        p->acc = index == 0 ? GS_F16 : GS_F32;
+        return GS_OK;
+    case D:
+        GS_TRY(read_name(r, name, type_names, (int)GS_COUNT(type_names), "f16, bf16 or f32", &index));
+        p->out = (gs_type)index;
+        return GS_OK;
+    case LDA:   return read_int(r, name, 1, GS_MAX_LD, &p->lda);
+    case LDB:   return read_int(r, name, 1, GS_MAX_LD, &p->ldb);
+    case LDC:   return read_int(r, name, 1, GS_MAX_LD, &p->ldc);
+    case LDD:   return read_int(r, name, 1, GS_MAX_LD, &p->ldd);
+    case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
+    case ALPHA: return read_float(r, name, &p->alpha);
+    case BETA:  return read_float(r, name, &p->beta);
+    default:    return read_epilogue(r);
+    }
+}
+
+/* Rules that join fields, so that they do not depend on the order in which those stand. */
+static gs_status join_fields(reader *r)
+{
+    gs_problem *const p = r->problem;
+    if (p->acc == GS_F16 && p->in != GS_F16)
+        return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[ACC], "acc", "f16 accumulation needs f16 inputs, not %s", type_names[p->in]);
+    if (!r->column[D]) p->out = p->in;
+    int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
+    for (int i = 0; i < 4; i++) {
+        const int64_t least = least_ld(p, (char)('a' + i));
+        if (!r->column[LDA + i]) *lds[i] = least;
+        if (*lds[i] < least)
+            return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDA + i], field_names[LDA + i],
+                              "must be at least the row length, %lld", (long long)least);
+    }
+    return GS_OK;
+}
+
+static gs_status read_long_form(reader *r)
+{
+    int index = 0;
+    GS_TRY(read_name(r, "in", type_names, 2, "a problem: type f16 or bf16, as in f16:64x4096x64:nn", &index));
+    r->problem->in = (gs_type)index;
+    GS_TRY(expect(r, ":", "m"));
+    GS_TRY(read_extents(r, "x"));
+    GS_TRY(expect(r, ":", "layout"));
+    GS_TRY(read_name(r, "layout", layout_names, (int)GS_COUNT(layout_names), "nn or tn", &index));
+    r->problem->layout = (gs_layout)index;
+    while (gs_scan_take(&r->scan, ":")) GS_TRY(read_field(r));
+    return GS_OK;
+}
+
+gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error)
+{
+    gs_problem read = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
+    reader r = {gs_scan_from(text), &read, {0}, error};
+    if (*text >= '0' && *text <= '9')
+        GS_TRY(read_extents(&r, "_"));
+    else
+        GS_TRY(read_long_form(&r));
+    if (!gs_scan_end(&r.scan))
+        return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&r.scan), NULL, "expected ':' or the end of the problem");
+    GS_TRY(join_fields(&r));
+    *problem = read;
+    return GS_OK;
+}
+
+/* Appends, as long as there is room; a problem that passes gs_problem_check always fits. */
+static void append(char *text, const char *format, ...) GS_PRINTF(2, 3);
+static void append(char *text, const char *format, ...)
+{
+    const size_t have = strlen(text);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text + have, GS_PROBLEM_TEXT - have, format, values);
+    va_end(values);
+}
+
+/* The fewest digits that the parser reads back to the same float, with a point whatever the locale. */
+static void append_float(char *text, const char *name, float value)
+{
+    char digits[32];
+    for (int precision = 6; precision <= 9; precision += 3) {
+        snprintf(digits, sizeof digits, "%.*g", precision, (double)value);
+        const size_t whole = strspn(digits, "-+0123456789");
+        if (digits[whole] && digits[whole] != 'e' && isfinite(value)) {
+            const size_t rest = whole + strcspn(digits + whole, "0123456789");
+            digits[whole] = '.';
+            memmove(digits + whole + 1, digits + rest, strlen(digits + rest) + 1);
+        }
+        gs_scan scan = gs_scan_from(digits);
+        double back;
+        if (gs_scan_double(&scan, &back) && fabs(back) < 0x1.ffffffp127 && (float)back == value) break;
+    }
+    append(text, ":%s=%s", name, digits);
+}
+
+char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
+{
+    const gs_problem *const p = problem;
+    text[0] = '\0';
+    append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? type_names[p->in] : "?", (long long)p->m, (long long)p->n, (long long)p->k,
+           valid_layout(p->layout) ? layout_names[p->layout] : "?");
+    if (p->acc != GS_F32) append(text, ":acc=%s", valid_type(p->acc) ? type_names[p->acc] : "?");
+    if (p->out != p->in) append(text, ":d=%s", valid_type(p->out) ? type_names[p->out] : "?");
+    const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};
+    for (int i = 0; i < 4; i++)
+        if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
+    if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
+    if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
+    if (p->beta != 0) append_float(text, "beta", p->beta);
+    if (p->epilogue) append(text, ":ep=");
+    const char *separator = "";
+    for (size_t i = 0; i < GS_COUNT(epilogue_words); i++) {
+        if (!(p->epilogue & epilogue_words[i].bit)) continue;
+        append(text, "%s%s", separator, epilogue_words[i].name);
+        separator = ",";
+    }
+    return text;
+}
+
+/* ---- validity ---- */
+
+static gs_status check_types(const gs_problem *p, gs_error *error)
+{
+    if (p->in != GS_F16 && p->in != GS_BF16) return gs_fail(error, GS_ERROR_RANGE, "in", "inputs must be f16 or bf16");
+    if (p->acc != GS_F16 && p->acc != GS_F32) return gs_fail(error, GS_ERROR_RANGE, "acc", "the accumulator must be f32 or f16");
+    if (!valid_type(p->out)) return gs_fail(error, GS_ERROR_RANGE, "d", "the output must be f16, bf16 or f32");
+    if (!valid_layout(p->layout)) return gs_fail(error, GS_ERROR_RANGE, "layout", "must be nn or tn");
+    if (p->acc == GS_F16 && p->in != GS_F16)
+        return gs_fail(error, GS_ERROR_RANGE, "acc", "f16 accumulation needs f16 inputs, not %s", type_names[p->in]);
+    if (p->out != p->in && p->out != GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "%s inputs give %s or f32, not %s", type_names[p->in], type_names[p->in],
+                       type_names[p->out]);
+    return GS_OK;
+}
+
+static gs_status check_sizes(const gs_problem *p, gs_error *error)
+{
+    const struct {
+        const char *name;
+        int64_t     value, least, most;
+    } ranges[] = {
+        {"m",   p->m,     0,                GS_MAX_EXTENT},
+        {"n",   p->n,     0,                GS_MAX_EXTENT},
+        {"k",   p->k,     0,                GS_MAX_EXTENT},
+        {"b",   p->batch, 1,                GS_MAX_EXTENT},
+        {"lda", p->lda,   least_ld(p, 'a'), GS_MAX_LD},
+        {"ldb", p->ldb,   least_ld(p, 'b'), GS_MAX_LD},
+        {"ldc", p->ldc,   least_ld(p, 'c'), GS_MAX_LD},
+        {"ldd", p->ldd,   least_ld(p, 'd'), GS_MAX_LD},
+    };
+    for (size_t i = 0; i < GS_COUNT(ranges); i++)
+        if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
+            return gs_fail(error, GS_ERROR_RANGE, ranges[i].name, "%lld is not from %lld to %lld", (long long)ranges[i].value,
+                           (long long)ranges[i].least, (long long)ranges[i].most);
+    for (char operand = 'a'; operand <= 'd'; operand++)
+        if (gs_problem_bytes(p, operand) > MAX_BYTES)
+            return gs_fail(error, GS_ERROR_RANGE, (const char[]){operand, '\0'}, "the matrix is larger than 2^46 bytes");
+    return GS_OK;
+}
+
+gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
+{
+    GS_TRY(check_types(problem, error));
+    GS_TRY(check_sizes(problem, error));
+    if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
+    if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
+    const uint32_t activations = problem->epilogue & ACTIVATIONS;
+    if (problem->epilogue & ~(uint32_t)(GS_EPILOGUE_BIAS | ACTIVATIONS))
+        return gs_fail(error, GS_ERROR_RANGE, "ep", "has bits that mean nothing; there are bias, relu, gelu and silu");
+    if (activations & (activations - 1)) return gs_fail(error, GS_ERROR_RANGE, "ep", "has more than one activation");
+    for (size_t i = 0; i < GS_COUNT(problem->reserved); i++)
+        if (problem->reserved[i]) return gs_fail(error, GS_ERROR_RANGE, "reserved", "must be zero; start from gs_problem_make");
+    return GS_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * Rates that the driver does not tell, by compute capability, and two device profiles. */
+#include "schedule/caps.h"
+
+#include "base/error.h"
+
+/* legend: cc, dense f16 FLOP per cycle and SM, L2 to SM bytes per cycle and SM, launch floor in us.
+ * FLOP: data sheets. L2: 46 of a 64-byte port is what load-only kernels reach on Hopper; two thirds of the nominal rate elsewhere.
+ * Launch: 1.2 us is measured on an H200 (dependent load and store kernel in a graph); older parts are given 1.5.
+ * A device belongs to the last row that is not above its cc. */
+static const struct rates {
+    int    cc;
+    double tensor_flops, l2_bytes, launch_us;
+} rates[] = {
+    { 70, 1024, 32, 1.5},
+    { 80, 2048, 32, 1.5},
+    { 86, 1024, 32, 1.5},
+    { 89, 1024, 40, 1.5},
+    { 90, 4096, 46, 1.2},
+    {100, 8192, 46, 1.2},
+    {120, 1024, 40, 1.2},
+};
+
+#define MEMORY_ATTAINABLE 0.895   /* of the nominal bandwidth: 4.4 of 4.92 TB/s on an H200 */
+#define MEMORY_OF_L2      0.30    /* of the L2 bandwidth, where the driver does not tell the memory clock */
+
+void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits)
+{
+    const struct rates *row = &rates[0];
+    for (size_t i = 1; i < GS_COUNT(rates); i++)
+        if (rates[i].cc <= caps->cc) row = &rates[i];
+    caps->tensor_flops = row->tensor_flops;
+    caps->launch_us = row->launch_us;
+    caps->l2_gbs = row->l2_bytes * caps->sms * caps->clock_mhz * 1e-3;
+    const double nominal = 2 * memory_clock_mhz * memory_bus_bits / 8 * 1e-3;   /* two transfers per clock */
+    caps->memory_gbs = nominal > 0 ? nominal * MEMORY_ATTAINABLE : caps->l2_gbs * MEMORY_OF_L2;
+}
+
+const gs_caps gs_caps_h200 = {
+    .name = "NVIDIA H200", .slug = "nvidia-h200", .target = "sm_90a", .cc = 90, .sms = 132,
+    .smem_block = 232448, .smem_sm = 233472, .registers_sm = 65536, .threads_sm = 2048,
+    .l2_bytes = 62914560, .memory_bytes = (size_t)143771 << 20, .driver = 13000, .clock_mhz = 1980,
+    .tensor_flops = 4096, .memory_gbs = 4400, .l2_gbs = 12000, .launch_us = 1.2,
+};
+
+const gs_caps gs_caps_a100 = {
+    .name = "NVIDIA A100-SXM4-80GB", .slug = "nvidia-a100-sxm4-80gb", .target = "sm_80", .cc = 80, .sms = 108,
+    .smem_block = 166912, .smem_sm = 167936, .registers_sm = 65536, .threads_sm = 2048,
+    .l2_bytes = 41943040, .memory_bytes = (size_t)81251 << 20, .driver = 13000, .clock_mhz = 1410,
+    .tensor_flops = 2048, .memory_gbs = 1800, .l2_gbs = 4850, .launch_us = 1.5,
+};

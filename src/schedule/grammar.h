@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Access to the grammar tables, and the slots of each family by name. Inside the schedule layer and for the families' builders. */
+#ifndef GS_SCHEDULE_GRAMMAR_H
+#define GS_SCHEDULE_GRAMMAR_H
+
+#include "schedule/schedule.h"
+
+typedef struct gs_grammar {
+    const gs_slot *slots;
+    int            slot_count;
+} gs_grammar;
+
+extern const gs_grammar gs_grammars[GS_FAMILIES];
+
+enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
+enum { GS_MMA_TILE, GS_MMA_WARPS, GS_MMA_STAGES, GS_MMA_RASTER };
+
+/* One family's rules: src/schedule/<family>.c. check assumes that the problem itself is valid. */
+gs_status    gs_check_simple(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_mma(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_ws(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_resources gs_resources_simple(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_mma(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_ws(const gs_schedule *, const gs_problem *, const gs_caps *);
+
+/* Bytes of a ws block's shared memory, laid out by kernels/ws.cu: alignment slack, stages, epilogue buffers, barriers. */
+int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem);
+int gs_ws_consumers(const gs_schedule *schedule);   /* consumer warpgroups */
+
+/* Widest access, in elements (8, 4, 2, 1), that the leading dimensions of A and B allow, when pointers are 16-byte aligned. */
+int gs_problem_vector(const gs_problem *problem);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * Merging another store into this one: one transaction over both files, one step per kind of row, each in a savepoint,
+ * so that a damaged file still gives what the other steps can read. Rows of the two files are matched by what they are about
+ * (device, problem text, candidate) or by their uid, never by their ids. */
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "store/sql.h"
+
+/* Takes the other's value of a trial where this store has none. */
+#define TAKE(known, column) #column " = CASE WHEN " known " THEN " #column " ELSE excluded." #column " END"
+#define TAKE_VERDICT(column)  TAKE("verdict <> ''", column)
+#define TAKE_MEASURED(column) TAKE("us <> 0", column)
+#define TAKE_NUMBER(column)   TAKE(#column " <> 0", column)
+
+#define TRIAL_VALUES                                                                                                        \
+    " (device, problem, candidate, verdict, part, reason, registers, smem, predicted_us, us, library_us, ratio, low, high," \
+    "  rounds, mhz, stage, session, date)"                                                                                  \
+    " SELECT t.device, p.id, t.candidate, t.verdict, t.part, t.reason, t.registers, t.smem, t.predicted_us, t.us,"          \
+    "  t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, s.id, t.date"
+#define SAME_PROBLEM " JOIN other.problem op ON op.id = t.problem JOIN main.problem p ON p.text = op.text"
+#define SAME_SESSION(row) " JOIN other.session os ON os.id = " row ".session JOIN main.session s ON s.uid = os.uid"
+
+/* In the order of the references between them; the first writes to this store, which takes its lock before the other is read. */
+static const char *const steps[] = {
+    "INSERT INTO main.session (uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc)"
+    " SELECT uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc FROM other.session WHERE true"
+    " ON CONFLICT (uid) DO NOTHING",
+
+    "INSERT INTO main.problem (text, m, n, k) SELECT text, m, n, k FROM other.problem WHERE true"
+    " ON CONFLICT (text) DO NOTHING",
+
+    "INSERT INTO main.trial" TRIAL_VALUES " FROM other.trial t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
+    " ON CONFLICT (device, problem, candidate) DO UPDATE SET "
+    TAKE_VERDICT(verdict) ", " TAKE_VERDICT(part) ", " TAKE_VERDICT(reason) ", "
+    TAKE_NUMBER(registers) ", " TAKE_NUMBER(smem) ", " TAKE_NUMBER(predicted_us) ", "
+    TAKE_MEASURED(us) ", " TAKE_MEASURED(library_us) ", " TAKE_MEASURED(ratio) ", " TAKE_MEASURED(low) ", "
+    TAKE_MEASURED(high) ", " TAKE_MEASURED(rounds) ", " TAKE_MEASURED(mhz) ", " TAKE_MEASURED(stage) ", "
+    TAKE_MEASURED(session) ", " TAKE_MEASURED(date)
+    " WHERE (verdict = '' AND excluded.verdict <> '') OR (us = 0 AND excluded.us <> 0)"
+    " OR (registers = 0 AND excluded.registers <> 0) OR (smem = 0 AND excluded.smem <> 0) OR (predicted_us = 0 AND excluded.predicted_us <> 0)",
+
+    "INSERT INTO main.winner" TRIAL_VALUES " FROM other.winner t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
+    " ON CONFLICT (device, problem) DO NOTHING",
+
+    "INSERT INTO main.measurement (uid, trial, session, clock, date)"
+    " SELECT x.uid, mt.id, s.id, x.clock, x.date FROM other.measurement x JOIN other.trial t ON t.id = x.trial" SAME_PROBLEM
+    " JOIN main.trial mt ON mt.device = t.device AND mt.problem = p.id AND mt.candidate = t.candidate" SAME_SESSION("x")
+    " WHERE true ON CONFLICT (uid) DO NOTHING",
+
+    "INSERT INTO main.sample (measurement, round, us, reference_us)"
+    " SELECT mx.id, a.round, a.us, a.reference_us FROM other.sample a JOIN other.measurement x ON x.id = a.measurement"
+    " JOIN main.measurement mx ON mx.uid = x.uid WHERE true ON CONFLICT (measurement, round) DO NOTHING",
+
+    "INSERT INTO main.result (key, value, session, date)"
+    " SELECT r.key, r.value, s.id, r.date FROM other.result r" SAME_SESSION("r") " WHERE true ON CONFLICT (key) DO NOTHING",
+};
+
+static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%s is damaged: %lld rows were copied, %d of %zu kinds of rows could not be read",
+                   gs_sql_tail(path), (long long)copied, lost, GS_COUNT(steps));
+}
+
+/* Within the transaction. *lost counts the steps that met damage. */
+static int run_steps(gs_store *store, int64_t *copied, int *lost)
+{
+    for (size_t i = 0; i < GS_COUNT(steps); i++) {
+        int code = gs_sql_text_run(store, "SAVEPOINT step");
+        if (code != SQLITE_OK) return code;
+        const int64_t before = sqlite3_total_changes(store->db);
+        code = gs_sql_text_run(store, steps[i]);
+        if (code == SQLITE_OK) {
+            *copied += sqlite3_total_changes(store->db) - before;
+        } else if ((code & 0xff) == SQLITE_CORRUPT && !sqlite3_get_autocommit(store->db)) {
+            ++*lost;
+            code = gs_sql_text_run(store, "ROLLBACK TO step");
+        }
+        if (code == SQLITE_OK) code = gs_sql_text_run(store, "RELEASE step");
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
+static gs_status merge_attached(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
+{
+    GS_TRY(gs_schema_check_other(store, other_path, error));
+    int lost = 0;
+    int code = gs_sql_text_run(store, "BEGIN");
+    if (code == SQLITE_OK) code = run_steps(store, copied, &lost);
+    const gs_status status = gs_sql_end(store, gs_sql_status(store, code, error), error);
+    if (status != GS_OK) {
+        *copied = 0;
+        return status;
+    }
+    return lost ? damaged(other_path, lost, *copied, error) : GS_OK;
+}
+
+gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
+{
+    int64_t unused;
+    if (!copied) copied = &unused;
+    *copied = 0;
+    struct stat here, there;
+    if (stat(other_path, &there) != 0)
+        return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(other_path));
+    if (stat(store->path, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s is this store itself: name another one", gs_sql_tail(other_path));
+
+    char *const attach = sqlite3_mprintf("ATTACH %Q AS other", other_path);
+    if (!attach) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to merge");
+    const int code = gs_sql_text_run(store, attach);
+    sqlite3_free(attach);
+    if (code != SQLITE_OK) return gs_sql_status_of(store, other_path, code, error);
+    const gs_status status = merge_attached(store, other_path, copied, error);
+    gs_sql_text_run(store, "DETACH other");
+    return status;
+}

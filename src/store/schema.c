@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ * The store's schema, as steps from one version to the next. user_version says which steps a file has had;
+ * application_id says that it is a store at all. A step that has been released is never changed: add another one. */
+#include <stddef.h>
+
+#include "base/error.h"
+#include "store/sql.h"
+
+#define APPLICATION_ID 0x47534d54   /* "GSMT" */
+
+/* Columns of a trial that a winner has as well. */
+#define TRIAL_COLUMNS                                                                          \
+    "  candidate    TEXT NOT NULL,"              /* a schedule, 'source:<hash>', 'library' */  \
+    "  verdict      TEXT NOT NULL,"              /* '': not known yet */                       \
+    "  part         INTEGER NOT NULL,"                                                         \
+    "  reason       TEXT NOT NULL,"                                                            \
+    "  registers    INTEGER NOT NULL,"                                                         \
+    "  smem         INTEGER NOT NULL,"                                                         \
+    "  predicted_us REAL NOT NULL,"                                                            \
+    "  us           REAL NOT NULL,"              /* device time; 0: not measured */            \
+    "  library_us   REAL NOT NULL,"                                                            \
+    "  ratio        REAL NOT NULL,"              /* library_us / us, median of rounds */       \
+    "  low          REAL NOT NULL,"                                                            \
+    "  high         REAL NOT NULL,"                                                            \
+    "  rounds       INTEGER NOT NULL,"                                                         \
+    "  mhz          INTEGER NOT NULL,"                                                         \
+    "  stage        TEXT NOT NULL,"                                                            \
+    "  session      INTEGER NOT NULL REFERENCES session(id),"   /* who measured it */        \
+    "  date         TEXT NOT NULL,"
+
+static const char *const steps[] = {
+    /* 0 -> 1 */
+    "CREATE TABLE session ("
+    "  id       INTEGER PRIMARY KEY,"
+    "  uid      TEXT NOT NULL UNIQUE,"           /* the same in every store that the session is copied to */
+    "  date     TEXT NOT NULL,"
+    "  command  TEXT NOT NULL,"
+    "  version  TEXT NOT NULL,"
+    "  revision TEXT NOT NULL,"
+    "  device   TEXT NOT NULL,"
+    "  cc INTEGER NOT NULL, sms INTEGER NOT NULL, driver INTEGER NOT NULL, cublaslt INTEGER NOT NULL, nvrtc INTEGER NOT NULL);"
+
+    "CREATE TABLE problem ("
+    "  id   INTEGER PRIMARY KEY,"
+    "  text TEXT NOT NULL UNIQUE,"
+    "  m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL);"
+
+    "CREATE TABLE trial ("
+    "  id      INTEGER PRIMARY KEY,"
+    "  device  TEXT NOT NULL,"
+    "  problem INTEGER NOT NULL REFERENCES problem(id),"
+    TRIAL_COLUMNS
+    "  UNIQUE (device, problem, candidate));"
+
+    "CREATE TABLE winner ("
+    "  id      INTEGER PRIMARY KEY,"
+    "  device  TEXT NOT NULL,"
+    "  problem INTEGER NOT NULL REFERENCES problem(id),"
+    TRIAL_COLUMNS
+    "  UNIQUE (device, problem));"
+
+    "CREATE TABLE measurement ("
+    "  id      INTEGER PRIMARY KEY,"
+    "  uid     TEXT NOT NULL UNIQUE,"
+    "  trial   INTEGER NOT NULL REFERENCES trial(id),"
+    "  session INTEGER NOT NULL REFERENCES session(id),"
+    "  clock   TEXT NOT NULL,"
+    "  date    TEXT NOT NULL);"
+    "CREATE INDEX measurement_trial ON measurement(trial);"
+
+    "CREATE TABLE sample ("
+    "  measurement  INTEGER NOT NULL REFERENCES measurement(id),"
+    "  round        INTEGER NOT NULL,"
+    "  us           REAL,"                       /* NULL: no number came out of that round */
+    "  reference_us REAL,"
+    "  PRIMARY KEY (measurement, round)) WITHOUT ROWID;"
+
+    "CREATE TABLE result ("
+    "  key     TEXT PRIMARY KEY,"
+    "  value   TEXT NOT NULL,"
+    "  session INTEGER NOT NULL REFERENCES session(id),"
+    "  date    TEXT NOT NULL) WITHOUT ROWID;"
+
+    /* for people with sqlite3: the words instead of the numbers */
+    "CREATE VIEW trials AS SELECT t.device, p.text AS problem, p.m, p.n, p.k, t.candidate, t.verdict, t.part, t.reason,"
+    "  t.registers, t.smem, t.predicted_us, t.us, t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, t.date"
+    "  FROM trial t JOIN problem p ON p.id = t.problem;"
+    "CREATE VIEW winners AS SELECT w.device, p.text AS problem, p.m, p.n, p.k, w.candidate, w.us, w.library_us, w.ratio,"
+    "  w.low, w.high, w.rounds, w.mhz, s.cublaslt, w.date FROM winner w JOIN problem p ON p.id = w.problem JOIN session s ON s.id = w.session;"
+    "CREATE VIEW samples AS SELECT t.device, p.text AS problem, t.candidate, x.clock, x.id AS measurement, a.round, a.us,"
+    "  a.reference_us FROM sample a JOIN measurement x ON x.id = a.measurement JOIN trial t ON t.id = x.trial JOIN problem p ON p.id = t.problem;",
+};
+#define VERSION ((int64_t)GS_COUNT(steps))
+
+static gs_status newer(const char *path, int64_t version, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
+                   "%s is a store of version %lld and this program knows versions up to %lld: "
+                   "use a newer gemmsmith, or name another file",
+                   gs_sql_tail(path), (long long)version, (long long)VERSION);
+}
+
+static gs_status foreign(const char *path, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_STORE, NULL, "%s is a database of another program: name another file", gs_sql_tail(path));
+}
+
+typedef struct stamp {
+    int64_t version, application, objects;
+} stamp;
+
+static int read_stamp(gs_store *store, const char *database, stamp *out)
+{
+    static const struct {
+        const char *format;
+        size_t      at;
+    } numbers[] = {
+        {"PRAGMA %s.user_version",                offsetof(stamp, version)},
+        {"PRAGMA %s.application_id",              offsetof(stamp, application)},
+        {"SELECT count(*) FROM %s.sqlite_master", offsetof(stamp, objects)},
+    };
+    for (size_t i = 0; i < GS_COUNT(numbers); i++) {
+        char sql[96];
+        sqlite3_snprintf(sizeof sql, sql, numbers[i].format, database);
+        const int code = gs_sql_number(store, sql, (int64_t *)((char *)out + numbers[i].at));
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
+gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *error)
+{
+    stamp have;
+    const int code = read_stamp(store, "other", &have);
+    if (code != SQLITE_OK) return gs_sql_status_of(store, path, code, error);
+    if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty", gs_sql_tail(path));
+    if (have.application != APPLICATION_ID) return foreign(path, error);
+    if (have.version > VERSION) return newer(path, have.version, error);
+    if (have.version < VERSION)
+        return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
+                       "%s is a store of version %lld, this one of version %lld: open it once with this program",
+                       gs_sql_tail(path), (long long)have.version, (long long)VERSION);
+    return GS_OK;
+}
+
+/* Within a transaction, and read again: another process may have done the steps since they were found missing. */
+static gs_status migrate(gs_store *store, gs_error *error)
+{
+    stamp have;
+    int code = read_stamp(store, "main", &have);
+    for (int64_t step = have.version; code == SQLITE_OK && step < VERSION; step++) code = gs_sql_text_run(store, steps[step]);
+    char sql[96];
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version = %lld; PRAGMA application_id = %d", (long long)VERSION, APPLICATION_ID);
+    if (code == SQLITE_OK && have.version < VERSION) code = gs_sql_text_run(store, sql);
+    return gs_sql_status(store, code, error);
+}
+
+gs_status gs_schema_prepare(gs_store *store, gs_error *error)
+{
+    stamp have;
+    const int code = read_stamp(store, "main", &have);
+    if (code != SQLITE_OK) return gs_sql_status(store, code, error);
+    if (have.objects > 0 && have.application != APPLICATION_ID) return foreign(store->path, error);
+    if (have.version > VERSION) return newer(store->path, have.version, error);
+    if (have.version < 0 || (have.version > 0) != (have.objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);
+    if (have.version == VERSION) return GS_OK;
+    GS_TRY(gs_sql_begin(store, error));
+    return gs_sql_end(store, migrate(store, error), error);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * SQLite as the store uses it: the texts of the statements, binding, transactions, and what each result code means for a person. */
+#include "store/sql.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* A put keeps what is stored where the new value is 0 or empty. part and reason belong to the verdict and go with it. */
+#define UNLESS(condition, column) #column " = CASE WHEN " condition " THEN " #column " ELSE excluded." #column " END"
+#define KEEP_NUMBER(column)       UNLESS("excluded." #column " = 0", column)
+#define KEEP_TEXT(column)         UNLESS("excluded." #column " = ''", column)
+#define KEEP_VERDICT(column, empty) UNLESS("excluded.verdict IN ('', verdict) AND excluded." #column " = " empty, column)
+#define KEEP_ORIGIN(column)       UNLESS("excluded.us = 0 AND us <> 0", column)   /* of the measurement */
+
+#define TRIAL_VALUES                                                                                                     \
+    " (device, problem, candidate, verdict, part, reason, registers, smem, predicted_us, us, library_us, ratio, low, high," \
+    "  rounds, mhz, stage, session, date)"                                                                               \
+    " SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 FROM problem WHERE text = ?2"
+
+static const char *const statements[GS_SQL_IDS] = {
+    [GS_SQL_BEGIN]       = "BEGIN IMMEDIATE",
+    [GS_SQL_COMMIT]      = "COMMIT",
+    [GS_SQL_ROLLBACK]    = "ROLLBACK",
+    [GS_SQL_PUT_SESSION] = "INSERT INTO session (uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc)"
+                           " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [GS_SQL_PUT_PROBLEM] = "INSERT INTO problem (text, m, n, k) VALUES (?, ?, ?, ?) ON CONFLICT (text) DO NOTHING",
+    [GS_SQL_PUT_TRIAL]   = "INSERT INTO trial" TRIAL_VALUES " ON CONFLICT (device, problem, candidate) DO UPDATE SET "
+                           KEEP_VERDICT(part, "0") ", " KEEP_VERDICT(reason, "''") ", " KEEP_TEXT(verdict) ", "
+                           KEEP_NUMBER(registers) ", " KEEP_NUMBER(smem) ", " KEEP_NUMBER(predicted_us) ", " KEEP_NUMBER(us) ", "
+                           KEEP_NUMBER(library_us) ", " KEEP_NUMBER(ratio) ", " KEEP_NUMBER(low) ", " KEEP_NUMBER(high) ", "
+                           KEEP_NUMBER(rounds) ", " KEEP_NUMBER(mhz) ", " KEEP_TEXT(stage) ", "
+                           KEEP_ORIGIN(session) ", " KEEP_ORIGIN(date),
+    [GS_SQL_PUT_WINNER]  = "INSERT OR REPLACE INTO winner" TRIAL_VALUES,
+    [GS_SQL_PUT_MEASUREMENT] = "INSERT INTO measurement (uid, trial, session, clock, date)"
+                               " SELECT ?1, t.id, ?2, ?3, ?4 FROM trial t JOIN problem p ON p.id = t.problem"
+                               " WHERE t.device = ?5 AND p.text = ?6 AND t.candidate = ?7",
+    [GS_SQL_PUT_SAMPLE]  = "INSERT INTO sample (measurement, round, us, reference_us) VALUES (?, ?, ?, ?)",
+    [GS_SQL_PUT_RESULT]  = "INSERT OR REPLACE INTO result (key, value, session, date) VALUES (?, ?, ?, ?)",
+    [GS_SQL_GET_RESULT]  = "SELECT value FROM result WHERE key = ?",
+};
+
+gs_query gs_sql(gs_store *store, gs_sql_id id)
+{
+    gs_query query = {0};
+    if (!store->statement[id])
+        query.code = sqlite3_prepare_v3(store->db, statements[id], -1, SQLITE_PREPARE_PERSISTENT, &store->statement[id], NULL);
+    query.statement = store->statement[id];
+    return query;
+}
+
+static void note(gs_query *query, int code)
+{
+    if (query->code == SQLITE_OK) query->code = code;
+}
+
+void gs_sql_text(gs_query *query, const char *value)
+{
+    if (query->statement) note(query, sqlite3_bind_text(query->statement, ++query->at, value, -1, SQLITE_STATIC));
+}
+
+void gs_sql_int(gs_query *query, int64_t value)
+{
+    if (query->statement) note(query, sqlite3_bind_int64(query->statement, ++query->at, value));
+}
+
+void gs_sql_real(gs_query *query, double value)
+{
+    if (query->statement) note(query, sqlite3_bind_double(query->statement, ++query->at, value));
+}
+
+int gs_sql_step(gs_query *query) { return query->code != SQLITE_OK ? query->code : sqlite3_step(query->statement); }
+
+int gs_sql_run(gs_query *query)
+{
+    int code;
+    do {
+        code = gs_sql_step(query);
+    } while (code == SQLITE_ROW);
+    if (query->statement) {
+        sqlite3_reset(query->statement);
+        sqlite3_clear_bindings(query->statement);
+    }
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int gs_sql_text_run(gs_store *store, const char *sql) { return sqlite3_exec(store->db, sql, NULL, NULL, NULL); }
+
+int gs_sql_number(gs_store *store, const char *sql, int64_t *value)
+{
+    *value = 0;
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+    if (code != SQLITE_OK) return code;
+    code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) *value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+gs_status gs_sql_begin(gs_store *store, gs_error *error)
+{
+    gs_query query = gs_sql(store, GS_SQL_BEGIN);
+    return gs_sql_status(store, gs_sql_run(&query), error);
+}
+
+gs_status gs_sql_end(gs_store *store, gs_status status, gs_error *error)
+{
+    if (status == GS_OK) {
+        gs_query commit = gs_sql(store, GS_SQL_COMMIT);
+        status = gs_sql_status(store, gs_sql_run(&commit), error);
+    }
+    if (status != GS_OK && !sqlite3_get_autocommit(store->db)) {   /* some failures have rolled back already */
+        gs_query rollback = gs_sql(store, GS_SQL_ROLLBACK);
+        gs_sql_run(&rollback);
+    }
+    return status;
+}
+
+const char *gs_sql_tail(const char *path)
+{
+    const size_t size = strlen(path), most = 160;
+    return size > most ? path + size - most : path;
+}
+
+/* errno of a failed system call, 0 if there was none. A commit that cannot write leaves it with the file, not with the
+ * connection; SQLite itself knows only ENOSPC for a full disk, not a quota (EDQUOT) or a size limit (EFBIG). */
+static int system_error(gs_store *store, int code)
+{
+    const int primary = code & 0xff;
+    if (!store->db || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN)) return 0;
+    int number = sqlite3_system_errno(store->db);
+    sqlite3_file *journal = NULL;
+    if (number == 0) sqlite3_file_control(store->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal);
+    if (journal && journal->pMethods) journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &number);
+    if (number == 0) sqlite3_file_control(store->db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+static gs_status status_of_code(int code, int system)
+{
+    switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return GS_ERROR_STORE_CORRUPT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return GS_ERROR_STORE_BUSY;
+    case SQLITE_FULL:
+        return GS_ERROR_DISK_FULL;
+    case SQLITE_NOMEM:
+        return GS_ERROR_MEMORY;
+    case SQLITE_INTERRUPT:
+        return GS_ERROR_INTERRUPTED;
+    case SQLITE_IOERR:
+        if (code == SQLITE_IOERR_NOMEM) return GS_ERROR_MEMORY;
+        return system == ENOSPC || system == EDQUOT || system == EFBIG ? GS_ERROR_DISK_FULL : GS_ERROR_IO;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return GS_ERROR_IO;
+    default:
+        return GS_ERROR_STORE;
+    }
+}
+
+gs_status gs_sql_status_of(gs_store *store, const char *other_path, int code, gs_error *error)
+{
+    if (code == SQLITE_OK) return GS_OK;
+    const int system = system_error(store, code);
+    const gs_status status = status_of_code(code, system);
+    const char *const name = gs_sql_tail(other_path);
+    switch (status) {
+    case GS_ERROR_STORE_CORRUPT:
+        return gs_fail(error, status, NULL, "%s cannot be read: %s", name, sqlite3_errstr(code));
+    case GS_ERROR_STORE_BUSY:
+        return gs_fail(error, status, NULL, "%s: another process has held it for %d s: wait for it, or end it, then try again",
+                       name, GS_STORE_WAIT_MS / 1000);
+    case GS_ERROR_DISK_FULL:
+        return gs_fail(error, status, NULL, "%s: no room to write: free some space, then start again; what was kept is safe", name);
+    case GS_ERROR_IO:
+        return gs_fail(error, status, NULL, "%s: %s%s%s: check the path and its permissions, or name another file in $GEMMSMITH_STORE",
+                       name, sqlite3_errstr(code), system ? ": " : "", system ? strerror(system) : "");
+    case GS_ERROR_STORE:
+        return gs_fail(error, status, NULL, "%s: %s", name, store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code));
+    default:
+        return gs_fail(error, status, NULL, "%s: %s", name, sqlite3_errstr(code));
+    }
+}
+
+gs_status gs_sql_status(gs_store *store, int code, gs_error *error)
+{
+    const int primary = code & 0xff;
+    if (primary != SQLITE_CORRUPT && primary != SQLITE_NOTADB) return gs_sql_status_of(store, store->path, code, error);
+    return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
+                   "%s: %s. Move it aside with its -wal and -shm, a new one will be made; "
+                   "`gemmsmith db merge MOVED-FILE` brings back what can be read", gs_sql_tail(store->path), sqlite3_errstr(code));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * SQLite as the store uses it: statements prepared once, typed binding, transactions, and result codes turned into gs_status.
+ * Inside the store only. */
+#ifndef GS_STORE_SQL_H
+#define GS_STORE_SQL_H
+
+#include <sqlite3.h>
+
+#include "base/file.h"
+#include "store/store.h"
+
+#define GS_STORE_WAIT_MS 10000   /* how long a call waits for another process's transaction */
+
+/* Every statement that is kept prepared; the texts are in statements[] of sql.c. */
+typedef enum gs_sql_id {
+    GS_SQL_BEGIN, GS_SQL_COMMIT, GS_SQL_ROLLBACK,
+    GS_SQL_PUT_SESSION, GS_SQL_PUT_PROBLEM, GS_SQL_PUT_TRIAL, GS_SQL_PUT_MEASUREMENT, GS_SQL_PUT_SAMPLE, GS_SQL_PUT_WINNER,
+    GS_SQL_PUT_RESULT, GS_SQL_GET_RESULT,
+    GS_SQL_IDS
+} gs_sql_id;
+
+struct gs_store {
+    sqlite3      *db;
+    sqlite3_stmt *statement[GS_SQL_IDS];   /* prepared at first use */
+    char          path[GS_PATH];
+};
+
+/* A statement being bound and run. The first failure is kept in code; step returns it. */
+typedef struct gs_query {
+    sqlite3_stmt *statement;
+    int           code;     /* an SQLite code */
+    int           at;       /* last parameter that was bound */
+} gs_query;
+
+gs_query gs_sql(gs_store *store, gs_sql_id id);
+void     gs_sql_text(gs_query *query, const char *value);     /* NULL: SQL's NULL; the text must live until the next step */
+void     gs_sql_int(gs_query *query, int64_t value);
+void     gs_sql_real(gs_query *query, double value);          /* NaN: SQL's NULL */
+int      gs_sql_step(gs_query *query);                        /* SQLITE_ROW, SQLITE_DONE or an error */
+int      gs_sql_run(gs_query *query);                         /* to the end, then resets: SQLITE_OK or an error */
+
+int gs_sql_text_run(gs_store *store, const char *sql);        /* one or more statements without parameters */
+int gs_sql_number(gs_store *store, const char *sql, int64_t *value);   /* first column of the first row; 0 if there is none */
+
+/* BEGIN IMMEDIATE; and, by status, COMMIT or ROLLBACK. end returns status, or why the commit failed. */
+gs_status gs_sql_begin(gs_store *store, gs_error *error);
+gs_status gs_sql_end(gs_store *store, gs_status status, gs_error *error);
+
+/* The gs_status of an SQLite code, with a message about the store that says how to go on. SQLITE_OK is GS_OK. */
+gs_status gs_sql_status(gs_store *store, int code, gs_error *error);
+
+/* The same where the failure is about another file, attached to this store's connection. */
+gs_status gs_sql_status_of(gs_store *store, const char *other_path, int code, gs_error *error);
+
+/* The last part of a path, short enough for a message. */
+const char *gs_sql_tail(const char *path);
+
+/* schema.c: brings an open database to this version, or says why it cannot be used. */
+gs_status gs_schema_prepare(gs_store *store, gs_error *error);
+
+/* schema.c: GS_OK if the attached database "other", whose file is path, is a store of exactly this version. */
+gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *error);
+
+#endif

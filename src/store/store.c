@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ * The store's calls: opening a file, writing and reading rows. Every call is one transaction; what SQLite needs is in sql.c. */
+#include "store/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "store/sql.h"
+
+/* ---- opening ---- */
+
+static gs_status choose_path(char chosen[GS_PATH], const char *path, gs_error *error)
+{
+    if (!path) path = getenv("GEMMSMITH_STORE");
+    if (path && *path) {
+        if ((size_t)snprintf(chosen, GS_PATH, "%s", path) < GS_PATH) return GS_OK;
+        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the store's path is longer than %d bytes", GS_PATH - 1);
+    }
+    if (gs_user_path(chosen, 'd', NULL, "store.db")) return GS_OK;
+    return gs_fail(error, GS_ERROR_IO, NULL, "no home directory for the store: name a file in $GEMMSMITH_STORE");
+}
+
+static gs_status make_parent(const char *path, gs_error *error)
+{
+    char directory[GS_PATH];
+    snprintf(directory, sizeof directory, "%s", path);
+    char *const slash = strrchr(directory, '/');
+    if (!slash || slash == directory) return GS_OK;
+    *slash = '\0';
+    return gs_directory_make(directory, error);
+}
+
+static bool is_wal(gs_store *store)
+{
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(store->db, "PRAGMA journal_mode", -1, &statement, NULL) != SQLITE_OK) return false;
+    const bool wal = sqlite3_step(statement) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+    sqlite3_finalize(statement);
+    return wal;
+}
+
+/* The switch needs the file alone for a moment, and SQLite does not wait for that by itself. A file that cannot be switched
+ * (a network, a read-only folder) works with the rollback journal. */
+static gs_status switch_to_wal(gs_store *store, gs_error *error)
+{
+    const int64_t deadline = gs_clock_ns() + GS_STORE_WAIT_MS * INT64_C(1000000);
+    while (!is_wal(store)) {
+        const int code = gs_sql_text_run(store, "PRAGMA journal_mode = WAL");
+        if ((code & 0xff) == SQLITE_BUSY) {
+            if (gs_clock_ns() > deadline) return gs_sql_status(store, code, error);
+            gs_clock_sleep_ns(5000000);
+            continue;
+        }
+        if (code == SQLITE_OK && is_wal(store)) break;
+        gs_log(GS_LOG_INFO, "%s: no write-ahead log here; writers wait for readers", store->path);
+        break;
+    }
+    return GS_OK;
+}
+
+static gs_status open_database(gs_store *store, gs_error *error)
+{
+    int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code != SQLITE_OK) return gs_sql_status(store, store->db ? sqlite3_extended_errcode(store->db) : code, error);
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
+    code = gs_sql_text_run(store, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL");
+    if (code != SQLITE_OK) return gs_sql_status(store, code, error);
+    GS_TRY(gs_schema_prepare(store, error));
+    return switch_to_wal(store, error);
+}
+
+gs_status gs_store_open(gs_store **out, const char *path, gs_error *error)
+{
+    *out = NULL;
+    gs_store *store = calloc(1, sizeof *store);
+    if (!store) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a store");
+    gs_status status = choose_path(store->path, path, error);
+    if (status == GS_OK) status = make_parent(store->path, error);
+    if (status == GS_OK) status = open_database(store, error);
+    if (status != GS_OK) gs_store_close(&store);
+    *out = store;
+    return status;
+}
+
+void gs_store_close(gs_store **store)
+{
+    if (!store || !*store) return;
+    for (int i = 0; i < GS_SQL_IDS; i++) sqlite3_finalize((*store)->statement[i]);
+    sqlite3_close((*store)->db);
+    free(*store);
+    *store = NULL;
+}
+
+const char *gs_store_path(const gs_store *store) { return store->path; }
+
+/* ---- writing ---- */
+
+static gs_status need_session(const gs_session *session, gs_error *error)
+{
+    if (session && session->id > 0 && session->device) return GS_OK;
+    return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the session has not begun: gs_store_begin comes first");
+}
+
+/* A name that no other row has in any store, so that copies are recognised. */
+static void make_uid(char uid[33])
+{
+    snprintf(uid, 33, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
+}
+
+static const char *or_empty(const char *text) { return text ? text : ""; }
+
+gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error)
+{
+    char uid[33], date[GS_DATE_TEXT];
+    make_uid(uid);
+    gs_date_format(date);
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query put = gs_sql(store, GS_SQL_PUT_SESSION);
+    gs_sql_text(&put, uid);
+    gs_sql_text(&put, date);
+    gs_sql_text(&put, or_empty(session->command));
+    gs_sql_text(&put, or_empty(session->version));
+    gs_sql_text(&put, or_empty(session->commit));
+    gs_sql_text(&put, or_empty(session->device));
+    gs_sql_int(&put, session->cc);
+    gs_sql_int(&put, session->sms);
+    gs_sql_int(&put, session->driver);
+    gs_sql_int(&put, session->cublaslt);
+    gs_sql_int(&put, session->nvrtc);
+    const int code = gs_sql_run(&put);
+    const int64_t id = sqlite3_last_insert_rowid(store->db);
+    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
+    session->id = id;
+    return GS_OK;
+}
+
+/* Reads a problem's text and writes it back in its one canonical form. */
+static gs_status canonical(const char *text, gs_problem *problem, char out[GS_PROBLEM_TEXT], gs_error *error)
+{
+    GS_TRY(gs_problem_parse(problem, text, error));
+    gs_problem_format(problem, out);
+    return GS_OK;
+}
+
+static int put_problem(gs_store *store, const gs_problem *problem, const char *text)
+{
+    gs_query put = gs_sql(store, GS_SQL_PUT_PROBLEM);
+    gs_sql_text(&put, text);
+    gs_sql_int(&put, problem->m);
+    gs_sql_int(&put, problem->n);
+    gs_sql_int(&put, problem->k);
+    return gs_sql_run(&put);
+}
+
+static double known(double value) { return isfinite(value) ? value : 0; }
+
+/* statement: GS_SQL_PUT_TRIAL or GS_SQL_PUT_WINNER, which take the same values. */
+static int put_trial(gs_store *store, gs_sql_id statement, const gs_session *session, const char *problem, const gs_trial *trial)
+{
+    char date[GS_DATE_TEXT];
+    gs_query put = gs_sql(store, statement);
+    gs_sql_text(&put, session->device);
+    gs_sql_text(&put, problem);
+    gs_sql_text(&put, trial->candidate);
+    gs_sql_text(&put, trial->verdict);
+    gs_sql_int(&put, trial->part);
+    gs_sql_text(&put, trial->reason);
+    gs_sql_int(&put, trial->registers);
+    gs_sql_int(&put, trial->smem);
+    gs_sql_real(&put, known(trial->predicted_us));
+    gs_sql_real(&put, known(trial->us));
+    gs_sql_real(&put, known(trial->library_us));
+    gs_sql_real(&put, known(trial->ratio));
+    gs_sql_real(&put, known(trial->low));
+    gs_sql_real(&put, known(trial->high));
+    gs_sql_int(&put, trial->rounds);
+    gs_sql_int(&put, trial->mhz);
+    gs_sql_text(&put, trial->stage);
+    gs_sql_int(&put, session->id);
+    gs_sql_text(&put, trial->date[0] ? trial->date : gs_date_format(date));
+    return gs_sql_run(&put);
+}
+
+static gs_status put(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *trial, gs_error *error)
+{
+    gs_problem problem;
+    char text[GS_PROBLEM_TEXT];
+    GS_TRY(need_session(session, error));
+    if (!trial->candidate[0]) return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must not be empty");
+    GS_TRY(canonical(trial->problem, &problem, text, error));
+    GS_TRY(gs_sql_begin(store, error));
+    int code = put_problem(store, &problem, text);
+    if (code == SQLITE_OK) code = put_trial(store, statement, session, text, trial);
+    return gs_sql_end(store, gs_sql_status(store, code, error), error);
+}
+
+gs_status gs_store_put(gs_store *store, const gs_session *session, const gs_trial *trial, gs_error *error)
+{
+    return put(store, GS_SQL_PUT_TRIAL, session, trial, error);
+}
+
+gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_trial *winner, gs_error *error)
+{
+    return put(store, GS_SQL_PUT_WINNER, session, winner, error);
+}
+
+static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock)
+{
+    char uid[33], date[GS_DATE_TEXT];
+    make_uid(uid);
+    gs_query measurement = gs_sql(store, GS_SQL_PUT_MEASUREMENT);
+    gs_sql_text(&measurement, uid);
+    gs_sql_int(&measurement, session->id);
+    gs_sql_text(&measurement, clock);
+    gs_sql_text(&measurement, gs_date_format(date));
+    gs_sql_text(&measurement, session->device);
+    gs_sql_text(&measurement, problem);
+    gs_sql_text(&measurement, candidate);
+    return gs_sql_run(&measurement);
+}
+
+static int put_samples(gs_store *store, const double *us, const double *reference_us, int count)
+{
+    const int64_t measurement = sqlite3_last_insert_rowid(store->db);
+    int code = SQLITE_OK;
+    for (int round = 0; code == SQLITE_OK && round < count; round++) {
+        gs_query sample = gs_sql(store, GS_SQL_PUT_SAMPLE);
+        gs_sql_int(&sample, measurement);
+        gs_sql_int(&sample, round);
+        gs_sql_real(&sample, us[round]);
+        gs_sql_real(&sample, reference_us ? reference_us[round] : NAN);
+        code = gs_sql_run(&sample);
+    }
+    return code;
+}
+
+gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock,
+                           const double *us, const double *reference_us, int count, gs_error *error)
+{
+    gs_problem parsed;
+    char text[GS_PROBLEM_TEXT];
+    gs_trial trial = {0};
+    GS_TRY(need_session(session, error));
+    if (count < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "count", "must not be negative");
+    if (!*candidate || strlen(candidate) >= sizeof trial.candidate)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must have 1 to %zu characters", sizeof trial.candidate - 1);
+    GS_TRY(canonical(problem, &parsed, text, error));
+    snprintf(trial.candidate, sizeof trial.candidate, "%s", candidate);
+    GS_TRY(gs_sql_begin(store, error));
+    int code = put_problem(store, &parsed, text);
+    if (code == SQLITE_OK) code = put_trial(store, GS_SQL_PUT_TRIAL, session, text, &trial);
+    if (code == SQLITE_OK) code = put_measurement(store, session, text, candidate, clock);
+    if (code == SQLITE_OK) code = put_samples(store, us, reference_us, count);
+    return gs_sql_end(store, gs_sql_status(store, code, error), error);
+}
+
+/* ---- reading ---- */
+
+#define TRIAL_READ                                                                                             \
+    "SELECT t.id, p.text, t.candidate, t.verdict, t.part, t.reason, t.registers, t.smem, t.predicted_us, t.us, " \
+    "t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, s.cc, s.sms, s.cublaslt, s.version, t.date FROM "
+#define TRIAL_JOIN " t JOIN problem p ON p.id = t.problem JOIN session s ON s.id = t.session WHERE t.device = ?1 "
+#define TRIAL_ORDER "ORDER BY t.ratio DESC, t.id"
+
+static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+{
+    const char *const text = (const char *)sqlite3_column_text(row, column);
+    snprintf(to, size, "%s", or_empty(text));
+}
+
+static void read_trial(sqlite3_stmt *row, gs_trial *trial)
+{
+    *trial = (gs_trial){
+        .id           = sqlite3_column_int64(row, 0),
+        .part         = sqlite3_column_int(row, 4),
+        .registers    = sqlite3_column_int(row, 6),
+        .smem         = sqlite3_column_int(row, 7),
+        .predicted_us = sqlite3_column_double(row, 8),
+        .us           = sqlite3_column_double(row, 9),
+        .library_us   = sqlite3_column_double(row, 10),
+        .ratio        = sqlite3_column_double(row, 11),
+        .low          = sqlite3_column_double(row, 12),
+        .high         = sqlite3_column_double(row, 13),
+        .rounds       = sqlite3_column_int(row, 14),
+        .mhz          = sqlite3_column_int(row, 15),
+        .cc           = sqlite3_column_int(row, 17),
+        .sms          = sqlite3_column_int(row, 18),
+        .cublaslt     = sqlite3_column_int(row, 19),
+    };
+    copy_text(trial->problem, sizeof trial->problem, row, 1);
+    copy_text(trial->candidate, sizeof trial->candidate, row, 2);
+    copy_text(trial->verdict, sizeof trial->verdict, row, 3);
+    copy_text(trial->reason, sizeof trial->reason, row, 5);
+    copy_text(trial->stage, sizeof trial->stage, row, 16);
+    copy_text(trial->version, sizeof trial->version, row, 20);
+    copy_text(trial->date, sizeof trial->date, row, 21);
+}
+
+/* Prepared for each call, because visit may start another reading. problem NULL: the statement has no second parameter. */
+static gs_status visit_rows(gs_store *store, const char *sql, const char *device, const char *problem, gs_trial_visit visit,
+                            void *self, gs_error *error)
+{
+    gs_query rows = {0};
+    rows.code = sqlite3_prepare_v2(store->db, sql, -1, &rows.statement, NULL);
+    gs_sql_text(&rows, device);
+    if (problem) gs_sql_text(&rows, problem);
+    int code;
+    while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
+        gs_trial trial;
+        read_trial(rows.statement, &trial);
+        if (!visit(self, &trial)) break;
+    }
+    const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
+    sqlite3_finalize(rows.statement);
+    return status;
+}
+
+gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self, gs_error *error)
+{
+    if (!problem) return visit_rows(store, TRIAL_READ "trial" TRIAL_JOIN TRIAL_ORDER, device, NULL, visit, self, error);
+    gs_problem parsed;
+    char text[GS_PROBLEM_TEXT];
+    GS_TRY(canonical(problem, &parsed, text, error));
+    return visit_rows(store, TRIAL_READ "trial" TRIAL_JOIN "AND p.text = ?2 " TRIAL_ORDER, device, text, visit, self, error);
+}
+
+gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit visit, void *self, gs_error *error)
+{
+    return visit_rows(store, TRIAL_READ "winner" TRIAL_JOIN TRIAL_ORDER, device, NULL, visit, self, error);
+}
+
+/* ---- results ---- */
+
+gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error)
+{
+    char date[GS_DATE_TEXT];
+    GS_TRY(need_session(session, error));
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query result = gs_sql(store, GS_SQL_PUT_RESULT);
+    gs_sql_text(&result, key);
+    gs_sql_text(&result, value);
+    gs_sql_int(&result, session->id);
+    gs_sql_text(&result, gs_date_format(date));
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&result), error), error);
+}
+
+gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error)
+{
+    *value = NULL;
+    gs_query result = gs_sql(store, GS_SQL_GET_RESULT);
+    gs_sql_text(&result, key);
+    const int code = gs_sql_step(&result);
+    gs_status status;
+    if (code == SQLITE_ROW) {
+        *value = strdup(or_empty((const char *)sqlite3_column_text(result.statement, 0)));
+        status = *value ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    } else if (code == SQLITE_DONE) {
+        status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s has no result for this request", gs_sql_tail(store->path));
+    } else {
+        status = gs_sql_status(store, code, error);
+    }
+    if (result.statement) sqlite3_reset(result.statement);
+    return status;
+}

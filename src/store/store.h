@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * The store: an SQLite notebook (WAL) of everything tried: sessions, candidates, verdicts, measurements, winners.
+ * Safe for several processes; every call is one transaction, so a killed run loses nothing that was reported as kept.
+ * A gs_store belongs to one thread, and to the process that opened it: do not carry it across fork.
+ * The schema is versioned; a store of an older version is migrated, of a newer one refused (STORE_VERSION). */
+#ifndef GS_STORE_STORE_H
+#define GS_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <gemmsmith/problem.h>
+
+#include "schedule/caps.h"
+
+typedef struct gs_store gs_store;
+
+/* NULL path: $GEMMSMITH_STORE, else store.db in the user's data directory. Created when absent. Codes, also of the calls below:
+ * STORE (also: a database of another program), STORE_CORRUPT (the message says how to go on), STORE_BUSY (another process held
+ * it for 10 s), STORE_VERSION, DISK_FULL, IO, MEMORY; ARGUMENT for a session that was not begun, and the codes of
+ * gs_problem_parse for a problem's text, which is stored in its canonical form. After any failure the call has stored nothing
+ * and the store can be used on. */
+gs_status   gs_store_open(gs_store **out, const char *path, gs_error *error);
+void        gs_store_close(gs_store **store);
+const char *gs_store_path(const gs_store *store);
+
+/* One run of a program: what later rows refer to. */
+typedef struct gs_session {
+    int64_t     id;                    /* filled by gs_store_begin */
+    const char *command, *version, *commit;
+    const char *device;                /* caps.slug */
+    int         cc, sms, driver, cublaslt, nvrtc;
+} gs_session;
+gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error);
+
+/* A candidate of a problem: a schedule's text or "source:<hash>". Verdict name as in verdicts.def, "" while unknown. */
+typedef struct gs_trial {
+    int64_t id;                        /* row, filled */
+    char    problem[GS_PROBLEM_TEXT];
+    char    candidate[128];
+    char    verdict[24];
+    int     part;
+    char    reason[256];
+    int     registers, smem;
+    double  predicted_us;
+    double  us, library_us, ratio, low, high;   /* best known measurement, 0: none */
+    int     rounds, mhz;
+    char    stage[16];                 /* "race", "final", "confirm" */
+    int     cc, sms, cublaslt;         /* when read: of the session that measured it */
+    char    version[16];               /* when read: that session's program */
+    char    date[24];                  /* when it was measured; empty when put: now */
+} gs_trial;
+
+/* Inserts or updates the trial of (device, problem, candidate); fields that are 0, not finite or empty keep what is stored.
+ * part and reason belong to the verdict: where it changes, they are replaced even if they are 0 or empty. */
+gs_status gs_store_put(gs_store *store, const gs_session *session, const gs_trial *trial, gs_error *error);
+
+/* Raw paired samples of one measurement, kept beside the trial (made if there is none yet): times in microseconds, in rounds.
+ * clock: "device" or "call". reference_us may be NULL. */
+gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock,
+                           const double *us, const double *reference_us, int count, gs_error *error);
+
+/* Calls visit for every trial of (device, problem), best ratio first; problem NULL: all. Stops when visit returns false.
+ * visit may read the store, but not write to it. */
+typedef bool (*gs_trial_visit)(void *self, const gs_trial *trial);
+gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self, gs_error *error);
+
+/* Winners: the confirmed choice of a problem; candidate "library" when cuBLASLt was faster. */
+gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_trial *winner, gs_error *error);
+gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit visit, void *self, gs_error *error);
+
+/* eval results that were finished, for resuming: key is the whole request (problem, mode, options), value its JSON row. */
+gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error);
+gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error);   /* NOT_FOUND; *value is the caller's */
+
+/* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays.
+ * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could
+ * be read of it, whole kinds of rows, has been copied. */
+gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copied, gs_error *error);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * The requests of a tuning run: how long they may take, and what their replies mean for the candidates. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "tune/request.h"
+#include "tune/run.h"
+
+/* Seconds for a reply whatever the size, when the caller does not say; and how much slower than the floor a kernel may be before
+ * it counts as hung. The generous factor covers the reference's own tuning, whose worst algorithms are slow. */
+#define REPLY_S     60.0
+#define SLOW        50.0
+#define TUNE_RUNS   1500.0    /* calls for tuning the reference */
+#define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
+#define FLOOR_SHARE 0.9       /* of the floor: faster than this is not possible */
+
+static double base_timeout(const gs_run *run) { return run->options->timeout_s > 0 ? run->options->timeout_s : REPLY_S; }
+
+static double bench_timeout(const gs_run *run, int count, int rounds)
+{
+    const double calls_us = (count + 1.0) * (rounds + 20.0) * (2000 + SLOW * run->floor_us);
+    return base_timeout(run) + 1e-6 * (calls_us + TUNE_RUNS * 5 * run->floor_us);
+}
+
+static double verify_timeout(const gs_run *run, const gs_candidate *c)
+{
+    return base_timeout(run) + gs_problem_flops(run->problem) / CHECK_RATE + 200e-6 * c->us;
+}
+
+static int64_t next_seed(gs_run *run)
+{
+    gs_random random = {run->seed};
+    run->seed = gs_random_next(&random);
+    return (int64_t)(run->seed >> 1);
+}
+
+static gs_json begin_request(gs_run *run, gs_text *text, const char *op)
+{
+    gs_json json = gs_json_into(text);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "op", op);
+    gs_json_string(&json, "problem", run->text);
+    if (run->options->cache_path) gs_json_string(&json, "cache", run->options->cache_path);
+    gs_json_int(&json, "seed", next_seed(run));
+    return json;
+}
+
+static gs_status send(gs_run *run, gs_text *text, double timeout_s, json_t **reply, gs_error *error)
+{
+    char *const line = gs_text_take(text);
+    if (!line) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a request");
+    const gs_status status = gs_worker_request(run->worker, line, timeout_s, reply, error);
+    free(line);
+    return status;
+}
+
+/* ---- keeping ---- */
+
+gs_status gs_run_keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
+{
+    gs_trial trial = {
+        .part = part, .registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us,
+        .us = c->us, .library_us = c->library_us, .ratio = c->ratio.median, .low = c->ratio.low, .high = c->ratio.high,
+        .rounds = c->rounds, .mhz = c->mhz,
+    };
+    snprintf(trial.problem, sizeof trial.problem, "%s", run->text);
+    snprintf(trial.candidate, sizeof trial.candidate, "%s", c->text);
+    snprintf(trial.verdict, sizeof trial.verdict, "%s", c->verdict);
+    snprintf(trial.reason, sizeof trial.reason, "%s", reason ? reason : "");
+    snprintf(trial.stage, sizeof trial.stage, "%s", stage ? stage : "");
+    return gs_store_put(run->store, run->session, &trial, error);
+}
+
+gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, int part, const char *reason, gs_error *error)
+{
+    snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
+    run->result->rejected++;
+    return gs_run_keep(run, c, NULL, part, reason && *reason ? reason : gs_verdict_text(verdict), error);
+}
+
+/* ---- bench ---- */
+
+/* Statuses of a single contender that say something about the machine, not about the candidate. */
+static bool machine_failed(gs_status status)
+{
+    return status == GS_ERROR_NO_COMPILER || status == GS_ERROR_MEMORY || status == GS_ERROR_NO_DRIVER || status == GS_ERROR_DISK_FULL;
+}
+
+static gs_status reference_failed(const json_t *entry, gs_error *error)
+{
+    const gs_status status = gs_status_find(gs_reply_string(entry, "status", ""));
+    if (status == GS_OK)
+        return gs_fail(error, GS_ERROR_LIBRARY, NULL, "the reference " GS_RUN_REFERENCE " computed a wrong result; nothing can be compared with it");
+    return gs_fail(error, status, NULL, "the reference " GS_RUN_REFERENCE " cannot run: %s", gs_reply_string(entry, "message", "no reason given"));
+}
+
+static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *entry, const json_t *reference, gs_error *error)
+{
+    const json_t *const ours = json_object_get(entry, "device_samples"), *const theirs = json_object_get(reference, "device_samples");
+    const size_t count = GS_MIN(json_array_size(ours), json_array_size(theirs));
+    if (count == 0) return GS_OK;
+    double *const us = calloc(2 * count, sizeof *us);
+    if (!us) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for samples");
+    for (size_t i = 0; i < count; i++) {
+        us[i] = json_number_value(json_array_get(ours, i));
+        us[count + i] = json_number_value(json_array_get(theirs, i));
+    }
+    const gs_status status = gs_store_samples(run->store, run->session, run->text, c->text, "device", us, us + count, (int)count, error);
+    free(us);
+    return status;
+}
+
+/* One candidate's entry of a reply: a verdict or figures. */
+static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds, const char *stage, gs_error *error)
+{
+    const gs_status status = gs_status_find(gs_reply_string(entry, "status", ""));
+    const char *const message = gs_reply_string(entry, "message", "");
+    if (machine_failed(status)) return gs_fail(error, status, NULL, "%s: %s", c->text, message);
+    if (status != GS_OK) return gs_run_reject(run, c, gs_verdict_from_status(status), 0, message, error);
+    if (gs_reply_bool(entry, "wrong", false)) return gs_run_reject(run, c, GS_VERDICT_TIMED, 0, NULL, error);
+
+    const json_t *const ratio = json_object_get(entry, "device_ratio");
+    const double us = gs_reply_number(entry, "device_us", 0);
+    const gs_ratio figures = {gs_reply_number(ratio, "median", 0), gs_reply_number(ratio, "low", 0), gs_reply_number(ratio, "high", 0), GS_UNCLEAR};
+    if (!(us > 0) || !(figures.median > 0))
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device, c->text);
+    if (us < FLOOR_SHARE * run->floor_us) {
+        char reason[128];
+        snprintf(reason, sizeof reason, "%.3f us, but the device needs at least %.3f us", us, run->floor_us);
+        return gs_run_reject(run, c, GS_VERDICT_FLOOR, 0, reason, error);
+    }
+    if (!c->measured) run->result->measured++;
+    c->measured = true;
+    c->us = us;
+    c->library_us = run->library_us;
+    c->ratio = figures;
+    c->rounds = rounds;
+    c->mhz = run->mhz;
+    GS_TRY(gs_run_keep(run, c, stage, 0, NULL, error));
+    return strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
+}
+
+static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, const json_t *reply, const char *stage, gs_error *error)
+{
+    const json_t *const entries = json_object_get(reply, "contenders"), *const reference = json_array_get(entries, 0);
+    if (json_array_size(entries) != (size_t)count + 1)
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", run->worker->device, (int)json_array_size(entries), count + 1);
+    if (gs_reply_int(reply, "reference", -1) != 0) return reference_failed(reference, error);
+    const json_t *const clocks = json_object_get(reply, "clocks");
+    run->library_us = gs_reply_number(reference, "device_us", 0);
+    run->mhz = (int)gs_reply_int(json_object_get(clocks, "after"), "sm_mhz", 0);
+    const int rounds = (int)gs_reply_int(reply, "rounds", 0);
+    for (int i = 0; i < count; i++) GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)i + 1), reference, rounds, stage, error));
+    return GS_OK;
+}
+
+gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error)
+{
+    gs_text text = {0};
+    gs_json json = begin_request(run, &text, "bench");
+    gs_json_begin(&json, "contenders", '[');
+    gs_json_string(&json, NULL, GS_RUN_REFERENCE);
+    for (int i = 0; i < count; i++) gs_json_string(&json, NULL, list[i]->text);
+    gs_json_end(&json, ']');
+    gs_json_int(&json, "reference", 0);
+    gs_json_int(&json, "rounds", rounds);
+    gs_json_bool(&json, "samples", strcmp(stage, "race") != 0);
+    gs_json_end(&json, '}');
+    json_t *reply;
+    GS_TRY(send(run, &text, bench_timeout(run, count, rounds), &reply, error));
+    const gs_status status = take_bench(run, list, count, reply, stage, error);
+    json_decref(reply);
+    return status;
+}
+
+/* ---- verify ---- */
+
+gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
+{
+    gs_text text = {0};
+    gs_json json = begin_request(run, &text, "verify");
+    gs_json_string(&json, "candidate", c->text);
+    gs_json_int(&json, "parts", GS_PART_ALL);
+    gs_json_end(&json, '}');
+    json_t *reply;
+    GS_TRY(send(run, &text, verify_timeout(run, c), &reply, error));
+    const gs_verdict_code verdict = gs_verdict_find(gs_reply_string(reply, "verdict", ""));
+    gs_status status;
+    if (verdict == GS_VERDICT_PASS) {
+        snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
+        run->result->verified++;
+        status = gs_run_keep(run, c, NULL, 0, gs_reply_string(reply, "reason", NULL), error);
+    } else if (verdict == GS_VERDICTS) {
+        status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s gave no verdict that is known", run->worker->device);
+    } else {
+        status = gs_run_reject(run, c, verdict, (int)gs_reply_int(reply, "part", 0), gs_reply_string(reply, "reason", NULL), error);
+    }
+    json_decref(reply);
+    return status;
+}
+
+gs_status gs_tune_blame(gs_run *run, gs_candidate *c, gs_status lost, const gs_error *why, gs_error *error)
+{
+    GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
+    return gs_run_reject(run, c, lost == GS_ERROR_WORKER_HUNG ? GS_VERDICT_HANG : GS_VERDICT_FAULT, 0, why->text, error);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * The end of a tuning: the final race, the confirmation in a fresh process with fresh data, and what is written down. Only the
+ * confirmed figure is reported: the one that picked a winner flatters it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "tune/run.h"
+#include <gemmsmith/gemmsmith.h>
+
+enum { FINALISTS = 6, FINAL_ROUNDS = 31, CONFIRM_ROUNDS = 51 };
+
+/* More rounds for the best; leaves them sorted, those that failed removed. */
+static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_error *error)
+{
+    bool needed = false;
+    for (int i = 0; i < *count; i++) needed |= list[i]->rounds < FINAL_ROUNDS;
+    if (*count > 1 && needed && gs_run_may_explore(run)) {
+        gs_run_progress(run, "race", 0, *count, list[0]->text);
+        GS_TRY(gs_run_group(run, list, *count, FINAL_ROUNDS, "final", error));
+    }
+    int kept = 0;
+    for (int i = 0; i < *count; i++)
+        if (!gs_candidate_out(list[i])) list[kept++] = list[i];
+    *count = kept;
+    gs_run_sort(list, kept);
+    return GS_OK;
+}
+
+/* The library wins by default, but only over candidates that were looked at. */
+static gs_status nothing_passed(const gs_run *run, gs_error *error)
+{
+    GS_TRY(gs_run_check(run, error));
+    for (int i = 0; i < run->count; i++)
+        if (!run->list[i].measured && !gs_candidate_out(&run->list[i]))
+            return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before every candidate was measured", run->options->budget_s);
+    return GS_OK;
+}
+
+gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
+{
+    *winner = NULL;
+    for (;;) {
+        gs_candidate *best[FINALISTS];
+        int count;
+        GS_TRY(gs_run_best(run, best, FINALISTS, &count, error));
+        if (count == 0) return nothing_passed(run, error);
+        GS_TRY(final_race(run, best, &count, error));
+        if (count == 0) continue;
+        GS_TRY(gs_run_check(run, error));
+        gs_run_progress(run, "confirm", 0, 1, best[0]->text);
+        gs_worker_stop(run->worker);
+        GS_TRY(gs_run_group(run, best, 1, CONFIRM_ROUNDS, "confirm", error));
+        if (gs_candidate_out(best[0])) continue;   /* the next best */
+        gs_run_progress(run, "confirm", 1, 1, best[0]->text);
+        *winner = best[0];
+        return GS_OK;
+    }
+}
+
+/* ---- writing it down ---- */
+
+void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
+{
+    *row = (gs_row){
+        .problem = *run->problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low, .high = winner->high,
+        .mhz = winner->mhz, .cc = run->caps->cc, .sms = run->caps->sms, .cublaslt = run->session->cublaslt,
+    };
+    row->problem.alpha = 1;
+    row->problem.beta = run->problem->beta != 0;
+    row->library = gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK;
+    snprintf(row->gpu, sizeof row->gpu, "%s", run->caps->slug);
+    gs_date_format(row->date);
+    snprintf(row->by, sizeof row->by, "tune-%s", GS_VERSION_TEXT);
+}
+
+/* Waits for the lock beside the table, so that two tuners of one table both keep their rows. */
+static gs_status lock_table(const char *path, int *lock, gs_error *error)
+{
+    char name[GS_PATH];
+    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
+    *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*lock < 0 && errno == ENOENT) {
+        char directory[GS_PATH];
+        snprintf(directory, sizeof directory, "%s", path);
+        char *const slash = strrchr(directory, '/');
+        if (slash && slash != directory) {
+            *slash = '\0';
+            GS_TRY(gs_directory_make(directory, error));
+        }
+        *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    }
+    if (*lock < 0) return gs_fail_errno(error, errno, name, "cannot be opened");
+    while (flock(*lock, LOCK_EX) != 0) {
+        if (errno == EINTR && !gs_stop_requested) continue;
+        const int why = errno;
+        close(*lock);
+        return gs_fail_errno(error, why, name, "cannot be locked");
+    }
+    return GS_OK;
+}
+
+static gs_status update_table(gs_table *table, const char *path, const gs_row *row, bool only_if_absent, gs_error *error)
+{
+    int skipped = 0;
+    gs_error first = {0};
+    const gs_status loaded = gs_table_load(table, path, NULL, &skipped, &first);
+    if (loaded != GS_OK && loaded != GS_ERROR_NOT_FOUND) {
+        if (error) *error = first;
+        return loaded;
+    }
+    if (skipped > 0) return gs_fail(error, GS_ERROR_PARSE, NULL, "%s has %d rows that cannot be read (%.200s); repair or remove them first", path, skipped, first.text);
+    if (only_if_absent)
+        for (int i = 0; i < gs_table_size(table); i++) {
+            const gs_row *const other = gs_table_row(table, i);
+            char a[GS_PROBLEM_TEXT], b[GS_PROBLEM_TEXT];
+            if (strcmp(gs_problem_format(&other->problem, a), gs_problem_format(&row->problem, b)) == 0 && strcmp(other->gpu, row->gpu) == 0) return GS_OK;
+        }
+    if (gs_table_put(table, row) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
+    gs_text text = {0};
+    gs_table_format(table, &text);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table") : gs_file_write(path, gs_text_string(&text), text.size, error);
+    gs_text_free(&text);
+    return status;
+}
+
+gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error)
+{
+    if (!path || !*path) return GS_OK;
+    int lock;
+    GS_TRY(lock_table(path, &lock, error));
+    gs_table *table = NULL;
+    gs_status status = gs_table_create(&table);
+    if (status != GS_OK)
+        gs_fail(error, status, NULL, "no memory for a table");
+    else
+        status = update_table(table, path, row, only_if_absent, error);
+    gs_table_destroy(&table);
+    close(lock);
+    return status;
+}
+
+gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error)
+{
+    gs_trial trial = {.rounds = winner ? winner->rounds : 0, .stage = "confirm", .verdict = "pass"};
+    snprintf(trial.problem, sizeof trial.problem, "%s", run->text);
+    const bool ours = winner && winner->ratio.median >= 1 && winner->ratio.low >= 1 - GS_DEAD_ZONE;
+    if (winner) {
+        snprintf(run->result->best_own, sizeof run->result->best_own, "%s", winner->text);
+        run->result->best_own_ratio = winner->ratio.median;
+    }
+    if (ours) {
+        snprintf(trial.candidate, sizeof trial.candidate, "%s", winner->text);
+        trial.registers = winner->registers;
+        trial.smem = winner->smem;
+        trial.predicted_us = winner->predicted_us;
+        trial.us = winner->us;
+        trial.library_us = winner->library_us;
+        trial.ratio = winner->ratio.median;
+        trial.low = winner->ratio.low;
+        trial.high = winner->ratio.high;
+    } else {
+        snprintf(trial.candidate, sizeof trial.candidate, "library");
+        trial.us = trial.library_us = run->library_us;
+        trial.ratio = trial.low = trial.high = 1;
+    }
+    trial.mhz = run->mhz;
+    GS_TRY(gs_store_win(run->store, run->session, &trial, error));
+    gs_run_row(run, &trial, &run->result->row);
+    return gs_run_table(run->options->tuned_path, &run->result->row, false, error);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * The contenders that a worker has prepared for the problem it works on, by name, so that repeated requests are cheap (tuning
+ * cuBLASLt takes longer than timing it). Another problem empties the cache. Inside the tune layer. */
+#ifndef GS_TUNE_CONTENDERS_H
+#define GS_TUNE_CONTENDERS_H
+
+#include "plan/contender.h"
+
+#define GS_PREPARED 192
+
+typedef struct gs_prepared {
+    gs_contender contender;
+    gs_layout    layout;
+    gs_problem   problem;                    /* the base problem in this contender's layout */
+    char         name[GS_CONTENDER_NAME];    /* without the layout */
+    gs_status    status;                     /* not GS_OK: it cannot compute the problem; the reason is in error */
+    gs_error     error;
+    uint64_t     used;                       /* request that used it last */
+} gs_prepared;
+
+typedef struct gs_contenders {
+    gs_device   *device;                     /* borrowed */
+    gs_context  *context;                    /* for "plan"; opened at its first use */
+    char         base[GS_PROBLEM_TEXT];      /* the problem of all entries */
+    uint64_t     request;                    /* counts up with each */
+    int          count;
+    gs_prepared *entry[GS_PREPARED];
+} gs_contenders;
+
+/* The problem with its B in another layout: the same matrices; a padded ldb keeps its padding. */
+gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
+
+/* Splits "tn:ws/..." into layout and name; without a layout, the problem's own. PARSE for an unknown layout or an empty name. */
+gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME], gs_error *error);
+
+/* A contender by name, not prepared: a baseline, "plan" or a schedule. */
+gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
+
+/* A new request about this problem: forgets what was prepared for another one. */
+void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
+
+/* The prepared contender, from the cache or new; valid until the next begin. One that cannot compute the problem is an entry with its
+ * status; only PARSE, MEMORY and a full cache (RANGE) are returned. */
+gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_problem *problem, gs_prepared **out, gs_error *error);
+
+void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry and the context */
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * The policies there are: one file each, policy_<name>.c. Inside the tune layer. */
+#ifndef GS_TUNE_POLICIES_H
+#define GS_TUNE_POLICIES_H
+
+#include "tune/tune.h"
+
+gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error);
+
+#endif

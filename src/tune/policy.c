@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "tune/policies.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* legend: name, what creates it */
+static const struct {
+    const char *name;
+    gs_status (*create)(gs_policy *, uint64_t, gs_error *);
+} policies[] = {
+    {"enumerate", gs_policy_enumerate},
+};
+
+gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error)
+{
+    *out = (gs_policy){0};
+    for (size_t i = 0; i < GS_COUNT(policies); i++)
+        if (strcmp(name, policies[i].name) == 0) return policies[i].create(out, seed, error);
+    return gs_fail(error, GS_ERROR_NOT_FOUND, "policy", "there is no policy '%.40s'; there is: enumerate", name);
+}

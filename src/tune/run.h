@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * One tuning of one problem: its candidates and what is known of them, shared by the stages
+ * (tune.c gathers, race.c races and verifies, confirm.c confirms and records, ask.c talks to the worker). Inside the tune layer. */
+#ifndef GS_TUNE_RUN_H
+#define GS_TUNE_RUN_H
+
+#include <string.h>
+
+#include "tune/tune.h"
+#include "verify/verify.h"
+
+#define GS_RUN_REFERENCE "cublaslt-autotuning"
+
+typedef struct gs_candidate {
+    gs_schedule schedule;
+    char        text[GS_SCHEDULE_TEXT];
+    double      predicted_us;
+    int         registers, smem;
+    char        verdict[24];          /* "" while unknown, "pass", or why it is out */
+    bool        measured;             /* here or, as the store knows, before */
+    double      us, library_us;
+    gs_ratio    ratio;
+    int         rounds, mhz;
+} gs_candidate;
+
+typedef struct gs_run {
+    gs_store              *store;
+    gs_session            *session;
+    gs_worker             *worker;
+    const gs_caps         *caps;
+    const gs_problem      *problem;
+    const gs_tune_options *options;
+    gs_tune_result        *result;
+    char                   text[GS_PROBLEM_TEXT];
+    double                 floor_us;
+    double                 library_us;   /* of the last run of the reference */
+    int                    mhz;          /* in that run */
+    int64_t                started;      /* gs_clock_ns */
+    uint64_t               seed;         /* of the next request */
+    gs_candidate          *list;
+    int                    count;
+} gs_run;
+
+static inline bool gs_candidate_passed(const gs_candidate *c) { return strcmp(c->verdict, "pass") == 0; }
+static inline bool gs_candidate_out(const gs_candidate *c) { return c->verdict[0] && !gs_candidate_passed(c); }
+
+/* Seconds left of the budget, < 0 only where there is none; 0 once it is used up. */
+double gs_run_left(const gs_run *run);
+
+/* INTERRUPTED if a stop was asked for or the budget is used up. */
+gs_status gs_run_check(const gs_run *run, gs_error *error);
+
+/* Whether new candidates may still be looked at: a third of the budget is kept for verifying and confirming the best. */
+bool gs_run_may_explore(const gs_run *run);
+
+void gs_run_progress(const gs_run *run, const char *stage, int done, int total, const char *candidate);
+
+/* Puts the candidate as it stands into the store. stage, reason may be NULL. */
+gs_status gs_run_keep(gs_run *run, const gs_candidate *candidate, const char *stage, int part, const char *reason, gs_error *error);
+
+/* Gives a candidate its bad verdict, in the store too. */
+gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason, gs_error *error);
+
+/* One interleaved run of the reference and these candidates (0: the reference alone), whose figures or verdicts it fills and keeps.
+ * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
+gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error);
+
+/* Full verification of one candidate, whose verdict it fills and keeps. WORKER_HUNG, WORKER_DIED as above. */
+gs_status gs_run_verify(gs_run *run, gs_candidate *candidate, gs_error *error);
+
+/* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the reference;
+ * then that failure is returned. */
+gs_status gs_tune_blame(gs_run *run, gs_candidate *candidate, gs_status lost, const gs_error *why, gs_error *error);
+static inline bool gs_worker_lost(gs_status status) { return status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT; }
+
+/* Races all candidates that were not measured yet, then the best of all. */
+gs_status gs_run_race(gs_run *run, gs_error *error);
+
+/* Measures a group; a worker that is lost is traced to the candidate by halving. */
+gs_status gs_run_group(gs_run *run, gs_candidate **list, int count, int rounds, const char *stage, gs_error *error);
+
+/* The best candidates that passed verification, verified now where they were not, best first; at most `most`, only those whose
+ * interval reaches the best one's. Returns how many in *count. */
+gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs_error *error);
+
+void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
+
+/* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: no own kernel passed. */
+gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
+
+/* Row of an own kernel or of the library (winner NULL or slower), stored as the winner and put into the table. */
+gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error);
+gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
+void      gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row);
+
+#endif

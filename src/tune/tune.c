@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * Tuning one problem from the outside in: what the store knows, what the policy proposes, then compile, race, confirm, record. */
+#include "tune/tune.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "tune/run.h"
+
+enum { CANDIDATES = 48, MOST_CANDIDATES = 16384 };
+#define CONFIRM_SHARE 0.35   /* of the budget, kept for verifying and confirming */
+
+static double elapsed(const gs_run *run) { return (double)(gs_clock_ns() - run->started) * 1e-9; }
+
+double gs_run_left(const gs_run *run)
+{
+    if (run->options->budget_s <= 0) return -1;
+    return GS_MAX(run->options->budget_s - elapsed(run), 0.0);
+}
+
+gs_status gs_run_check(const gs_run *run, gs_error *error)
+{
+    if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped; what was measured is in the store, run the same command to go on");
+    if (gs_run_left(run) == 0) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed", run->options->budget_s);
+    return GS_OK;
+}
+
+bool gs_run_may_explore(const gs_run *run)
+{
+    if (gs_stop_requested) return false;
+    return run->options->budget_s <= 0 || gs_run_left(run) > CONFIRM_SHARE * run->options->budget_s;
+}
+
+void gs_run_progress(const gs_run *run, const char *stage, int done, int total, const char *candidate)
+{
+    if (!run->options->progress) return;
+    double best = 0;
+    for (int i = 0; i < run->count; i++)
+        if (!gs_candidate_out(&run->list[i])) best = GS_MAX(best, run->list[i].ratio.median);
+    const gs_tune_progress progress = {run->text, stage, done, total, candidate, best, gs_run_left(run)};
+    run->options->progress(run->options->self, &progress);
+}
+
+/* ---- what the store knows ---- */
+
+typedef struct trials {
+    gs_trial *list;
+    int       count, capacity;
+    bool      failed;
+} trials;
+
+static bool remember(void *self, const gs_trial *trial)
+{
+    trials *const t = self;
+    if (t->count == t->capacity) {
+        const int capacity = t->capacity ? 2 * t->capacity : 64;
+        gs_trial *const list = realloc(t->list, (size_t)capacity * sizeof *list);
+        t->failed = !list;
+        if (!list) return false;
+        t->list = list;
+        t->capacity = capacity;
+    }
+    t->list[t->count++] = *trial;
+    return true;
+}
+
+static gs_status known_trials(const gs_run *run, trials *known, gs_error *error)
+{
+    *known = (trials){0};
+    gs_status status = gs_store_trials(run->store, run->caps->slug, run->text, remember, known, error);
+    if (status == GS_OK && known->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what the store knows");
+    return status;
+}
+
+static const gs_trial *find_trial(const trials *known, const char *candidate)
+{
+    for (int i = 0; i < known->count; i++)
+        if (strcmp(known->list[i].candidate, candidate) == 0) return &known->list[i];
+    return NULL;
+}
+
+typedef struct wanted {
+    const char *problem;
+    gs_trial    trial;
+    bool        found;
+} wanted;
+
+static bool find_winner(void *self, const gs_trial *trial)
+{
+    wanted *const w = self;
+    if (strcmp(trial->problem, w->problem) != 0) return true;
+    w->trial = *trial;
+    w->found = true;
+    return false;
+}
+
+/* The winner that the store has already, if any: nothing is measured, but the table gets the row if it lost it. */
+static gs_status resume(gs_run *run, const trials *known, bool *resumed, gs_error *error)
+{
+    wanted w = {.problem = run->text};
+    *resumed = false;
+    GS_TRY(gs_store_winners(run->store, run->caps->slug, find_winner, &w, error));
+    if (!w.found) return GS_OK;
+    gs_tune_result *const result = run->result;
+    gs_run_row(run, &w.trial, &result->row);
+    for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* best ratio first */
+        const gs_trial *const t = &known->list[i];
+        if (strcmp(t->verdict, "pass") != 0 || !(t->ratio > 0) || strlen(t->candidate) >= sizeof result->best_own) continue;
+        memcpy(result->best_own, t->candidate, strlen(t->candidate) + 1);
+        result->best_own_ratio = t->ratio;
+    }
+    if (!result->row.library) {
+        gs_schedule_format(&result->row.schedule, result->best_own);
+        result->best_own_ratio = w.trial.ratio;
+    }
+    result->resumed = *resumed = true;
+    return gs_run_table(run->options->tuned_path, &result->row, true, error);
+}
+
+/* ---- candidates ---- */
+
+static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials *known)
+{
+    char text[GS_SCHEDULE_TEXT];
+    const gs_trial *const trial = find_trial(known, gs_schedule_format(schedule, text));
+    if (trial && trial->verdict[0] && strcmp(trial->verdict, "pass") != 0) return;
+    const gs_resources resources = gs_schedule_resources(schedule, run->problem, run->caps);
+    gs_candidate *const c = &run->list[run->count++];
+    *c = (gs_candidate){.schedule = *schedule, .registers = resources.registers, .smem = resources.smem};
+    memcpy(c->text, text, sizeof text);
+    c->predicted_us = gs_schedule_predict(schedule, run->problem, run->caps);
+    if (!trial) return;
+    snprintf(c->verdict, sizeof c->verdict, "%s", trial->verdict);
+    if (run->options->again || !(trial->ratio > 0)) return;
+    c->measured = true;
+    c->us = trial->us;
+    c->library_us = trial->library_us;
+    c->ratio = (gs_ratio){trial->ratio, trial->low, trial->high, GS_UNCLEAR};
+    c->rounds = trial->rounds;
+    c->mhz = trial->mhz;
+}
+
+static gs_status shortlist(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
+{
+    const int most = run->options->candidates > 0 ? GS_MIN(run->options->candidates, MOST_CANDIDATES) : CANDIDATES;
+    run->list = calloc((size_t)most, sizeof *run->list);
+    gs_schedule *const batch = calloc((size_t)most, sizeof *batch);
+    policy->families = run->options->families;
+    for (int got = 1; run->list && batch && got > 0 && run->count < most;) {
+        got = policy->propose(policy, run->problem, run->caps, batch, most - run->count);
+        for (int i = 0; i < got; i++) {
+            if (gs_schedule_check(&batch[i], run->problem, run->caps, NULL) != GS_OK) continue;
+            run->result->proposed++;
+            add_candidate(run, &batch[i], known);
+        }
+    }
+    const bool enough = run->list && batch;
+    free(batch);
+    return enough ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", most);
+}
+
+static gs_status compile(gs_run *run, gs_error *error)
+{
+    gs_schedule *const list = calloc((size_t)run->count + 1, sizeof *list);
+    if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the compilation");
+    for (int i = 0; i < run->count; i++) list[i] = run->list[i].schedule;
+    int failed = 0;
+    gs_run_progress(run, "compile", 0, run->count, NULL);
+    const gs_status status = gs_precompile(run->caps, run->problem, list, run->count, run->options->jobs, run->options->cache_path, &failed, error);
+    free(list);
+    run->result->compiled = run->count - failed;
+    if (status == GS_OK) gs_run_progress(run, "compile", run->count, run->count, NULL);
+    return status;
+}
+
+static void teach(const gs_run *run, gs_policy *policy)
+{
+    if (!policy->learn || run->count == 0) return;
+    gs_feedback *const feedback = calloc((size_t)run->count, sizeof *feedback);
+    if (!feedback) return;
+    int count = 0;
+    for (int i = 0; i < run->count; i++) {
+        const gs_candidate *const c = &run->list[i];
+        const bool out = gs_candidate_out(c);
+        if (!out && !c->measured) continue;
+        const double reward = out ? -1 : gs_reward(&c->ratio, c->library_us, run->floor_us);
+        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->ratio.median, reward};
+    }
+    policy->learn(policy, run->problem, run->caps, feedback, count);
+    free(feedback);
+}
+
+/* ---- the whole ---- */
+
+static gs_status search(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
+{
+    GS_TRY(shortlist(run, policy, known, error));
+    GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));   /* the library alone: finds out early whether anything works here */
+    GS_TRY(compile(run, error));
+    GS_TRY(gs_run_race(run, error));
+    gs_candidate *winner;
+    GS_TRY(gs_run_confirm(run, &winner, error));
+    return gs_run_record(run, winner, error);
+}
+
+static gs_status tune(gs_run *run, gs_error *error)
+{
+    trials known;
+    bool resumed = false;
+    gs_status status = known_trials(run, &known, error);
+    if (status == GS_OK && !run->options->again) status = resume(run, &known, &resumed, error);
+    if (status == GS_OK && !resumed) {
+        gs_policy policy;
+        status = gs_policy_create(&policy, run->options->policy ? run->options->policy : "enumerate", run->seed, error);
+        if (status == GS_OK) {
+            status = search(run, &policy, &known, error);
+            teach(run, &policy);
+            policy.destroy(&policy);
+        }
+    }
+    free(known.list);
+    free(run->list);
+    return status;
+}
+
+gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
+                  const gs_tune_options *options, gs_tune_result *result, gs_error *error)
+{
+    *result = (gs_tune_result){0};
+    GS_TRY(gs_problem_check(problem, error));
+    if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
+        return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to tune");
+    gs_run run = {
+        .store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options, .result = result,
+        .floor_us = gs_floor_us(problem, caps), .started = gs_clock_ns(), .seed = options->seed ? options->seed : gs_random_entropy(),
+    };
+    gs_problem_format(problem, run.text);
+    const gs_status status = tune(&run, error);
+    if (status == GS_ERROR_INTERRUPTED) gs_run_check(&run, error);   /* says how to go on, whoever noticed first */
+    result->seconds = elapsed(&run);
+    return status;
+}

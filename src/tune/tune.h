@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * Tuning: a policy proposes candidates, the environment (a worker) compiles, verifies and times them, the reward goes back.
+ * For a problem: shortlist by the time model -> compile in parallel -> verify -> race (few paired rounds first, more for those
+ * still in it) -> confirm the winner in a fresh worker with fresh data -> store -> tuned table. */
+#ifndef GS_TUNE_TUNE_H
+#define GS_TUNE_TUNE_H
+
+#include "bench/stats.h"
+#include "plan/table.h"
+#include "store/store.h"
+#include "tune/worker.h"
+
+/* ---- policies ---- */
+
+typedef struct gs_feedback {
+    gs_schedule schedule;
+    const char *verdict;        /* as in verdicts.def */
+    double      ratio;          /* library time / candidate time; 0 if not timed */
+    double      reward;         /* [-1, 1] */
+} gs_feedback;
+
+typedef struct gs_policy gs_policy;
+struct gs_policy {
+    const char *name;
+    void       *self;
+    uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
+    /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
+    int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
+    void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);   /* NULL: it does not */
+    gs_status (*save)(const gs_policy *policy, const char *path, gs_error *error);   /* NULL: nothing to keep */
+    gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);
+    void (*destroy)(gs_policy *policy);
+};
+
+/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time.
+ * NOT_FOUND for an unknown name. */
+gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
+
+/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside the
+ * dead zone around 1, -1 where there is no ratio. */
+double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
+
+/* ---- tuning ---- */
+
+typedef struct gs_tune_progress {
+    const char *problem, *stage;       /* "compile", "verify", "race", "confirm" */
+    int         done, total;
+    const char *candidate;
+    double      best_ratio;            /* so far; 0: none */
+    double      left_s;                /* of the budget; < 0: unlimited */
+} gs_tune_progress;
+
+typedef struct gs_tune_options {
+    const char *policy;                /* "enumerate" */
+    uint32_t    families;              /* bit set, 0: all */
+    int         candidates;            /* most that are measured per problem; 0: 48 */
+    double      budget_s;              /* for the whole call; 0: none */
+    int         jobs;                  /* parallel compiles; 0: all cores */
+    uint64_t    seed;
+    const char *tuned_path;            /* table to write */
+    const char *cache_path;            /* cubin cache; NULL: default */
+    bool        again;                 /* measure even what the store already has a winner for */
+    double      timeout_s;             /* the shortest wait for a reply of the worker, to which the time for the problem's size is added; 0: 60 */
+    void      (*progress)(void *self, const gs_tune_progress *progress);
+    void       *self;
+} gs_tune_options;
+
+typedef struct gs_tune_result {
+    gs_row  row;                       /* what went into the table */
+    int     proposed, compiled, verified, measured, rejected;
+    char    best_own[GS_SCHEDULE_TEXT];/* the fastest of ours, also where the library won; empty if none passed */
+    double  best_own_ratio;
+    bool    resumed;                   /* the store already had the winner */
+    double  seconds;
+} gs_tune_result;
+
+/* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
+ * INTERRUPTED (Ctrl-C, or the budget ran out before anything was confirmed): what is known is in the store, the table is as it was.
+ * A device without cuBLASLt cannot tune: NO_LIBRARY. */
+gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
+                  const gs_tune_options *options, gs_tune_result *result, gs_error *error);
+
+/* Compiles schedules into the cubin cache with `jobs` child processes (0: all cores); *failed counts those that do not compile.
+ * A child that crashes costs its one schedule. cache NULL: the default; "": there is none, nothing is done.
+ * INTERRUPTED: gs_stop_requested was set. NO_COMPILER. */
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs, const char *cache,
+                        int *failed, gs_error *error);
+
+#endif

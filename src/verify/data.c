@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ * Plans of the test data. The inequalities, with B the sum of the magnitudes of an output's products and g the granule of
+ * alpha and beta:
+ *     f32 accumulation   B < 2^22                                  exact in any order, with room for the tensor cores' alignment
+ *     f16 accumulation   likely partial sums <= 2048               exact
+ *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048)
+ *     f16 output         |alpha| likely sum + 15 |beta| < 65504 */
+#include "verify/data.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+#define C_MOST     15.0          /* largest integer of C */
+#define F16_EXACT  2048.0
+#define F32_SAFE   4194304.0     /* 2^22 */
+#define F32_EXACT  16777216.0    /* 2^24 */
+#define F16_LARGE  65504.0
+
+static double granule(double value) { return fmod(value, 1) == 0 ? 1 : fmod(value * 2, 1) == 0 ? 0.5 : 0.25; }
+
+static bool is_nice(float scalar) { return fabsf(scalar) <= 4 && fmodf(scalar * 4, 1) == 0; }
+
+gs_problem gs_problem_exact(const gs_problem *problem)
+{
+    gs_problem exact = *problem;
+    if (!is_nice(problem->alpha) || !is_nice(problem->beta)) {
+        exact.alpha = 1;
+        exact.beta = problem->beta != 0;
+    }
+    return exact;
+}
+
+/* Products that are not 0, where `density` of them are: the mean plus eight deviations. */
+static double filled(double terms, double density) { return density >= 1 ? terms : fmin(terms, terms * density + 8 * sqrt(terms * density) + 64); }
+
+static double segments(const gs_problem *problem, const gs_data_plan *plan)
+{
+    return plan->heavy ? ceil((double)problem->k / plan->segment) : 0;
+}
+
+double gs_data_largest(const gs_problem *problem, int kind, const gs_data_plan *plan)
+{
+    const double k = (double)problem->k, light = plan->light, density = ldexp(1, -plan->sparse);
+    switch (kind) {
+    case GS_VALUES_INTEGER:
+    case GS_VALUES_QUIET:  return filled(k, density * density) * light * light + 2 * segments(problem, plan) * plan->heavy * light;
+    case GS_VALUES_CANCEL: return filled(k, density) * light * light + filled(k, 0.125) * light;
+    case GS_VALUES_INDEX:  return 15 * light;
+    case GS_VALUES_LOUD:   return filled(k, density) * light * light;
+    default:               return 0;
+    }
+}
+
+double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *plan)
+{
+    const double k = (double)problem->k, light = plan->light, density = ldexp(1, -plan->sparse);
+    const double largest = gs_data_largest(problem, kind, plan), heavies = segments(problem, plan) * plan->heavy * light;
+    double likely = largest;
+    if (kind == GS_VALUES_INTEGER || kind == GS_VALUES_QUIET) {
+        const double walk = light * light * density * sqrt(k);
+        likely = 2 * heavies + 10 * walk + 40 * light * light * (plan->sparse > 0);
+        if (heavies > 0) likely = fmin(likely, 5 * sqrt(walk * walk + 2 * heavies * heavies / segments(problem, plan)));
+    } else if (kind == GS_VALUES_CANCEL) {
+        const double pairs = k / 2 * density, mean = (light + 1) / 2;
+        likely = pairs * mean * mean + 10 * sqrt(pairs) * light * light + 10 * sqrt(k / 16) * light + 40 * light;
+    }
+    return fmin(largest, likely);
+}
+
+static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
+{
+    const double alpha = fabs((double)problem->alpha), beta = fabs((double)problem->beta);
+    const double unit = fmin(granule(alpha), granule(beta));
+    const double largest = gs_data_largest(problem, kind, plan), likely = gs_data_likely(problem, kind, plan);
+    if (problem->acc == GS_F16) {
+        /* the walk must stay exact for certain: no credit for heavy integers of opposite signs */
+        const double heavies = 2 * segments(problem, plan) * plan->heavy * plan->light;
+        const double partial = heavies > 0 ? fmin(largest, heavies + 10 * plan->light * plan->light * sqrt((double)problem->k) * ldexp(1, -plan->sparse) + 40 * (plan->sparse > 0)) : likely;
+        return partial <= F16_EXACT && (alpha * partial + C_MOST * beta) / unit <= F16_EXACT;
+    }
+    if (largest >= F32_SAFE || (alpha * largest + C_MOST * beta) / unit > F32_EXACT) return false;
+    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + C_MOST * beta < F16_LARGE;
+}
+
+static bool plan_integer(const gs_problem *problem, gs_data_plan *plan)
+{
+    static const int lights[] = {15, 7, 3, 2, 1}, counts[] = {4, 2, 1};
+    static const int heavies[2][4] = {{2047, 1023, 511, 257}, {127, 63, 31, 0}};   /* the longest that fits */
+    const int most = problem->in == GS_BF16 ? 255 : 2047;
+    for (int sparse = 0; sparse <= 14; sparse++)
+        for (int set = 0; set < 2; set++)
+            for (int h = 0; h < 4; h++)
+                for (size_t c = 0; c < GS_COUNT(counts); c++)
+                    for (size_t l = 0; l < GS_COUNT(lights); l++) {
+                        const double length = ceil((double)problem->k / counts[c] / 2) * 2;
+                        *plan = (gs_data_plan){.light = lights[l], .heavy = GS_MIN(heavies[set][h], most), .segment = (int)fmin(fmax(length, 2), 1 << 30), .sparse = sparse};
+                        if (fits(problem, GS_VALUES_INTEGER, plan)) return true;
+                    }
+    return false;
+}
+
+static bool plan_sparse(const gs_problem *problem, int kind, int light, gs_data_plan *plan)
+{
+    for (int sparse = 0; sparse <= 20; sparse++) {
+        *plan = (gs_data_plan){.light = light, .sparse = sparse};
+        if (fits(problem, kind, plan)) return true;
+    }
+    return false;
+}
+
+/* Half of K sums to about 16000: partial sums that f16 must round, where it is not the accumulator. */
+static bool plan_cancel(const gs_problem *problem, gs_data_plan *plan)
+{
+    const double target = problem->acc == GS_F16 ? 600 : 16000, pairs = fmax((double)(problem->k / 2), 1);
+    const int light = (int)fmin(fmax(2 * sqrt(target / pairs) - 1, 2), 127);
+    for (int smaller = light; smaller >= 2; smaller /= 2)
+        if (plan_sparse(problem, GS_VALUES_CANCEL, smaller, plan) && plan->sparse == 0) return true;
+    return plan_sparse(problem, GS_VALUES_CANCEL, 2, plan);
+}
+
+/* Sums of about 16000 from integers of four bits. */
+static bool plan_loud(const gs_problem *problem, gs_data_plan *plan)
+{
+    const double target = fmin(16000, 16000 / fmax(fabs((double)problem->alpha), 1)), k = fmax((double)problem->k, 1);
+    const int light = (int)fmin(fmax(2 * sqrt(target / k) - 1, 3), 15), mean = (light + 1) / 2;
+    *plan = (gs_data_plan){.light = light};
+    while (k * mean * mean * ldexp(1, -plan->sparse) > target * 1.5) plan->sparse++;
+    return problem->acc == GS_F32 && gs_data_largest(problem, GS_VALUES_LOUD, plan) < F32_SAFE;
+}
+
+bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
+{
+    *plan = (gs_data_plan){0};
+    switch (kind) {
+    case GS_VALUES_INTEGER: return plan_integer(problem, plan);
+    case GS_VALUES_CANCEL:  return plan_cancel(problem, plan);
+    case GS_VALUES_QUIET:   return plan_sparse(problem, kind, 1, plan);
+    case GS_VALUES_LOUD:    return plan_loud(problem, plan);
+    case GS_VALUES_INDEX:
+        for (plan->light = 127; plan->light > 1 && !fits(problem, kind, plan); plan->light /= 2) continue;
+        return true;
+    default: return true;
+    }
+}
+
+gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
+{
+    const bool tn = p->layout == GS_TN;
+    gs_datagen g = {.batch = p->batch, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
+    gs_data_plan_make(p, kind, &g.plan);
+    switch (operand) {
+    case 'a': g.rows = p->m, g.cols = p->k, g.ld = p->lda, g.type = p->in; break;
+    case 'b': g.rows = tn ? p->n : p->k, g.cols = tn ? p->k : p->n, g.ld = p->ldb, g.type = p->in, g.transposed = tn; break;
+    default:  g.rows = p->m, g.cols = p->n, g.ld = p->ldc, g.type = p->out; break;
+    }
+    return g;
+}
+
+/* ---- the error model of part 4 ---- */
+
+/* Half a unit in the last place of 1, and half of the least subnormal. */
+static double unit_of(gs_type type) { return type == GS_F16 ? 0x1p-11 : type == GS_BF16 ? 0x1p-8 : 0x1p-24; }
+static double least_of(gs_type type) { return type == GS_F16 ? 0x1p-25 : type == GS_BF16 ? 0x1p-134 : 0x1p-150; }
+
+/* Worst element's accumulation error, against the size of the sum. f32: tensor cores truncate once per 16 terms, the rest is a
+ * random walk; f16: a rounding per term at most. Generous: six deviations. */
+static double worst_accumulation(const gs_problem *problem)
+{
+    const double k = (double)problem->k;
+    return problem->acc == GS_F16 ? 0x1p-11 * (4 + 2 * sqrt(k)) : 0x1p-24 * (8 + k / 4 + 4 * sqrt(k));
+}
+
+static double typical_accumulation(const gs_problem *problem)
+{
+    const double k = (double)problem->k;
+    return problem->acc == GS_F16 ? 0x1p-11 * (1 + 0.5 * sqrt(k)) : 0x1p-24 * (4 + k / 16 + sqrt(k));
+}
+
+gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
+{
+    const double accumulation = worst_accumulation(problem);
+    return (gs_bound){
+        .relative = tolerance * (unit_of(problem->out) * (1 + 0x1p-10) + accumulation),
+        .spread = tolerance * accumulation,
+        .absolute = tolerance * least_of(problem->out),
+    };
+}
+
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick)
+{
+    const double honest = hypot(0.45 * unit_of(problem->out), typical_accumulation(problem));   /* rounding: 0.41 units, rms */
+    return yardstick ? fmax(1.5 * yardstick->frobenius, honest) : 1.5 * honest;
+}
+
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick)
+{
+    const double elements = (double)problem->m * (double)problem->n * (double)problem->batch;
+    const double chance = 6 / sqrt(fmax(elements, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
+    if (problem->out == GS_F32 || problem->acc == GS_F16) return yardstick ? theirs + 0.5 + chance : 2;   /* nothing hides the accumulator's own truncation */
+    return theirs + chance + 0.25 + (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * Which test data a problem gets: plans that keep every sum exact in the declared accumulator, and the bounds of part 4.
+ * Pure arithmetic, no device. */
+#ifndef GS_VERIFY_DATA_H
+#define GS_VERIFY_DATA_H
+
+#include <stdbool.h>
+
+#include "common/datagen.h"
+#include "verify/verify.h"
+
+/* The problem with alpha 1 and beta 1 (or 0, if it is 0) unless its own scalars are multiples of 1/4 up to 4, with which integer
+ * data stay exact. Parts 1 to 3 use this problem, part 4 the one asked for. */
+gs_problem gs_problem_exact(const gs_problem *problem);
+
+/* The plan of an integer kind (GS_VALUES_*). False: no such data are exact for this problem (f16 accumulation over a very long K).
+ * NORMAL, SPECIAL, ZERO and NAN need no plan: true, all zero. */
+bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan);
+
+/* Bounds that a plan was chosen by: on the sum of the magnitudes of all products of one output, and (but for one chance in 1e9)
+ * on the size of the sum. Without heavy integers the second also holds for every partial sum in an order that does not depend
+ * on the data. */
+double gs_data_largest(const gs_problem *problem, int kind, const gs_data_plan *plan);
+double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *plan);
+
+/* What gs_value and the device's generator take. operand 'a', 'b', 'c'. */
+gs_datagen gs_datagen_make(const gs_problem *problem, char operand, int kind, uint64_t seed);
+
+/* Bound of one element: relative * |R| + spread * rms(R) + absolute. */
+typedef struct gs_bound {
+    double relative, spread, absolute;
+} gs_bound;
+gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
+
+/* Largest Frobenius error and bias to be accepted on normal data; yardstick NULL: what the declared accumulator may make. */
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick);
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick);
+
+#endif

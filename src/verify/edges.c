@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * Part 5: small problems derived from the one asked for: sizes that divide nothing, leading dimensions longer than the rows,
+ * scalars, empty sums and outputs, inf and NaN. A contender may refuse any of them; what it takes it must get right. */
+#include "base/error.h"
+#include "verify/trial.h"
+
+typedef struct edge {
+    int   m, n, k, batch;
+    int   pad;               /* added to every leading dimension, once more for each operand: 0 packed */
+    float alpha, beta;
+    bool  special;           /* inf and NaN in the inputs */
+} edge;
+
+static const edge edges[] = {
+    /* m    n    k    b  pad  alpha  beta   special */
+    {  264, 328, 136, 1,   0, 1,     0,     false },   /* multiples of 8, of no tile */
+    {  136, 120,  72, 1,   8, 1,     0,     false },
+    {   16,   8,  16, 1,   0, 1,     0,     false },
+    {   24,  40, 1032, 1,  0, 1,     0,     false },
+    {  127, 129,  65, 1,   0, 1,     0,     false },
+    {   61,  59,  37, 1,   3, 1,     0,     false },
+    {    1, 264,  96, 1,   0, 1,     0,     false },
+    {    1, 257,  33, 1,   0, 1,     0,     false },
+    {  193,   1,  64, 1,   0, 1,     0,     false },
+    {   72,  40,   8, 1,   0, 1,     0,     false },
+    {   65,  33,   1, 1,   0, 1,     0,     false },
+    {  100,  72,  77, 1,   0, 1,     0,     false },
+    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  false },
+    {  136, 200,  72, 1,   8, 0.5f, -1.5f,  false },
+    {   67,  45,  51, 1,   1, -2,    0,     false },
+    {   72,  88,   0, 1,   0, 1,     0,     false },
+    {   72,  88,   0, 1,   0, 1,    -1.5f,  false },
+    {    0,  64,  64, 1,   0, 1,     0,     false },
+    {   64,   0,  64, 1,   0, 1,     0,     false },
+    {   72,  40,  56, 3,   0, 1,     0,     false },
+    {   31,  17,  23, 3,   5, 0.5f,  1,     false },
+    {  136, 264, 200, 1,   0, 1,     0,     true  },
+    {  264, 136, 136, 1,   8, 1,     1,     true  },
+    {   77,  91,  53, 1,   0, 1,     0,     true  },
+};
+
+static gs_problem problem_of(const edge *e, const gs_problem *like)
+{
+    gs_problem p = gs_problem_make(like->in, like->layout, e->m, e->n, e->k);
+    p.acc = like->acc;
+    p.out = like->out;
+    p.batch = e->batch;
+    p.alpha = e->alpha;
+    p.beta = e->beta;
+    p.lda += e->pad;
+    p.ldb += 2 * e->pad;
+    p.ldc += 3 * e->pad;
+    p.ldd += 4 * e->pad;
+    return p;
+}
+
+static gs_status run_edge(gs_trial *trial, const edge *e, gs_error *error)
+{
+    GS_TRY(gs_trial_alloc(trial, error));
+    GS_TRY(gs_trial_data(trial, e->special ? GS_VALUES_SPECIAL : GS_VALUES_INTEGER, -1, error));
+    const double tolerance = e->special ? 1 : 0;
+    for (int i = 0; i < 2; i++) {
+        gs_check_counts counts;
+        GS_TRY(gs_trial_launch(trial, false, error));
+        if (gs_trial_failed(trial)) return GS_OK;
+        GS_TRY(gs_trial_compare(trial, tolerance, &counts, error));
+        if (counts.mismatches) return gs_trial_diagnose(trial, 5, tolerance, &counts, error);
+        trial->right = true;
+    }
+    return GS_OK;
+}
+
+/* Refused before anything was computed: by prepare, by a tensor map that cannot be, by the launch itself. */
+static bool refused(const gs_verdict *verdict) { return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH; }
+
+gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
+{
+    *taken = 0;
+    *offered = (int)GS_COUNT(edges);
+    for (size_t i = 0; i < GS_COUNT(edges); i++) {
+        const gs_problem p = problem_of(&edges[i], problem);
+        GS_TRY(gs_trial_prepare(trial, &p, error));
+        gs_status status = GS_OK;
+        if (!gs_trial_failed(trial)) {
+            status = run_edge(trial, &edges[i], error);
+            gs_trial_free(trial);
+        }
+        if (status != GS_OK) return status;
+        if (refused(trial->verdict)) *trial->verdict = (gs_verdict){.row = -1, .col = -1};
+        else if (gs_trial_failed(trial)) return GS_OK;
+        else ++*taken;
+    }
+    return GS_OK;
+}

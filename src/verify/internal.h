@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * The verifier's kernels as calls. Everything is put on a queue and returns at once, unless it says that it waits. */
+#ifndef GS_VERIFY_INTERNAL_H
+#define GS_VERIFY_INTERNAL_H
+
+#include "common/check.h"
+#include "verify/data.h"
+#include "verify/verify.h"
+
+enum { GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE, GS_CHECK_COMPARE, GS_CHECK_KERNELS };
+
+#define GS_REFERENCES 24   /* input type x output type x layout x whether C is read */
+#define GS_COUNTERS   16
+
+struct gs_verifier {
+    gs_device  *device;
+    gs_queue    queue;                        /* of gs_verify */
+    gs_module   module;
+    gs_function function[GS_CHECK_KERNELS];
+    struct {
+        gs_module   module;
+        gs_function function;
+    } reference[GS_REFERENCES];               /* loaded at first use */
+    gs_pointer  counts;                       /* a gs_check_counts */
+    gs_pointer  counters;                     /* GS_COUNTERS 64-bit numbers */
+};
+
+/* The two patterns that outputs and workspaces hold before a launch: a NaN in every type, and no NaN that arithmetic makes. */
+#define GS_POISON_FIRST  0x7fe57fe5u
+#define GS_POISON_SECOND 0xffdbffdbu
+
+gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
+
+/* Any even number of bytes at any even address. */
+gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);
+gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error);
+
+/* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding ('a' to
+ * 'c') or without ('d'), changed units of D's padding. */
+gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue, gs_error *error);
+gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue, gs_error *error);
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
+
+gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
+gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
+
+/* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. Waits. */
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+
+/* Counts into the public form, with the values of the first mismatch. Waits. */
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d, gs_pointer reference, gs_compare *out, gs_error *error);
+
+/* ---- watching what a contender allocates ----
+ * Between begin and end, the device's alloc and free keep a list of what the contender allocates on this thread, so that its
+ * workspace can be poisoned, and add a guard band behind it. Not nested. */
+#define GS_WATCHED 32
+#define GS_GUARD   65536   /* bytes of a guard band */
+
+typedef struct gs_watch {
+    gs_verifier         *verifier;
+    const gs_device_ops *ops;          /* the device's own */
+    gs_device_ops        watched;      /* its copy with alloc and free replaced */
+    int                  count;
+    struct {
+        gs_pointer at;
+        size_t     bytes;              /* without the guard band, even */
+    } block[GS_WATCHED];
+} gs_watch;
+
+void      gs_watch_begin(gs_watch *watch, gs_verifier *verifier);
+void      gs_watch_end(gs_watch *watch);
+void      gs_watch_pause(gs_watch *watch, bool pause);   /* what is allocated meanwhile is not the contender's */
+gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);   /* contents and guard bands */
+gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error);
+
+#endif

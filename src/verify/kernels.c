@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * The verifier: kernels/verify.cu and the f64 reference of kernels/simple.cu, loaded and launched. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "common/args.h"
+#include "plan/loaded.h"
+#include "verify/internal.h"
+
+#define THREADS 256
+
+static const char *const names[GS_CHECK_KERNELS] = {
+    [GS_CHECK_GENERATE]   = "gs_verify_generate",
+    [GS_CHECK_POISON]     = "gs_verify_poison",
+    [GS_CHECK_GUARD_FILL] = "gs_verify_guard_fill",
+    [GS_CHECK_GUARD]      = "gs_verify_guard_check",
+    [GS_CHECK_HASH]       = "gs_verify_hash",
+    [GS_CHECK_PADDING]    = "gs_verify_padding",
+    [GS_CHECK_MEASURE]    = "gs_verify_measure",
+    [GS_CHECK_COMPARE]    = "gs_verify_compare",
+};
+
+_Static_assert((int)GS_VALUES_NORMAL == (int)GS_DATA_NORMAL && (int)GS_VALUES_INTEGER == (int)GS_DATA_INTEGER &&
+               (int)GS_VALUES_CANCEL == (int)GS_DATA_CANCEL && (int)GS_VALUES_INDEX == (int)GS_DATA_INDEX &&
+               (int)GS_VALUES_SPECIAL == (int)GS_DATA_SPECIAL, "the generator's first kinds are gs_data");
+
+static gs_status load(gs_device *device, const gs_kernel *kernel, gs_module *module, gs_error *error)
+{
+    gs_kernel_source source;
+    gs_kernel_to_source(kernel, &source);
+    gs_image image = {0};
+    gs_status status = device->ops->compile(device, &source.source, &image, error);
+    if (status == GS_OK) status = device->ops->load(device, &image, module, error);
+    gs_image_free(&image);
+    return status;
+}
+
+static gs_status open_verifier(gs_verifier *verifier, gs_error *error)
+{
+    gs_device *const device = verifier->device;
+    const gs_kernel kernel = {.name = "verify.cu", .source = gs_embedded_find("verify.cu")};
+    if (!kernel.source) return gs_fail(error, GS_ERROR_NOT_FOUND, kernel.name, "kernel source is not part of this build");
+    GS_TRY(device->ops->queue_create(device, &verifier->queue, error));
+    GS_TRY(load(device, &kernel, &verifier->module, error));
+    for (int i = 0; i < GS_CHECK_KERNELS; i++) {
+        gs_function_info info;
+        GS_TRY(device->ops->function(device, verifier->module, names[i], &verifier->function[i], &info, error));
+    }
+    GS_TRY(device->ops->alloc(device, sizeof(gs_check_counts), &verifier->counts, error));
+    return device->ops->alloc(device, GS_COUNTERS * sizeof(uint64_t), &verifier->counters, error);
+}
+
+gs_status gs_verifier_create(gs_verifier **out, gs_device *device, gs_error *error)
+{
+    *out = NULL;
+    gs_verifier *verifier = calloc(1, sizeof *verifier);
+    if (!verifier) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a verifier");
+    verifier->device = device;
+    const gs_status status = open_verifier(verifier, error);
+    if (status == GS_OK) *out = verifier;
+    else gs_verifier_destroy(&verifier);
+    return status;
+}
+
+void gs_verifier_destroy(gs_verifier **verifier)
+{
+    if (!verifier || !*verifier) return;
+    gs_verifier *const v = *verifier;
+    gs_device *const device = v->device;
+    if (v->counters) device->ops->free(device, v->counters);
+    if (v->counts) device->ops->free(device, v->counts);
+    for (int i = 0; i < GS_REFERENCES; i++)
+        if (v->reference[i].module) device->ops->unload(device, v->reference[i].module);
+    if (v->module) device->ops->unload(device, v->module);
+    if (v->queue) device->ops->queue_destroy(device, v->queue);
+    free(v);
+    *verifier = NULL;
+}
+
+/* A grid-stride kernel over `total` indices, at least one. */
+static gs_status launch(gs_verifier *verifier, int kernel, void *param, uint64_t total, gs_queue queue, gs_error *error)
+{
+    if (total == 0) return GS_OK;
+    gs_device *const device = verifier->device;
+    const uint64_t blocks = (total + THREADS - 1) / THREADS, most = (uint64_t)device->caps.sms * 16;
+    const gs_launch what = {
+        .function = verifier->function[kernel], .grid = {(uint32_t)GS_MIN(blocks, GS_MAX(most, 1)), 1, 1}, .block = {THREADS, 1, 1}, .cluster = {1, 1, 1},
+        .params = (void *[]){param},
+    };
+    return device->ops->launch(device, &what, queue, error);
+}
+
+static void *address(gs_pointer pointer) { return (void *)(uintptr_t)pointer; }
+
+gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error)
+{
+    gs_datagen g = *what;
+    if (g.rows <= 0 || g.cols <= 0) return GS_OK;
+    g.to = address(to);
+    return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)((g.rows * g.batch - 1) * g.ld + g.cols), queue, error);
+}
+
+gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to, gs_queue queue, gs_error *error)
+{
+    if (operand < 'a' || operand > 'c') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b or c");
+    const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
+    return gs_check_generate(verifier, &g, to, queue, error);
+}
+
+static gs_status on_range(gs_verifier *verifier, int kernel, gs_pointer at, size_t bytes, uint64_t seed, gs_pointer count, gs_queue queue, gs_error *error)
+{
+    gs_range range = {.at = address(at), .units = bytes / 2, .seed = seed, .count = address(count)};
+    return launch(verifier, kernel, &range, range.units, queue, error);
+}
+
+gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error)
+{
+    return on_range(verifier, GS_CHECK_POISON, at, bytes, pattern, 0, queue, error);
+}
+
+gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error)
+{
+    return on_range(verifier, GS_CHECK_GUARD_FILL, at, bytes, seed, 0, queue, error);
+}
+
+static gs_pointer counter(const gs_verifier *verifier, int slot) { return verifier->counters + (gs_pointer)slot * sizeof(uint64_t); }
+
+gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue, gs_error *error)
+{
+    return on_range(verifier, GS_CHECK_GUARD, at, bytes, seed, counter(verifier, slot), queue, error);
+}
+
+gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue, gs_error *error)
+{
+    gs_rows rows = {.at = address(at), .rows = 1, .cols = gs_problem_bytes(problem, operand) / 2, .out = address(counter(verifier, slot))};
+    if (operand == 'd') {
+        const uint64_t units = gs_type_size(problem->out) / 2;
+        rows.rows = (uint64_t)(problem->m * problem->batch);
+        rows.cols = (uint64_t)problem->n * units;
+        rows.ld = (uint64_t)problem->ldd * units;
+    }
+    return launch(verifier, GS_CHECK_HASH, &rows, rows.rows * rows.cols, queue, error);
+}
+
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot, gs_queue queue, gs_error *error)
+{
+    const uint64_t units = gs_type_size(problem->out) / 2;
+    gs_rows rows = {
+        .at = address(d), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n * units, .ld = (uint64_t)problem->ldd * units,
+        .pattern = pattern, .out = address(counter(verifier, slot)),
+    };
+    if (rows.rows == 0 || rows.cols == 0) return GS_OK;
+    return launch(verifier, GS_CHECK_PADDING, &rows, (rows.rows - 1) * (rows.ld - rows.cols), queue, error);
+}
+
+gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error)
+{
+    static const uint64_t zeros[GS_COUNTERS];
+    return verifier->device->ops->copy_in(verifier->device, verifier->counters, zeros, sizeof zeros, error);
+}
+
+gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error)
+{
+    GS_TRY(verifier->device->ops->queue_wait(verifier->device, queue, error));
+    return verifier->device->ops->copy_out(verifier->device, out, verifier->counters, GS_COUNTERS * sizeof(uint64_t), error);
+}
+
+/* ---- the reference ---- */
+
+static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, gs_function *out, gs_error *error)
+{
+    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * 2 + (int)problem->layout) * 2 + (problem->beta != 0);
+    if (!verifier->reference[index].function) {
+        gs_problem plain = *problem;
+        plain.acc = GS_F32;
+        plain.epilogue = GS_EPILOGUE_NONE;
+        const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
+        gs_kernel kernel = {0};
+        GS_TRY(gs_kernel_build(&kernel, &schedule, &plain, &verifier->device->caps, error));
+        gs_module *const module = &verifier->reference[index].module;
+        if (!*module) GS_TRY(load(verifier->device, &kernel, module, error));
+        gs_function_info info;
+        GS_TRY(verifier->device->ops->function(verifier->device, *module, "gs_reference", &verifier->reference[index].function, &info, error));
+    }
+    *out = verifier->reference[index].function;
+    return GS_OK;
+}
+
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out, gs_queue queue, gs_error *error)
+{
+    if (p->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
+    if (p->m == 0 || p->n == 0) return GS_OK;
+    gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
+    GS_TRY(reference_function(verifier, p, &what.function, error));
+    gs_kernel_args args = {
+        .a = address(a), .b = address(b), .c = address(c), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->n,
+        .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
+    };
+    what.grid[0] = (uint32_t)((p->m + 63) / 64);
+    what.grid[1] = (uint32_t)GS_MIN((p->n + 63) / 64, 65535);
+    what.grid[2] = (uint32_t)GS_MIN(p->batch, 65535);
+    what.params = (void *[]){&args};
+    return verifier->device->ops->launch(verifier->device, &what, queue, error);
+}
+
+/* ---- comparison ---- */
+
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+{
+    gs_device *const device = verifier->device;
+    const gs_bound bound = gs_bound_make(problem, tolerance);
+    gs_check check = {
+        .d = address(d), .reference = address(reference), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd,
+        .type = (int)problem->out, .exact = tolerance == 0, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute,
+        .poison = poison, .counts = address(verifier->counts),
+    };
+    *out = (gs_check_counts){.first = UINT64_MAX};
+    GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
+    GS_TRY(device->ops->copy_in(device, verifier->counts, out, sizeof *out, error));
+    GS_TRY(launch(verifier, GS_CHECK_MEASURE, &check, check.rows * check.cols, queue, error));
+    GS_TRY(launch(verifier, GS_CHECK_COMPARE, &check, check.rows * check.cols, queue, error));
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
+}
+
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d, gs_pointer reference, gs_compare *out, gs_error *error)
+{
+    double worst;
+    memcpy(&worst, &counts->worst, sizeof worst);
+    *out = (gs_compare){.mismatches = (int64_t)counts->mismatches, .row = -1, .col = -1, .worst = worst};
+    if (counts->error2 > 0) out->frobenius = counts->reference2 > 0 ? sqrt(counts->error2 / counts->reference2) : 1;
+    if (counts->absolute_error > 0) out->bias = counts->signed_error / counts->absolute_error;
+    if (counts->first == UINT64_MAX) return GS_OK;
+
+    out->row = (int64_t)(counts->first / (uint64_t)problem->n);
+    out->col = (int64_t)(counts->first % (uint64_t)problem->n);
+    const size_t size = gs_type_size(problem->out);
+    float wide = 0;
+    uint16_t narrow = 0;
+    gs_device *const device = verifier->device;
+    const gs_pointer at = d + (gs_pointer)(out->row * problem->ldd + out->col) * size;
+    GS_TRY(device->ops->copy_out(device, size == 4 ? (void *)&wide : (void *)&narrow, at, size, error));
+    out->got = (double)(problem->out == GS_F32 ? wide : problem->out == GS_BF16 ? gs_bf16_to_f32(narrow) : gs_f16_to_f32(narrow));
+    return device->ops->copy_out(device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error);
+}
+
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
+{
+    gs_check_counts counts;
+    GS_TRY(gs_check_compare(verifier, problem, d, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    return gs_check_summary(verifier, problem, &counts, d, reference, out, error);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * Buffers, data, launches and the memory checks (part 6) of a trial. */
+#include "verify/trial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9 };
+
+static uint64_t guard_seed(const gs_trial *trial, int operand, int side) { return gs_mix(trial->seed + 0x51ed2701u + (uint64_t)(operand * 2 + side)); }
+static uint64_t workspace_seed(const gs_trial *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
+
+void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char *format, ...)
+{
+    gs_verdict *const verdict = trial->verdict;
+    verdict->code = code;
+    verdict->part = part;
+    gs_problem_format(&trial->problem, verdict->problem);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(verdict->reason, sizeof verdict->reason, format, values);
+    va_end(values);
+}
+
+/* A failed call of the contender: its fault (GS_OK, a verdict), or the machine's (the status). */
+static gs_status blame_status(gs_trial *trial, gs_status status, const gs_error *why, const char *what, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    const gs_verdict_code code = gs_verdict_from_status(status);
+    if (code == GS_VERDICTS) {
+        if (error) *error = *why;
+        return status;
+    }
+    char text[200];
+    gs_trial_blame(trial, code, 0, "%s: %s", what, gs_error_format(why, text, sizeof text));
+    return GS_OK;
+}
+
+gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error *error)
+{
+    trial->problem = *problem;
+    trial->right = false;
+    gs_error why = {0};
+    const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
+    return blame_status(trial, status, &why, "prepare", error);
+}
+
+gs_status gs_trial_alloc(gs_trial *trial, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    gs_device *const device = verifier->device;
+    for (int i = 0; i < 4; i++) {
+        gs_buffer *const buffer = &trial->operand[i];
+        buffer->bytes = gs_problem_bytes(&trial->problem, (char)('a' + i));
+        GS_TRY(trial->watch.ops->alloc(device, buffer->bytes + 2 * GS_GUARD, &buffer->base, error));
+        buffer->at = buffer->base + GS_GUARD;
+        GS_TRY(gs_check_guard_fill(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), verifier->queue, error));
+        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), verifier->queue, error));
+    }
+    const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
+    return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
+}
+
+void gs_trial_free(gs_trial *trial)
+{
+    gs_device *const device = trial->verifier->device;
+    for (int i = 0; i < 4; i++)
+        if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
+    if (trial->reference) trial->watch.ops->free(device, trial->reference);
+    memset(trial->operand, 0, sizeof trial->operand);
+    trial->reference = 0;
+}
+
+gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    const gs_queue queue = verifier->queue;
+    trial->kind = kind;
+    if (c_kind < 0) c_kind = trial->problem.beta != 0 ? kind : GS_VALUES_NAN;
+    GS_TRY(gs_check_counters_clear(verifier, error));
+    for (int i = 0; i < 3; i++) {
+        const gs_datagen g = gs_datagen_make(&trial->problem, (char)('a' + i), i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
+        GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), trial->operand[i].at, SLOT_HASH + i, queue, error));
+    }
+    GS_TRY(gs_reference(verifier, &trial->problem, trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->reference, queue, error));
+    uint64_t counters[GS_COUNTERS];
+    GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
+    memcpy(trial->hash, &counters[SLOT_HASH], sizeof trial->hash);
+    return GS_OK;
+}
+
+/* Guard bands, padding and inputs after a launch. */
+static gs_status check_memory(gs_trial *trial, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    const gs_queue queue = verifier->queue;
+    GS_TRY(gs_check_counters_clear(verifier, error));
+    for (int i = 0; i < 4; i++) {
+        const gs_buffer *const buffer = &trial->operand[i];
+        GS_TRY(gs_check_guard(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
+        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), SLOT_GUARD + i, queue, error));
+        if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
+    }
+    GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
+    GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
+    uint64_t counters[GS_COUNTERS];
+    GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
+
+    for (int i = 0; i < 4; i++) {
+        if (!counters[SLOT_GUARD + i]) continue;
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed", "ABCD"[i], (unsigned long long)counters[SLOT_GUARD + i]);
+        return GS_OK;
+    }
+    if (counters[SLOT_WORKSPACE])
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed", (unsigned long long)counters[SLOT_WORKSPACE]);
+    else if (counters[SLOT_PADDING])
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed", (unsigned long long)counters[SLOT_PADDING]);
+    for (int i = 0; i < 3 && !gs_trial_failed(trial); i++)
+        if (counters[SLOT_HASH + i] != trial->hash[i]) gs_trial_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
+    return GS_OK;
+}
+
+static gs_args args_of(const gs_trial *trial)
+{
+    return (gs_args){
+        .a = (void *)(uintptr_t)trial->operand[0].at, .b = (void *)(uintptr_t)trial->operand[1].at,
+        .c = (void *)(uintptr_t)trial->operand[2].at, .d = (void *)(uintptr_t)trial->operand[3].at,
+    };
+}
+
+gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    trial->poison = zero ? 0 : trial->launches++ & 1 ? GS_POISON_SECOND : GS_POISON_FIRST;
+    GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
+    GS_TRY(gs_watch_fill(&trial->watch, trial->poison, workspace_seed(trial), verifier->queue, error));
+    GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
+    const gs_args args = args_of(trial);
+    gs_error why = {0};
+    gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
+    if (status == GS_OK) status = verifier->device->ops->queue_wait(verifier->device, verifier->queue, &why);
+    GS_TRY(blame_status(trial, status, &why, "run", error));
+    if (gs_trial_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
+    return check_memory(trial, error);
+}
+
+gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    trial->poison = GS_POISON_FIRST;
+    GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
+    const gs_args args = args_of(trial);
+    GS_TRY(other->run(other, &args, verifier->queue, error));
+    return verifier->device->ops->queue_wait(verifier->device, verifier->queue, error);
+}
+
+gs_status gs_trial_compare(gs_trial *trial, double tolerance, gs_check_counts *counts, gs_error *error)
+{
+    return gs_check_compare(trial->verifier, &trial->problem, trial->operand[3].at, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error);
+}
+
+gs_status gs_trial_output_hash(gs_trial *trial, uint64_t *hash, gs_error *error)
+{
+    uint64_t counters[GS_COUNTERS];
+    GS_TRY(gs_check_counters_clear(trial->verifier, error));
+    GS_TRY(gs_check_hash(trial->verifier, &trial->problem, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
+    GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
+    *hash = counters[SLOT_OUTPUT];
+    return GS_OK;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * Verification: does a contender compute the problem, whatever the data, touching nothing else? The seven parts of
+ * docs/internals/protocol.md. Data are generated and compared on the device (kernels/verify.cu); the reference is the simple
+ * family's f64 kernel, cross-checked on the CPU for small sizes. */
+#ifndef GS_VERIFY_VERIFY_H
+#define GS_VERIFY_VERIFY_H
+
+#include "plan/contender.h"
+
+typedef enum gs_verdict_code {
+#define GS_VERDICT(id, name, text) GS_VERDICT_##id,
+#include "verify/verdicts.def"
+#undef GS_VERDICT
+    GS_VERDICTS
+} gs_verdict_code;
+
+typedef struct gs_verdict {
+    gs_verdict_code code;
+    int             part;             /* 1 to 7: the part that failed; 0: none */
+    char            problem[GS_PROBLEM_TEXT];   /* the problem it failed on (edges differ from the one asked for) */
+    int64_t         mismatches;       /* wrong elements, in the failing test */
+    int64_t         row, col;         /* first wrong element; -1 if none */
+    double          got, want;        /* its values */
+    double          error, limit;     /* part 4: Frobenius error and what was allowed */
+    char            reason[256];      /* one line for a person */
+} gs_verdict;
+
+const char     *gs_verdict_name(gs_verdict_code code);                    /* "accumulator" */
+const char     *gs_verdict_text(gs_verdict_code code);
+gs_verdict_code gs_verdict_find(const char *name);                        /* GS_VERDICTS if unknown */
+gs_verdict_code gs_verdict_from_status(gs_status status);                 /* COMPILE, SPILL, FAULT, ... for a failed prepare or run */
+
+enum {
+    GS_PART_EXACT = 1, GS_PART_CANCELLATION = 2, GS_PART_INDEX = 4, GS_PART_NORMAL = 8,
+    GS_PART_EDGES = 16, GS_PART_MEMORY = 32, GS_PART_REPEAT = 64, GS_PART_ALL = 127
+};
+
+typedef struct gs_verify_options {
+    uint32_t      parts;        /* GS_PART_* bits; 0: all */
+    uint64_t      seed;         /* 0: from the operating system */
+    gs_contender *yardstick;    /* cuBLAS, for part 4; NULL: an analytic bound */
+    int           repeats;      /* part 7; 0: 8 */
+} gs_verify_options;            /* all zero: everything, fresh data, no yardstick */
+
+/* What verification keeps between calls: its own kernels, loaded once per device. */
+typedef struct gs_verifier gs_verifier;
+gs_status gs_verifier_create(gs_verifier **out, gs_device *device, gs_error *error);
+void      gs_verifier_destroy(gs_verifier **verifier);
+
+/* Verifies contender on problem (contender->prepare is called here, for this and for the edge problems). The status is about
+ * the machine; the verdict is about the contender. After a FAULT verdict the device is lost for this process. options NULL: all
+ * zero. Afterwards the contender is prepared for whatever was tried last. What it allocates from the device meanwhile is taken
+ * for its workspace: poisoned before every launch, with a guard band behind. UNSUPPORTED: an epilogue, which has no reference. */
+gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options, gs_verdict *verdict, gs_error *error);
+
+/* Pieces that timing uses too. All pointers are device memory. */
+
+typedef enum gs_data {
+    GS_DATA_NORMAL,        /* N(0,1) */
+    GS_DATA_INTEGER,       /* part 1 */
+    GS_DATA_CANCEL,        /* part 2 */
+    GS_DATA_INDEX,         /* part 3 */
+    GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
+} gs_data;
+
+/* Fills operand 'a', 'b' or 'c' of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
+ * so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
+gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to, gs_queue queue, gs_error *error);
+
+/* f64 reference of the problem into out (M x N x 8 bytes, packed). */
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out, gs_queue queue, gs_error *error);
+
+typedef struct gs_compare {
+    int64_t mismatches;        /* elements beyond the bound, NaN where none should be, or unwritten */
+    int64_t row, col;          /* of the first; -1 */
+    double  got, want;
+    double  frobenius;         /* |D - R| / |R| */
+    double  worst;             /* largest componentwise error over its bound */
+    double  bias;              /* mean signed error over the mean absolute error */
+} gs_compare;
+
+/* Compares D (problem.out, ldd) with a reference. Componentwise bound: tolerance times (the rounding of the output type plus
+ * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
+ * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
+
+/* The same on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
+void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
+
+/* f16, bf16 <-> f32 with round-to-nearest-even, as the device converts. */
+float    gs_f16_to_f32(uint16_t bits);
+uint16_t gs_f32_to_f16(float value);
+float    gs_bf16_to_f32(uint16_t bits);
+uint16_t gs_f32_to_bf16(float value);
+
+#endif

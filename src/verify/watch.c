@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * A contender owns its workspace, so it is found where it comes from: the device's alloc. Blocks beyond the list's end, and
+ * blocks allocated before, are left alone. */
+#include "verify/internal.h"
+
+static _Thread_local gs_watch *active;
+
+static gs_status watched_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
+{
+    gs_watch *const watch = active;
+    if (watch->count == GS_WATCHED || bytes > SIZE_MAX - GS_GUARD - 1) return watch->ops->alloc(device, bytes, out, error);
+    const size_t even = bytes + (bytes & 1);
+    const gs_status status = watch->ops->alloc(device, even + GS_GUARD, out, error);
+    if (status != GS_OK) return status;
+    watch->block[watch->count].at = *out;
+    watch->block[watch->count++].bytes = even;
+    return GS_OK;
+}
+
+static void watched_free(gs_device *device, gs_pointer pointer)
+{
+    gs_watch *const watch = active;
+    for (int i = 0; i < watch->count; i++) {
+        if (watch->block[i].at != pointer) continue;
+        watch->block[i] = watch->block[--watch->count];
+        break;
+    }
+    watch->ops->free(device, pointer);
+}
+
+void gs_watch_begin(gs_watch *watch, gs_verifier *verifier)
+{
+    *watch = (gs_watch){.verifier = verifier, .ops = verifier->device->ops, .watched = *verifier->device->ops};
+    watch->watched.alloc = watched_alloc;
+    watch->watched.free = watched_free;
+    gs_watch_pause(watch, false);
+}
+
+void gs_watch_pause(gs_watch *watch, bool pause)
+{
+    active = pause ? NULL : watch;
+    watch->verifier->device->ops = pause ? watch->ops : &watch->watched;
+}
+
+void gs_watch_end(gs_watch *watch) { gs_watch_pause(watch, true); }
+
+gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error)
+{
+    gs_status status = GS_OK;
+    for (int i = 0; status == GS_OK && i < watch->count; i++) {
+        status = gs_check_poison(watch->verifier, watch->block[i].at, watch->block[i].bytes, pattern, queue, error);
+        if (status == GS_OK) status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, queue, error);
+    }
+    return status;
+}
+
+gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error)
+{
+    gs_status status = GS_OK;
+    for (int i = 0; status == GS_OK && i < watch->count; i++)
+        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, slot, queue, error);
+    return status;
+}

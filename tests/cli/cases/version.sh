@@ -1,0 +1,2 @@
+gemmsmith --version
+gemmsmith --help | head -n 1

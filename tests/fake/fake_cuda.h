@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * What a test may ask the fake libcuda, through dlsym on the library that GEMMSMITH_LIBCUDA names.
+ *
+ * Environment, read at every call:
+ *     FAKE_CUDA_VERSION   CUDA version of the driver           13000
+ *     FAKE_CUDA_DEVICES   number of devices                    1
+ *     FAKE_CUDA_CC        compute capability times ten         90
+ *     FAKE_CUDA_NAME      device name                          NVIDIA H200
+ *     FAKE_CUDA_MEMORY    device memory, bytes                 1 GiB
+ *     FAKE_CUDA_FAIL      symbol[:nth]: that call fails, or only its nth
+ *     FAKE_CUDA_ERROR     the result it fails with             999
+ *     FAKE_CUDA_LAUNCH_US time that events see per launch      10 */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+typedef struct fake_cuda_launch {
+    unsigned int grid[3], block[3], cluster[3];   /* cluster 0 0 0: the attribute was not given */
+    unsigned int smem;
+    int          dependent, extensible;           /* extensible: through cuLaunchKernelEx */
+    int          count;                           /* launches so far */
+} fake_cuda_launch;
+
+/* Contexts retained plus memory, modules, streams, events and graphs that have not been destroyed. */
+typedef int fake_cuda_live_function(void);
+int fake_cuda_live(void);
+
+typedef const fake_cuda_launch *fake_cuda_last_function(void);
+const fake_cuda_launch *fake_cuda_last(void);
+
+/* Calls of an entry since the library was loaded. */
+typedef int fake_cuda_calls_function(const char *symbol);
+int fake_cuda_calls(const char *symbol);
+
+#endif

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT
+ * A libcuda without a GPU: enough of the driver to open devices, keep memory (host memory), load modules, launch (nothing
+ * happens), capture and time (every launch takes the same time), with failures injected by the environment. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/driver_api.h"
+#include "fake_cuda.h"
+
+#define GS_CUDA(symbol, need, parameters) gs_cu_result symbol parameters;
+#include "device/cuda/driver_api.def"
+#undef GS_CUDA
+
+#define MAX_DEVICES 8
+
+typedef struct object {
+    struct object  *context;     /* of a module */
+    double          at_us;       /* of an event */
+    int             launches;    /* of a stream that captures, of a graph */
+    bool            capturing;
+} object;
+
+static const char *const symbols[] = {
+#define GS_CUDA(symbol, need, parameters) #symbol,
+#include "device/cuda/driver_api.def"
+#undef GS_CUDA
+};
+#define SYMBOL_COUNT (sizeof symbols / sizeof symbols[0])
+
+static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int            calls[SYMBOL_COUNT];
+static atomic_int            live;
+static object                contexts[MAX_DEVICES];
+static int                   retained[MAX_DEVICES];
+static size_t                used_bytes;
+static double                now_us;
+static fake_cuda_launch      last;
+static _Thread_local object *current;
+
+int fake_cuda_live(void) { return atomic_load(&live); }
+const fake_cuda_launch *fake_cuda_last(void) { return &last; }
+
+int fake_cuda_calls(const char *symbol)
+{
+    for (size_t i = 0; i < SYMBOL_COUNT; i++)
+        if (strcmp(symbols[i], symbol) == 0) return atomic_load(&calls[i]);
+    return -1;
+}
+
+static long long setting(const char *name, long long otherwise)
+{
+    const char *const text = getenv(name);
+    return text && *text ? atoll(text) : otherwise;
+}
+
+/* Counts the call; the injected result if this one is to fail. nth counts from the moment FAKE_CUDA_FAIL was set to its value. */
+static gs_cu_result inject(const char *symbol)
+{
+    static char wanted[96];
+    static int matched;
+    gs_cu_result result = GS_CU_SUCCESS;
+    const char *const set = getenv("FAKE_CUDA_FAIL");
+    const char *const fail = set ? set : "";
+    const size_t length = strcspn(fail, ":");
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SYMBOL_COUNT; i++)
+        if (strcmp(symbols[i], symbol) == 0) atomic_fetch_add(&calls[i], 1);
+    if (strncmp(wanted, fail, sizeof wanted - 1) != 0) {
+        snprintf(wanted, sizeof wanted, "%s", fail);
+        matched = 0;
+    }
+    if (length == strlen(symbol) && strncmp(fail, symbol, length) == 0) {
+        matched++;
+        if (fail[length] != ':' || atoi(fail + length + 1) == matched)
+            result = (gs_cu_result)setting("FAKE_CUDA_ERROR", GS_CU_ERROR_UNKNOWN);
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+#define ENTER()                                          \
+    do {                                                 \
+        const gs_cu_result injected_ = inject(__func__); \
+        if (injected_ != GS_CU_SUCCESS) return injected_; \
+    } while (0)
+#define ENTER_CONTEXT()                                   \
+    do {                                                  \
+        ENTER();                                          \
+        if (!current) return GS_CU_ERROR_INVALID_CONTEXT; \
+    } while (0)
+
+static object *make(void)
+{
+    object *const made = calloc(1, sizeof *made);
+    if (made) atomic_fetch_add(&live, 1);
+    return made;
+}
+
+static gs_cu_result drop(void *handle)
+{
+    if (!handle) return GS_CU_ERROR_INVALID_HANDLE;
+    atomic_fetch_sub(&live, 1);
+    free(handle);
+    return GS_CU_SUCCESS;
+}
+
+/* ---- the driver and its devices ---- */
+
+gs_cu_result cuInit(unsigned int flags)
+{
+    ENTER();
+    return flags == 0 ? GS_CU_SUCCESS : GS_CU_ERROR_INVALID_VALUE;
+}
+
+gs_cu_result cuDriverGetVersion(int *version)
+{
+    ENTER();
+    *version = (int)setting("FAKE_CUDA_VERSION", 13000);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuGetErrorName(gs_cu_result result, const char **text)
+{
+    *text = result == GS_CU_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuGetErrorString(gs_cu_result result, const char **text)
+{
+    *text = result == GS_CU_ERROR_OUT_OF_MEMORY ? "out of memory" : "a failure of the fake driver";
+    return GS_CU_SUCCESS;
+}
+
+static int device_count(void)
+{
+    const long long count = setting("FAKE_CUDA_DEVICES", 1);
+    return count > MAX_DEVICES ? MAX_DEVICES : (int)count;
+}
+
+gs_cu_result cuDeviceGetCount(int *count)
+{
+    ENTER();
+    *count = device_count();
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDeviceGet(gs_cu_device *device, int ordinal)
+{
+    ENTER();
+    if (ordinal < 0 || ordinal >= device_count()) return GS_CU_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDeviceGetName(char *name, int size, gs_cu_device device)
+{
+    ENTER();
+    (void)device;
+    const char *const set = getenv("FAKE_CUDA_NAME");
+    snprintf(name, (size_t)size, "%s", set ? set : "NVIDIA H200");
+    return GS_CU_SUCCESS;
+}
+
+static void make_uuid(gs_cu_uuid *uuid, gs_cu_device device)
+{
+    for (int i = 0; i < 16; i++) uuid->bytes[i] = (char)(i * 17 + device);
+}
+
+#ifndef FAKE_CUDA_OLD
+gs_cu_result cuDeviceGetUuid_v2(gs_cu_uuid *uuid, gs_cu_device device)
+{
+    ENTER();
+    make_uuid(uuid, device);
+    return GS_CU_SUCCESS;
+}
+#endif
+
+gs_cu_result cuDeviceGetUuid(gs_cu_uuid *uuid, gs_cu_device device)
+{
+    ENTER();
+    make_uuid(uuid, device);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDeviceGetPCIBusId(char *text, int size, gs_cu_device device)
+{
+    ENTER();
+    snprintf(text, (size_t)size, "FFFF:%02X:00.0", device);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDeviceTotalMem_v2(size_t *bytes, gs_cu_device device)
+{
+    ENTER();
+    (void)device;
+    *bytes = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDeviceGetAttribute(int *value, gs_cu_device_attribute attribute, gs_cu_device device)
+{
+    ENTER();
+    (void)device;
+    const int cc = (int)setting("FAKE_CUDA_CC", 90);
+    switch (attribute) {
+    case GS_CU_DEVICE_CC_MAJOR: *value = cc / 10; break;
+    case GS_CU_DEVICE_CC_MINOR: *value = cc % 10; break;
+    case GS_CU_DEVICE_SMS: *value = 132; break;
+    case GS_CU_DEVICE_CLOCK_KHZ: *value = 1980000; break;
+    case GS_CU_DEVICE_MEMORY_CLOCK_KHZ: *value = 3201000; break;
+    case GS_CU_DEVICE_MEMORY_BUS_BITS: *value = 6144; break;
+    case GS_CU_DEVICE_L2_BYTES: *value = 60 << 20; break;
+    case GS_CU_DEVICE_THREADS_PER_SM: *value = 2048; break;
+    case GS_CU_DEVICE_SMEM_PER_SM: *value = 233472; break;
+    case GS_CU_DEVICE_REGISTERS_PER_SM: *value = 65536; break;
+    case GS_CU_DEVICE_SMEM_PER_BLOCK_OPTIN: *value = 232448; break;
+    default: return GS_CU_ERROR_INVALID_VALUE;
+    }
+    return GS_CU_SUCCESS;
+}
+
+/* ---- contexts ---- */
+
+gs_cu_result cuDevicePrimaryCtxRetain(gs_cu_context *context, gs_cu_device device)
+{
+    ENTER();
+    retained[device]++;
+    atomic_fetch_add(&live, 1);
+    *context = (gs_cu_context)&contexts[device];
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDevicePrimaryCtxRelease_v2(gs_cu_device device)
+{
+    ENTER();
+    if (retained[device] == 0) return GS_CU_ERROR_INVALID_CONTEXT;
+    retained[device]--;
+    atomic_fetch_sub(&live, 1);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuDevicePrimaryCtxGetState(gs_cu_device device, unsigned int *flags, int *active)
+{
+    ENTER();
+    *flags = 0;
+    *active = retained[device] > 0;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuCtxSetCurrent(gs_cu_context context)
+{
+    ENTER();
+    current = (object *)context;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuCtxGetCurrent(gs_cu_context *context)
+{
+    ENTER();
+    *context = (gs_cu_context)current;
+    return GS_CU_SUCCESS;
+}
+
+/* ---- memory: 256 bytes before each block hold its size ---- */
+
+gs_cu_result cuMemAlloc_v2(gs_cu_pointer *pointer, size_t bytes)
+{
+    ENTER_CONTEXT();
+    if (bytes == 0) return GS_CU_ERROR_INVALID_VALUE;
+    const size_t total = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    gs_cu_result result = GS_CU_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    if (bytes <= total && used_bytes <= total - bytes) {
+        char *const base = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
+        if (base) {
+            memcpy(base, &bytes, sizeof bytes);
+            *pointer = (gs_cu_pointer)(uintptr_t)(base + 256);
+            used_bytes += bytes;
+            atomic_fetch_add(&live, 1);
+            result = GS_CU_SUCCESS;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+gs_cu_result cuMemFree_v2(gs_cu_pointer pointer)
+{
+    ENTER_CONTEXT();
+    size_t bytes;
+    char *const base = (char *)(uintptr_t)pointer - 256;
+    memcpy(&bytes, base, sizeof bytes);
+    pthread_mutex_lock(&lock);
+    used_bytes -= bytes;
+    pthread_mutex_unlock(&lock);
+    return drop(base);
+}
+
+gs_cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+    ENTER_CONTEXT();
+    *total_bytes = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    *free_bytes = *total_bytes - used_bytes;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuMemcpyHtoD_v2(gs_cu_pointer to, const void *from, size_t bytes)
+{
+    ENTER_CONTEXT();
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuMemcpyDtoH_v2(void *to, gs_cu_pointer from, size_t bytes)
+{
+    ENTER_CONTEXT();
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuMemsetD32Async(gs_cu_pointer to, unsigned int pattern, size_t words, gs_cu_stream stream)
+{
+    ENTER_CONTEXT();
+    (void)stream;
+    for (size_t i = 0; i < words; i++) ((unsigned int *)(uintptr_t)to)[i] = pattern;
+    return GS_CU_SUCCESS;
+}
+
+/* ---- modules: a function's handle is its module's; no function is named "absent" ---- */
+
+gs_cu_result cuModuleLoadDataEx(gs_cu_module *module, const void *image, unsigned int option_count, int *options, void **values)
+{
+    ENTER_CONTEXT();
+    (void)option_count;
+    (void)options;
+    (void)values;
+    if (!image) return GS_CU_ERROR_INVALID_VALUE;
+    object *const made = make();
+    if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
+    made->context = current;
+    *module = (gs_cu_module)made;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuModuleUnload(gs_cu_module module)
+{
+    ENTER_CONTEXT();
+    return drop(module);
+}
+
+gs_cu_result cuModuleGetFunction(gs_cu_function *function, gs_cu_module module, const char *name)
+{
+    ENTER_CONTEXT();
+    if (strcmp(name, "absent") == 0) return GS_CU_ERROR_NOT_FOUND;
+    *function = (gs_cu_function)module;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuFuncGetAttribute(int *value, gs_cu_function_attribute attribute, gs_cu_function function)
+{
+    ENTER_CONTEXT();
+    (void)function;
+    *value = attribute == GS_CU_FUNCTION_REGISTERS ? 32 : attribute == GS_CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribute attribute, int value)
+{
+    ENTER_CONTEXT();
+    (void)function;
+    return attribute == GS_CU_FUNCTION_MAX_DYNAMIC_SMEM && (value < 0 || value > 232448) ? GS_CU_ERROR_INVALID_VALUE : GS_CU_SUCCESS;
+}
+
+/* ---- launches ---- */
+
+static gs_cu_result launch(gs_cu_function function, gs_cu_stream stream, const fake_cuda_launch *what)
+{
+    const object *const module = (const object *)function;
+    object *const queue = (object *)stream;
+    if (!module || module->context != current) return GS_CU_ERROR_INVALID_HANDLE;
+    for (int i = 0; i < 3; i++)
+        if (what->grid[i] == 0 || what->block[i] == 0) return GS_CU_ERROR_INVALID_VALUE;
+    if (what->block[0] * what->block[1] * what->block[2] > 1024) return GS_CU_ERROR_INVALID_VALUE;
+    const double each_us = (double)setting("FAKE_CUDA_LAUNCH_US", 10);
+    pthread_mutex_lock(&lock);
+    const int count = last.count + 1;
+    last = *what;
+    last.count = count;
+    if (queue && queue->capturing)
+        queue->launches++;
+    else
+        now_us += each_us;
+    pthread_mutex_unlock(&lock);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
+                            unsigned int block_y, unsigned int block_z, unsigned int smem, gs_cu_stream stream, void **params, void **extra)
+{
+    ENTER_CONTEXT();
+    (void)params;
+    (void)extra;
+    const fake_cuda_launch what = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .smem = smem};
+    return launch(function, stream, &what);
+}
+
+#ifndef FAKE_CUDA_OLD
+gs_cu_result cuLaunchKernelEx(const gs_cu_launch_config *config, gs_cu_function function, void **params, void **extra)
+{
+    ENTER_CONTEXT();
+    (void)params;
+    (void)extra;
+    fake_cuda_launch what = {.smem = config->smem, .extensible = 1};
+    memcpy(what.grid, config->grid, sizeof what.grid);
+    memcpy(what.block, config->block, sizeof what.block);
+    for (unsigned int i = 0; i < config->attribute_count; i++) {
+        const gs_cu_launch_attribute *const attribute = &config->attributes[i];
+        if (attribute->id == GS_CU_LAUNCH_CLUSTER_DIMENSION)
+            memcpy(what.cluster, attribute->value.cluster, sizeof what.cluster);
+        else if (attribute->id == GS_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION)
+            what.dependent = attribute->value.programmatic;
+        else
+            return GS_CU_ERROR_INVALID_VALUE;
+    }
+    return launch(function, config->stream, &what);
+}
+
+gs_cu_result cuFuncLoad(gs_cu_function function)
+{
+    ENTER_CONTEXT();
+    return function ? GS_CU_SUCCESS : GS_CU_ERROR_INVALID_HANDLE;
+}
+
+gs_cu_result cuOccupancyMaxActiveClusters(int *clusters, gs_cu_function function, const gs_cu_launch_config *config)
+{
+    ENTER_CONTEXT();
+    (void)function;
+    unsigned int size = 1;
+    for (unsigned int i = 0; i < config->attribute_count; i++) {
+        const unsigned int *const cluster = config->attributes[i].value.cluster;
+        if (config->attributes[i].id == GS_CU_LAUNCH_CLUSTER_DIMENSION) size = cluster[0] * cluster[1] * cluster[2];
+    }
+    *clusters = size ? (int)(132 / size) : 0;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type type, unsigned int rank, void *address, const uint64_t *extents,
+                                    const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                                    gs_cu_tensor_interleave interleave, gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion,
+                                    gs_cu_tensor_fill fill)
+{
+    ENTER();
+    const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
+    const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
+    if (rank != 2 || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 || element_strides[1] != 1)
+        return GS_CU_ERROR_INVALID_VALUE;
+    if ((uintptr_t)address % 16 || strides[0] % 16 || !extents[0] || !extents[1]) return GS_CU_ERROR_INVALID_VALUE;
+    if (!box[0] || !box[1] || box[0] > 256 || box[1] > 256 || box[0] * element > span) return GS_CU_ERROR_INVALID_VALUE;
+    memset(map, 0, sizeof *map);
+    map->word[0] = (uint64_t)(uintptr_t)address;
+    map->word[1] = extents[0];
+    map->word[2] = extents[1];
+    map->word[3] = strides[0];
+    map->word[4] = box[0] | (uint64_t)box[1] << 32;
+    map->word[5] = (uint64_t)type | (uint64_t)swizzle << 8 | (uint64_t)promotion << 16;
+    return GS_CU_SUCCESS;
+}
+#endif
+
+/* ---- streams, events, graphs ---- */
+
+gs_cu_result cuStreamCreate(gs_cu_stream *stream, unsigned int flags)
+{
+    ENTER_CONTEXT();
+    (void)flags;
+    *stream = (gs_cu_stream)make();
+    return *stream ? GS_CU_SUCCESS : GS_CU_ERROR_OUT_OF_MEMORY;
+}
+
+gs_cu_result cuStreamDestroy_v2(gs_cu_stream stream)
+{
+    ENTER_CONTEXT();
+    return drop(stream);
+}
+
+gs_cu_result cuStreamSynchronize(gs_cu_stream stream)
+{
+    ENTER_CONTEXT();
+    (void)stream;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mode)
+{
+    ENTER_CONTEXT();
+    object *const queue = (object *)stream;
+    if (!queue || queue->capturing || mode != GS_CU_CAPTURE_THREAD_LOCAL) return GS_CU_ERROR_INVALID_VALUE;
+    queue->capturing = true;
+    queue->launches = 0;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
+{
+    ENTER_CONTEXT();
+    object *const queue = (object *)stream;
+    if (!queue || !queue->capturing) return GS_CU_ERROR_INVALID_VALUE;
+    queue->capturing = false;
+    object *const made = make();
+    if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
+    made->launches = queue->launches;
+    *graph = (gs_cu_graph)made;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuEventCreate(gs_cu_event *event, unsigned int flags)
+{
+    ENTER_CONTEXT();
+    (void)flags;
+    *event = (gs_cu_event)make();
+    return *event ? GS_CU_SUCCESS : GS_CU_ERROR_OUT_OF_MEMORY;
+}
+
+gs_cu_result cuEventDestroy_v2(gs_cu_event event)
+{
+    ENTER_CONTEXT();
+    return drop(event);
+}
+
+gs_cu_result cuEventRecord(gs_cu_event event, gs_cu_stream stream)
+{
+    ENTER_CONTEXT();
+    (void)stream;
+    ((object *)event)->at_us = now_us;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuEventSynchronize(gs_cu_event event)
+{
+    ENTER_CONTEXT();
+    (void)event;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuEventElapsedTime(float *milliseconds, gs_cu_event start, gs_cu_event end)
+{
+    ENTER_CONTEXT();
+    *milliseconds = (float)((((object *)end)->at_us - ((object *)start)->at_us) / 1000.0);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuGraphInstantiateWithFlags(gs_cu_graph_exec *exec, gs_cu_graph graph, unsigned long long flags)
+{
+    ENTER_CONTEXT();
+    (void)flags;
+    object *const made = make();
+    if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
+    made->launches = ((object *)graph)->launches;
+    *exec = (gs_cu_graph_exec)made;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuGraphLaunch(gs_cu_graph_exec exec, gs_cu_stream stream)
+{
+    ENTER_CONTEXT();
+    (void)stream;
+    now_us += (double)setting("FAKE_CUDA_LAUNCH_US", 10) * ((object *)exec)->launches;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuGraphExecDestroy(gs_cu_graph_exec exec)
+{
+    ENTER_CONTEXT();
+    return drop(exec);
+}
+
+gs_cu_result cuGraphDestroy(gs_cu_graph graph)
+{
+    ENTER_CONTEXT();
+    return drop(graph);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * The times that the fake worker simulates: the model's prediction for an H200, moved by up to 10 % by the schedule's text, so that
+ * the fastest schedule is not the model's first choice. Shared with the tests, which so know the right answer. */
+#ifndef GS_TESTS_FAKE_TIMES_H
+#define GS_TESTS_FAKE_TIMES_H
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "schedule/schedule.h"
+
+static inline double fake_us(const gs_schedule *schedule, const gs_problem *problem)
+{
+    char text[GS_SCHEDULE_TEXT];
+    gs_schedule_format(schedule, text);
+    const double moved = 0.9 + 0.2 * (double)(gs_hash64(text, strlen(text)) % 1000) / 1000;
+    return moved * gs_schedule_predict(schedule, problem, &gs_caps_h200);
+}
+
+/* The library's time: a factor over the model's first choice. */
+static inline double fake_library_us(const gs_problem *problem, double factor)
+{
+    gs_schedule best;
+    gs_schedule_shortlist(problem, &gs_caps_h200, 0, &best, 1);
+    return factor * gs_schedule_predict(&best, problem, &gs_caps_h200);
+}
+
+#endif

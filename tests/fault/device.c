@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: MIT
+ * Proves, on a fake libcuda, that every driver call that can fail is reported by name and by the right status, that nothing
+ * is leaked on the way, that launches carry their attributes, and that old or missing drivers are told apart. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <gemmsmith/problem.h>
+
+#include "base/error.h"
+#include "device/cuda/driver_api.h"
+#include "device/device.h"
+#include "fake/fake_cuda.h"
+
+#define FAKE     GS_BINARY_DIR "/tests/fake/libfake_cuda.so"
+#define FAKE_OLD GS_BINARY_DIR "/tests/fake/libfake_cuda_old.so"
+
+static fake_cuda_live_function  *live;
+static fake_cuda_last_function  *last_launch;
+static fake_cuda_calls_function *calls;
+static gs_cu_result (*get_current)(gs_cu_context *context);
+static gs_cu_result (*set_current)(gs_cu_context context);
+
+static void put_function(void *library, const char *name, void *field)
+{
+    void *const address = dlsym(library, name);
+    if (!address) fail_msg("the fake driver has no %s", name);
+    memcpy(field, &address, sizeof address);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    void *const library = dlopen(FAKE, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail_msg("%s", dlerror());
+    put_function(library, "fake_cuda_live", &live);
+    put_function(library, "fake_cuda_last", &last_launch);
+    put_function(library, "fake_cuda_calls", &calls);
+    put_function(library, "cuCtxGetCurrent", &get_current);
+    put_function(library, "cuCtxSetCurrent", &set_current);
+    return 0;
+}
+
+static void inject(const char *call, int result)
+{
+    char text[16];
+    if (!call) {
+        unsetenv("FAKE_CUDA_FAIL");
+        return;
+    }
+    snprintf(text, sizeof text, "%d", result);
+    setenv("FAKE_CUDA_FAIL", call, 1);
+    setenv("FAKE_CUDA_ERROR", text, 1);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"FAKE_CUDA_VERSION", "FAKE_CUDA_DEVICES", "FAKE_CUDA_CC", "FAKE_CUDA_NAME", "FAKE_CUDA_MEMORY",
+                                        "FAKE_CUDA_FAIL", "FAKE_CUDA_ERROR", "GEMMSMITH_DEVICE"};
+    for (size_t i = 0; i < GS_COUNT(names); i++) unsetenv(names[i]);
+    return 0;
+}
+
+static gs_device *open_device(const char *name)
+{
+    gs_device *device;
+    gs_error error = {0};
+    if (gs_device_open(&device, name, "", &error) != GS_OK) fail_msg("%s", error.text);
+    return device;
+}
+
+static void assert_mentions(const gs_error *error, const char *text)
+{
+    if (!strstr(error->text, text)) fail_msg("\"%s\" does not mention \"%s\"", error->text, text);
+}
+
+/* ---- cases that need a process in which no driver was loaded: this program runs itself ---- */
+
+/* Runs "<self> <mode>" with the settings; returns its exit code and its output. */
+static int run_self(const char *settings, const char *mode, char *output, size_t size)
+{
+    char self[512], command[1400];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(length > 0);
+    self[length] = '\0';
+    snprintf(command, sizeof command, "env GEMMSMITH_LIBCUDA='%s' %s '%s' %s", FAKE, settings, self, mode);
+    FILE *const pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t got = fread(output, 1, size - 1, pipe);
+    output[got] = '\0';
+    const int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+/* The child: opens a device, prints the error, exits with the status. */
+static int child_open(void)
+{
+    gs_device *device;
+    gs_error error = {0};
+    const gs_status status = gs_device_open(&device, "cuda:0", "", &error);
+    printf("%s\n", error.text);
+    gs_device_close(&device);
+    return (int)status;
+}
+
+static void test_opening_says_what_is_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings;
+        gs_status   status;
+        const char *text;
+    } cases[] = {
+        {"GEMMSMITH_LIBCUDA=/nonexistent/libcuda.so.1",          GS_ERROR_NO_DRIVER,      "install NVIDIA's driver"},
+        {"GEMMSMITH_LIBCUDA=libm.so.6",                          GS_ERROR_NO_DRIVER,      "not NVIDIA's driver"},
+        {"FAKE_CUDA_VERSION=11080",                              GS_ERROR_DRIVER_TOO_OLD, "CUDA 11.8, needed is 12.0"},
+        {"FAKE_CUDA_VERSION=12000",                              GS_OK,                   ""},
+        {"FAKE_CUDA_DEVICES=0",                                  GS_ERROR_NO_DEVICE,      "0 devices"},
+        {"FAKE_CUDA_CC=75",                                      GS_ERROR_DEVICE_UNKNOWN, "7.5"},
+        {"FAKE_CUDA_FAIL=cuDriverGetVersion",                    GS_ERROR_NO_DRIVER,      "cuDriverGetVersion"},
+        {"FAKE_CUDA_FAIL=cuInit FAKE_CUDA_ERROR=100",            GS_ERROR_NO_DEVICE,      "cuInit"},
+        {"FAKE_CUDA_FAIL=cuInit FAKE_CUDA_ERROR=34",             GS_ERROR_NO_DRIVER,      "cuInit"},
+        {"FAKE_CUDA_FAIL=cuInit FAKE_CUDA_ERROR=803",            GS_ERROR_NO_DRIVER,      "cuInit"},
+        {"FAKE_CUDA_FAIL=cuInit FAKE_CUDA_ERROR=804",            GS_ERROR_DRIVER_TOO_OLD, "cuInit"},
+        {"FAKE_CUDA_FAIL=cuInit FAKE_CUDA_ERROR=999",            GS_ERROR_DEVICE,         "cuInit"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char output[1024];
+        const int code = run_self(cases[i].settings, "open", output, sizeof output);
+        if (code != (int)cases[i].status || !strstr(output, cases[i].text))
+            fail_msg("%s: status %d, expected %d with \"%s\": %s", cases[i].settings, code, (int)cases[i].status, cases[i].text, output);
+    }
+}
+
+/* The child on a driver without the optional entries: exits with the number of the first check that failed. */
+static int child_old(void)
+{
+    gs_device *device;
+    gs_module module;
+    gs_function function;
+    gs_error error = {0};
+    int clusters;
+    gs_tensor_map map;
+    static char code[] = "cubin";
+    const gs_image image = {.code = code, .size = sizeof code};
+    const gs_tensor tensor = {.address = 4096, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64}, .swizzle = 128};
+
+    if (gs_device_open(&device, "cuda:0", "", &error) != GS_OK) return 1;
+    if (strncmp(device->caps.uuid, "GPU-", 4) != 0) return 2;
+    if (device->ops->load(device, &image, &module, NULL) != GS_OK) return 3;
+    if (device->ops->function(device, module, "k", &function, NULL, NULL) != GS_OK) return 4;
+    gs_launch launch = {.function = function, .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = true};
+    if (device->ops->launch(device, &launch, NULL, NULL) != GS_OK) return 5;
+    if (device->ops->max_clusters(device, &launch, &clusters, &error) != GS_ERROR_UNSUPPORTED) return 6;
+    launch.cluster[0] = 2;
+    if (device->ops->launch(device, &launch, NULL, &error) != GS_ERROR_UNSUPPORTED) return 7;
+    if (device->ops->tensor_map(device, &tensor, &map, &error) != GS_ERROR_UNSUPPORTED) return 8;
+    device->ops->unload(device, module);
+    gs_device_close(&device);
+    return 0;
+}
+
+static void test_old_driver_without_optional_entries(void **state)
+{
+    (void)state;
+    char output[256];
+    assert_int_equal(run_self("GEMMSMITH_LIBCUDA='" FAKE_OLD "'", "old", output, sizeof output), 0);
+}
+
+/* ---- opening ---- */
+
+static void test_device_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        gs_status   status;
+    } cases[] = {
+        {"cuda:", GS_ERROR_PARSE}, {"cuda:x", GS_ERROR_PARSE}, {"cuda:-1", GS_ERROR_PARSE}, {"cuda:0 ", GS_ERROR_PARSE},
+        {"cuda:99999999999999999999", GS_ERROR_PARSE}, {"cuda", GS_ERROR_PARSE}, {"gpu0", GS_ERROR_PARSE},
+        {"cuda:1", GS_ERROR_NO_DEVICE}, {"emu:h200", GS_ERROR_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_device *device = (gs_device *)1;
+        gs_error error = {0};
+        const gs_status status = gs_device_open(&device, cases[i].name, "", &error);
+        if (status != cases[i].status) fail_msg("%s: status %d", cases[i].name, (int)status);
+        assert_null(device);
+        assert_true(error.text[0]);
+        assert_int_equal(gs_device_open(&device, cases[i].name, "", NULL), status);
+    }
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    setenv("GEMMSMITH_DEVICE", "cuda:1", 1);
+    gs_device *device = open_device(NULL);
+    assert_string_equal(device->name, "cuda:1");
+    gs_device_close(&device);
+    assert_null(device);
+    gs_device_close(&device);
+    gs_device_close(NULL);
+    assert_int_equal(live(), 0);
+}
+
+static void test_count(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    setenv("FAKE_CUDA_DEVICES", "3", 1);
+    assert_int_equal(gs_device_count(&error), 3);
+    setenv("FAKE_CUDA_DEVICES", "0", 1);
+    assert_int_equal(gs_device_count(&error), 0);
+    assert_int_equal(error.status, GS_ERROR_NO_DEVICE);
+    assert_int_equal(gs_device_count(NULL), 0);
+}
+
+static void test_caps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cc, *name, *target, *slug;
+    } cases[] = {
+        {"80",  "NVIDIA A100-SXM4-80GB",   "sm_80",   "nvidia-a100-sxm4-80gb"},
+        {"86",  "NVIDIA RTX  A6000 (x)",   "sm_86",   "nvidia-rtx-a6000-x"},
+        {"89",  "NVIDIA GeForce RTX 4090", "sm_89",   "nvidia-geforce-rtx-4090"},
+        {"90",  "NVIDIA H200",             "sm_90a",  "nvidia-h200"},
+        {"100", "NVIDIA B200",             "sm_100a", "nvidia-b200"},
+        {"103", "NVIDIA B300",             "sm_103",  "nvidia-b300"},
+        {"121", "--NVIDIA--",              "sm_121",  "nvidia"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        setenv("FAKE_CUDA_CC", cases[i].cc, 1);
+        setenv("FAKE_CUDA_NAME", cases[i].name, 1);
+        gs_device *device = open_device("cuda:0");
+        assert_string_equal(device->caps.target, cases[i].target);
+        assert_string_equal(device->caps.slug, cases[i].slug);
+        assert_string_equal(device->caps.name, cases[i].name);
+        assert_int_equal(device->caps.cc, atoi(cases[i].cc));
+        gs_device_close(&device);
+    }
+    setup(NULL);
+    gs_device *device = open_device("cuda:0");
+    const gs_caps *const caps = &device->caps;
+    assert_string_equal(caps->uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    assert_int_equal(caps->sms, 132);
+    assert_int_equal(caps->smem_block, 232448);
+    assert_int_equal(caps->smem_sm, 233472);
+    assert_int_equal(caps->registers_sm, 65536);
+    assert_int_equal(caps->threads_sm, 2048);
+    assert_int_equal(caps->l2_bytes, 60 << 20);
+    assert_int_equal(caps->memory_bytes, 1 << 30);
+    assert_int_equal(caps->driver, 13000);
+    assert_true(caps->clock_mhz == 1980.0);
+    assert_true(caps->tensor_flops > 0 && caps->memory_gbs > 0 && caps->l2_gbs > 0 && caps->launch_us > 0);
+    gs_device_close(&device);
+    assert_int_equal(live(), 0);
+}
+
+static void expect_open_fails(const char *call, int result, gs_status expected, const char *mentions)
+{
+    gs_device *device;
+    gs_error error = {0};
+    set_current(NULL);
+    inject(call, result);
+    const gs_status status = gs_device_open(&device, "cuda:0", "", &error);
+    inject(NULL, 0);
+    if (status != expected) fail_msg("%s failing with %d: status %d", call, result, (int)status);
+    assert_null(device);
+    assert_mentions(&error, mentions);
+    assert_int_equal(live(), 0);
+}
+
+static void test_every_call_of_open_may_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *mentions;
+    } cases[] = {
+        {"cuInit", "cuInit"}, {"cuDeviceGetCount", "cuDeviceGetCount"}, {"cuDeviceGet", "cuDeviceGet"}, {"cuDeviceGetName", "cuDeviceGetName"},
+        {"cuDeviceTotalMem_v2", "cuDeviceTotalMem"}, {"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain"},
+        {"cuCtxGetCurrent", "cuCtxGetCurrent"}, {"cuCtxSetCurrent", "cuCtxSetCurrent"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) expect_open_fails(cases[i].call, 999, GS_ERROR_DEVICE, cases[i].mentions);
+    expect_open_fails("cuDevicePrimaryCtxRetain", GS_CU_ERROR_OUT_OF_MEMORY, GS_ERROR_DEVICE_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
+
+    const int before = calls("cuDeviceGetAttribute");
+    gs_device *device = open_device("cuda:0");
+    gs_device_close(&device);
+    const int attributes = calls("cuDeviceGetAttribute") - before;
+    assert_true(attributes >= 11);
+    for (int i = 1; i <= attributes; i++) {
+        char call[64];
+        snprintf(call, sizeof call, "cuDeviceGetAttribute:%d", i);
+        expect_open_fails(call, 999, GS_ERROR_DEVICE, "cuDeviceGetAttribute");
+    }
+
+    /* A device without a readable UUID is a device all the same. */
+    inject("cuDeviceGetUuid_v2", 801);
+    device = open_device("cuda:0");
+    assert_string_equal(device->caps.uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    inject(NULL, 0);
+    gs_device_close(&device);
+}
+
+/* ---- a device at work ---- */
+
+typedef struct work {
+    gs_device  *device;
+    gs_module   module;
+    gs_function function;
+    gs_queue    queue;
+    gs_event    start, end;
+    gs_pointer  memory;
+} work;
+
+static gs_launch plain_launch(const work *w)
+{
+    return (gs_launch){.function = w->function, .grid = {4, 3, 2}, .block = {128, 1, 1}, .cluster = {1, 1, 1}, .smem = 1024};
+}
+
+static gs_image some_image(void)
+{
+    static char code[] = "cubin";
+    return (gs_image){.code = code, .size = sizeof code};
+}
+
+static int work_setup(void **state)
+{
+    static work w;
+    gs_error error = {0};
+    const gs_image image = some_image();
+    setup(state);
+    w.device = open_device("cuda:0");
+    const gs_device_ops *const ops = w.device->ops;
+    assert_int_equal(ops->load(w.device, &image, &w.module, &error), GS_OK);
+    assert_int_equal(ops->function(w.device, w.module, "k", &w.function, NULL, &error), GS_OK);
+    assert_int_equal(ops->queue_create(w.device, &w.queue, &error), GS_OK);
+    assert_int_equal(ops->event_create(w.device, &w.start, &error), GS_OK);
+    assert_int_equal(ops->event_create(w.device, &w.end, &error), GS_OK);
+    assert_int_equal(ops->alloc(w.device, 4096, &w.memory, &error), GS_OK);
+    *state = &w;
+    return 0;
+}
+
+/* Everything given back, nothing left alive, and no dead context left current. */
+static int work_teardown(void **state)
+{
+    work *const w = *state;
+    gs_cu_context current;
+    setup(NULL);
+    const gs_device_ops *const ops = w->device->ops;
+    ops->free(w->device, w->memory);
+    ops->event_destroy(w->device, w->start);
+    ops->event_destroy(w->device, w->end);
+    ops->queue_destroy(w->device, w->queue);
+    ops->unload(w->device, w->module);
+    gs_device_close(&w->device);
+    get_current(&current);
+    return live() != 0 || current != NULL;
+}
+
+static void test_memory(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    gs_error error = {0};
+    gs_pointer pointer = 1;
+    size_t free_bytes, total_bytes;
+    uint32_t words[4] = {1, 2, 3, 4}, back[4] = {0};
+
+    assert_int_equal(w->memory % 256, 0);
+    assert_int_equal(ops->copy_in(w->device, w->memory, words, sizeof words, &error), GS_OK);
+    assert_int_equal(ops->copy_out(w->device, back, w->memory, sizeof back, &error), GS_OK);
+    assert_memory_equal(words, back, sizeof back);
+    assert_int_equal(ops->fill(w->device, w->memory + 4, 0x7fff7fffu, 8, w->queue, &error), GS_OK);
+    assert_int_equal(ops->copy_out(w->device, back, w->memory, sizeof back, &error), GS_OK);
+    assert_true(back[0] == 1 && back[1] == 0x7fff7fffu && back[2] == 0x7fff7fffu && back[3] == 4);
+    assert_int_equal(ops->fill(w->device, w->memory, 0, 6, w->queue, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(ops->memory_info(w->device, &free_bytes, &total_bytes, &error), GS_OK);
+    assert_int_equal(total_bytes - free_bytes, 4096);
+
+    assert_int_equal(ops->alloc(w->device, 0, &pointer, &error), GS_OK);
+    assert_int_equal(pointer, 0);
+    ops->free(w->device, pointer);
+    setenv("FAKE_CUDA_MEMORY", "8192", 1);
+    assert_int_equal(ops->alloc(w->device, 4097, &pointer, &error), GS_ERROR_DEVICE_MEMORY);
+    assert_int_equal(pointer, 0);
+    assert_mentions(&error, "4097 bytes");
+}
+
+/* Host memory must have reached the device when copy_in returns, also for queues that do not wait for the default stream. */
+static void test_copy_in_waits(void **state)
+{
+    const work *const w = *state;
+    const int before = calls("cuStreamSynchronize");
+    assert_int_equal(w->device->ops->copy_in(w->device, w->memory, "abcd", 4, NULL), GS_OK);
+    assert_int_equal(calls("cuStreamSynchronize"), before + 1);
+}
+
+static void test_launch_attributes(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    gs_launch launch = plain_launch(w);
+    gs_error error = {0};
+    int clusters;
+
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    const fake_cuda_launch *const seen = last_launch();
+    assert_true(seen->extensible && !seen->dependent && seen->cluster[0] == 0 && seen->smem == 1024);
+    assert_memory_equal(seen->grid, launch.grid, sizeof seen->grid);
+    assert_memory_equal(seen->block, launch.block, sizeof seen->block);
+
+    launch.cluster[0] = 2;
+    launch.cluster[1] = 3;
+    launch.dependent = true;
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_true(seen->dependent);
+    assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
+    assert_int_equal(ops->max_clusters(w->device, &launch, &clusters, &error), GS_OK);
+    assert_int_equal(clusters, 132 / 6);
+
+    launch.grid[1] = 0;
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_ERROR_LAUNCH);
+    assert_mentions(&error, "cuLaunchKernelEx");
+}
+
+static void test_function_and_shared_memory(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    gs_function function;
+    gs_function_info info;
+    gs_error error = {0};
+
+    assert_int_equal(ops->function(w->device, w->module, "k", &function, &info, &error), GS_OK);
+    assert_true(info.registers == 32 && info.max_threads == 1024 && info.local_bytes == 0 && info.static_smem == 0);
+    assert_int_equal(ops->function(w->device, w->module, "absent", &function, &info, &error), GS_ERROR_NOT_FOUND);
+    assert_null(function);
+    assert_mentions(&error, "absent");
+    const int before = calls("cuFuncSetAttribute");
+    assert_int_equal(ops->function_smem(w->device, w->function, 232448, 8, &error), GS_OK);
+    assert_int_equal(calls("cuFuncSetAttribute"), before + 1);
+    assert_int_equal(ops->function_smem(w->device, w->function, 1000, 16, &error), GS_OK);
+    assert_int_equal(calls("cuFuncSetAttribute"), before + 3);
+    assert_int_equal(ops->function_smem(w->device, w->function, 232449, 1, &error), GS_ERROR_LAUNCH);
+    assert_mentions(&error, "232449");
+}
+
+static void test_tensor_map(void **state)
+{
+    const work *const w = *state;
+    gs_tensor tensor = {.address = w->memory, .element = GS_BF16, .extent = {100, 64}, .stride = 208, .box = {64, 128}, .swizzle = 128};
+    gs_tensor_map map;
+    gs_error error = {0};
+    assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_OK);
+    assert_true(map.word[0] == w->memory && map.word[1] == 100 && map.word[2] == 64 && map.word[3] == 208);
+    assert_true(map.word[4] == (64 | (uint64_t)128 << 32) && map.word[5] == (9 | 3 << 8 | 3 << 16));
+    tensor.stride = 200;
+    assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_ERROR_ARGUMENT);
+    assert_mentions(&error, "stride 200");
+    tensor.stride = 208;
+    tensor.swizzle = 16;
+    assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_ERROR_ARGUMENT);
+    tensor.swizzle = 128;
+    tensor.element = 7;
+    assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_ERROR_ARGUMENT);
+}
+
+static void test_capture_and_events(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    const gs_launch launch = plain_launch(w);
+    gs_graph graph;
+    gs_error error = {0};
+    double us;
+
+    assert_int_equal(ops->capture_begin(w->device, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(ops->capture_begin(w->device, w->queue, &error), GS_OK);
+    for (int i = 0; i < 5; i++) assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_int_equal(ops->capture_end(w->device, w->queue, &graph, &error), GS_OK);
+    assert_int_equal(ops->event_record(w->device, w->start, w->queue, &error), GS_OK);
+    assert_int_equal(ops->graph_launch(w->device, graph, w->queue, &error), GS_OK);
+    assert_int_equal(ops->event_record(w->device, w->end, w->queue, &error), GS_OK);
+    assert_int_equal(ops->event_us(w->device, w->start, w->end, &us, &error), GS_OK);
+    assert_true(us > 49.9 && us < 50.1);
+    ops->graph_destroy(w->device, graph);
+
+    /* The captured graph is given back also when it cannot be instantiated. */
+    const int before = live();
+    assert_int_equal(ops->capture_begin(w->device, w->queue, &error), GS_OK);
+    inject("cuGraphInstantiateWithFlags", 999);
+    assert_int_equal(ops->capture_end(w->device, w->queue, &graph, &error), GS_ERROR_DEVICE);
+    assert_null(graph);
+    assert_int_equal(live(), before);
+}
+
+/* ---- launching from threads and under other contexts ---- */
+
+static void *launch_in_thread(void *argument)
+{
+    const work *const w = argument;
+    const gs_launch launch = plain_launch(w);
+    static int failed;
+    failed = w->device->ops->launch(w->device, &launch, w->queue, NULL) != GS_OK;
+    return failed ? &failed : NULL;
+}
+
+static void test_launch_from_another_thread(void **state)
+{
+    work *const w = *state;
+    const int before = last_launch()->count;
+    pthread_t thread;
+    void *failed;
+    assert_int_equal(pthread_create(&thread, NULL, launch_in_thread, w), 0);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    assert_int_equal(last_launch()->count, before + 1);
+}
+
+static void test_launch_keeps_the_callers_context(void **state)
+{
+    work *const w = *state;
+    const gs_launch launch = plain_launch(w);
+    gs_cu_context others, current;
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    gs_device *other = open_device("cuda:1");
+    get_current(&others);
+    assert_int_equal(w->device->ops->launch(w->device, &launch, w->queue, NULL), GS_OK);
+    get_current(&current);
+    assert_ptr_equal(current, others);
+    gs_device_close(&other);
+    get_current(&current);
+    assert_null(current);
+}
+
+/* ---- failures ---- */
+
+/* Calls the operation that makes the named driver call. */
+static gs_status perform(const work *w, const char *call, gs_error *error)
+{
+    const gs_device_ops *const ops = w->device->ops;
+    const gs_launch launch = plain_launch(w);
+    const gs_tensor tensor = {.address = w->memory, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64}, .swizzle = 128};
+    const gs_image image = some_image();
+    gs_tensor_map map;
+    void *out;
+    gs_pointer pointer;
+    size_t a, b;
+    int number;
+    double us;
+    if (strcmp(call, "cuMemAlloc_v2") == 0) return ops->alloc(w->device, 64, &pointer, error);
+    if (strcmp(call, "cuMemcpyHtoD_v2") == 0) return ops->copy_in(w->device, w->memory, "abcd", 4, error);
+    if (strcmp(call, "cuMemcpyDtoH_v2") == 0) return ops->copy_out(w->device, &number, w->memory, 4, error);
+    if (strcmp(call, "cuMemsetD32Async") == 0) return ops->fill(w->device, w->memory, 0, 4, w->queue, error);
+    if (strcmp(call, "cuMemGetInfo_v2") == 0) return ops->memory_info(w->device, &a, &b, error);
+    if (strcmp(call, "cuModuleLoadDataEx") == 0) return ops->load(w->device, &image, &out, error);
+    if (strcmp(call, "cuModuleGetFunction") == 0 || strcmp(call, "cuFuncLoad") == 0 || strcmp(call, "cuFuncGetAttribute") == 0)
+        return ops->function(w->device, w->module, "k", &out, NULL, error);
+    if (strcmp(call, "cuFuncSetAttribute:1") == 0 || strcmp(call, "cuFuncSetAttribute:2") == 0)
+        return ops->function_smem(w->device, w->function, 100, 16, error);
+    if (strcmp(call, "cuOccupancyMaxActiveClusters") == 0) return ops->max_clusters(w->device, &launch, &number, error);
+    if (strcmp(call, "cuTensorMapEncodeTiled") == 0) return ops->tensor_map(w->device, &tensor, &map, error);
+    if (strcmp(call, "cuLaunchKernelEx") == 0) return ops->launch(w->device, &launch, w->queue, error);
+    if (strcmp(call, "cuStreamCreate") == 0) return ops->queue_create(w->device, &out, error);
+    if (strcmp(call, "cuStreamSynchronize") == 0) return ops->queue_wait(w->device, w->queue, error);
+    if (strcmp(call, "cuEventCreate") == 0) return ops->event_create(w->device, &out, error);
+    if (strcmp(call, "cuEventRecord") == 0) return ops->event_record(w->device, w->start, w->queue, error);
+    if (strcmp(call, "cuEventSynchronize") == 0 || strcmp(call, "cuEventElapsedTime") == 0)
+        return ops->event_us(w->device, w->start, w->end, &us, error);
+    if (strcmp(call, "cuStreamBeginCapture_v2") == 0) return ops->capture_begin(w->device, w->queue, error);
+    if (strcmp(call, "cuStreamEndCapture") == 0) return ops->capture_end(w->device, w->queue, &out, error);
+    if (strcmp(call, "cuGraphLaunch") == 0) return ops->graph_launch(w->device, NULL, w->queue, error);
+    if (strcmp(call, "cuCtxGetCurrent") == 0) return ops->queue_wait(w->device, w->queue, error);
+    fail_msg("no operation makes %s", call);
+    return GS_OK;
+}
+
+static void test_every_operation_may_fail(void **state)
+{
+    const work *const w = *state;
+    static const char *const failing[] = {
+        "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemsetD32Async", "cuMemGetInfo_v2", "cuModuleLoadDataEx", "cuModuleGetFunction",
+        "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2", "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled",
+        "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime",
+        "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
+    };
+    const int before = live();
+    for (size_t i = 0; i < GS_COUNT(failing); i++) {
+        gs_error error = {0};
+        char name[48];
+        snprintf(name, sizeof name, "%s", failing[i]);
+        name[strcspn(name, "_:")] = '\0';
+        inject(failing[i], 999);
+        gs_status status = perform(w, failing[i], &error);
+        if (status != GS_ERROR_DEVICE) fail_msg("%s failing with 999: status %d", failing[i], (int)status);
+        assert_mentions(&error, name);
+        assert_int_equal(perform(w, failing[i], NULL), strchr(failing[i], ':') ? GS_OK : GS_ERROR_DEVICE);
+        inject(failing[i], GS_CU_ERROR_ILLEGAL_ADDRESS);
+        /* The nth call is counted anew once the setting has changed. */
+        inject(NULL, 0);
+        setenv("FAKE_CUDA_FAIL", "none", 1);
+        assert_int_equal(w->device->ops->queue_wait(w->device, w->queue, NULL), GS_OK);
+        inject(failing[i], GS_CU_ERROR_ILLEGAL_ADDRESS);
+        status = perform(w, failing[i], &error);
+        if (status != GS_ERROR_FAULT) fail_msg("%s failing with 700: status %d", failing[i], (int)status);
+        inject(NULL, 0);
+    }
+    assert_int_equal(live(), before);
+}
+
+static void test_meaning_of_results(void **state)
+{
+    const work *const w = *state;
+    static const int faults[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721};
+    static const struct {
+        const char *call;
+        int         result;
+        gs_status   status;
+    } cases[] = {
+        {"cuLaunchKernelEx",    1,   GS_ERROR_LAUNCH},
+        {"cuLaunchKernelEx",    701, GS_ERROR_LAUNCH},
+        {"cuLaunchKernelEx",    720, GS_ERROR_LAUNCH},
+        {"cuLaunchKernelEx",    912, GS_ERROR_LAUNCH},
+        {"cuLaunchKernelEx",    400, GS_ERROR_LAUNCH},
+        {"cuLaunchKernelEx",    2,   GS_ERROR_DEVICE_MEMORY},
+        {"cuLaunchKernelEx",    201, GS_ERROR_DEVICE},
+        {"cuGraphLaunch",       1,   GS_ERROR_LAUNCH},
+        {"cuStreamSynchronize", 1,   GS_ERROR_DEVICE},
+        {"cuMemAlloc_v2",       2,   GS_ERROR_DEVICE_MEMORY},
+        {"cuModuleLoadDataEx",  209, GS_ERROR_DEVICE},
+    };
+    for (size_t i = 0; i < GS_COUNT(faults); i++) {
+        inject("cuStreamSynchronize", faults[i]);
+        if (perform(w, "cuStreamSynchronize", NULL) != GS_ERROR_FAULT) fail_msg("result %d is no fault", faults[i]);
+        inject("cuLaunchKernelEx", faults[i]);
+        if (perform(w, "cuLaunchKernelEx", NULL) != GS_ERROR_FAULT) fail_msg("result %d is no fault at launch", faults[i]);
+    }
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        inject(cases[i].call, cases[i].result);
+        const gs_status status = perform(w, cases[i].call, NULL);
+        if (status != cases[i].status) fail_msg("%s with %d: status %d", cases[i].call, cases[i].result, (int)status);
+    }
+}
+
+/* The fake's PCI address exists nowhere, so that the answer is the same with and without NVML. */
+static void test_clocks_without_nvml(void **state)
+{
+    const work *const w = *state;
+    gs_clocks clocks = {.sm_mhz = 1};
+    gs_error error = {0};
+    assert_int_equal(w->device->ops->clocks(w->device, &clocks, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(clocks.sm_mhz, 0);
+    inject("cuDeviceGetPCIBusId", 999);
+    assert_int_equal(w->device->ops->clocks(w->device, &clocks, &error), GS_ERROR_DEVICE);
+}
+
+static void test_empty_image(void **state)
+{
+    const work *const w = *state;
+    gs_module module;
+    assert_int_equal(w->device->ops->load(w->device, &(gs_image){0}, &module, NULL), GS_ERROR_ARGUMENT);
+    assert_null(module);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "open") == 0) return child_open();
+    if (argc == 2 && strcmp(argv[1], "old") == 0) return child_old();
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_opening_says_what_is_missing, setup),
+        cmocka_unit_test_setup(test_old_driver_without_optional_entries, setup),
+        cmocka_unit_test_setup(test_device_names, setup),
+        cmocka_unit_test_setup(test_count, setup),
+        cmocka_unit_test_setup(test_caps, setup),
+        cmocka_unit_test_setup(test_every_call_of_open_may_fail, setup),
+        cmocka_unit_test_setup_teardown(test_memory, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_copy_in_waits, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_launch_attributes, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_function_and_shared_memory, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_tensor_map, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_capture_and_events, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_launch_from_another_thread, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_launch_keeps_the_callers_context, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_every_operation_may_fail, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_meaning_of_results, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_clocks_without_nvml, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_empty_image, work_setup, work_teardown),
+    };
+    return cmocka_run_group_tests(tests, group_setup, NULL);
+}

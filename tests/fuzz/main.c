@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * Fuzzing without a fuzzer: valid seeds, mutated by a fixed random sequence, through the harness of parsers.c.
+ *
+ *     fuzz_parsers [iterations [seed]]
+ *
+ * The same arguments try the same texts. On a crash the last text is the one at fault: run again with FUZZ_PRINT=1 to see it. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MOST 4096   /* bytes of a mutated text */
+
+#define HEAD "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=2 d=16\n"
+#define ROW  "196.20 199.10 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-11-20T12:00:00Z tune-0.1.0\n"
+
+/* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table. */
+static const char *const seeds[] = {
+    "0f16:4096x4096x4096:tn",
+    "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
+    "0f16:1x2x3:tn:acc=f16:d=f32:lda=7:ldb=9:ldc=4:ldd=5:b=8:alpha=2.5e-3:beta=0.5:ep=bias,gelu",
+    "0f16:0x0x0:nn:ep=silu",
+    "064_4096_64",
+    "0f16:2147483647x2147483647x2147483647:nn:ldd=68719476736:b=2147483647:alpha=-3.40282347e+38:beta=1.17549435e-38",
+    "1ws/128x256x64/s4/c2x1/coop/g8",
+    "1mma/64x64x64/w2x2/s3/h4",
+    "1simple",
+    "2" HEAD "workspace m*n*4\nentry gs_ws\ngrid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\nblock 384 1 1\ncluster 2 1 1\nsmem 214016\ndependent\n"
+        "map a 64x128 sw128\nmap b 64x256 sw128\nmap d 64x64 sw0\nentry gs_reduce\ngrid cdiv(m*n,256) 1 1\nblock 256 1 1\n",
+    "2# comment\n" HEAD "entry k\ngrid 1 1 1\nblock 1 1 1\n",
+    "3min(sms,cdiv(m,128)*cdiv(n,256))",
+    "3((m+n)*k-lda/ldb)*batch+max(ldc,ldd)",
+    "39223372036854775807-1*(0-9223372036854775807)/3",
+    "4gemmsmith-tuned 1\n# comment\nf16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 " ROW "f16:64x64x64:nn library " ROW,
+    "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,
+};
+
+/* Pieces that parsers care about. */
+static const char *const pieces[] = {
+    ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807", "9223372036854775808", "-1",
+    "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=", ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(",
+    "min(", "sms", "ws/", "mma/", "sw128", "entry ", "map a ", "gemmsmith-tuned 1\n", "library", "\xff", "\xc3\xa9", "%s%n", "\r\n",
+};
+
+typedef struct input {
+    char   bytes[MOST];
+    size_t size;
+} input;
+
+/* Replaces `gone` bytes at `at` by others, as far as there is room. */
+static void replace(input *in, size_t at, size_t gone, const char *with, size_t size)
+{
+    if (in->size - gone + size > MOST) return;
+    memmove(in->bytes + at + size, in->bytes + at + gone, in->size - at - gone);
+    memcpy(in->bytes + at, with, size);
+    in->size = in->size - gone + size;
+}
+
+static size_t below(gs_random *random, size_t limit) { return (size_t)gs_random_below(random, limit); }
+
+/* One change anywhere behind the first byte. */
+static void mutate(input *in, gs_random *random)
+{
+    char copy[MOST];
+    const size_t at = 1 + below(random, in->size);            /* 1 .. size */
+    const size_t rest = in->size - at;
+    const size_t some = below(random, GS_MIN(rest, 24) + 1);
+    const char *const piece = pieces[below(random, GS_COUNT(pieces))];
+    const char *const other = seeds[below(random, GS_COUNT(seeds))];
+    switch (gs_random_below(random, 7)) {
+    case 0:
+        if (rest > 0) in->bytes[at] ^= (char)(1 << gs_random_below(random, 8));
+        break;
+    case 1:
+        if (rest > 0) in->bytes[at] = (char)gs_random_next(random);
+        break;
+    case 2: replace(in, at, some, "", 0); break;
+    case 3: replace(in, at, 0, piece, strlen(piece)); break;
+    case 4: replace(in, at, GS_MIN(rest, strlen(piece)), piece, strlen(piece)); break;
+    case 5:   /* a part once more, somewhere else */
+        memcpy(copy, in->bytes + at, some);
+        replace(in, 1 + below(random, in->size), 0, copy, some);
+        break;
+    default: {   /* the end of another seed */
+        const size_t from = below(random, strlen(other) + 1);
+        replace(in, at, rest, other + from, strlen(other + from));
+        break;
+    }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const long iterations = argc > 1 ? atol(argv[1]) : 200000;
+    gs_random random = {argc > 2 ? (uint64_t)atoll(argv[2]) : 1};
+    const bool print = getenv("FUZZ_PRINT") != NULL;
+    static input in;
+    for (long i = 0; i < iterations; i++) {
+        const char *const seed = seeds[(size_t)i % GS_COUNT(seeds)];
+        in.size = strlen(seed);
+        memcpy(in.bytes, seed, in.size);
+        in.bytes[0] -= '0';
+        if (i >= (long)GS_COUNT(seeds))   /* the seeds themselves come first */
+            for (size_t changes = 1 + below(&random, 4); changes > 0; changes--) mutate(&in, &random);
+        if (print) fprintf(stderr, "%ld: parser %d: %.*s\n", i, in.bytes[0], (int)in.size - 1, in.bytes + 1);
+        LLVMFuzzerTestOneInput((const uint8_t *)in.bytes, in.size);
+    }
+    printf("%ld texts, none at fault\n", iterations);
+    return 0;
+}

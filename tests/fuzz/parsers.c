@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * One harness for every parser. The first byte chooses the parser, the rest is the text. What must hold for any text:
+ * no crash; on failure an error with a message and a field or a column; on success text -> value -> text -> value -> text gives
+ * the same text and the same value. Called by libFuzzer or by main.c. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/manifest.h"
+#include "plan/table.h"
+#include "schedule/schedule.h"
+
+#define REQUIRE(condition)                                                                        \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
+            fprintf(stderr, "%s:%d: does not hold: %s\ntext: %s\n", __FILE__, __LINE__, #condition, text); \
+            abort();                                                                              \
+        }                                                                                         \
+    } while (0)
+
+static void require_reason(const char *text, gs_status status, const gs_error *error)
+{
+    REQUIRE(error->status == status);
+    REQUIRE(error->text[0] != '\0' && strchr(error->text, '\n') == NULL);
+    REQUIRE(error->field[0] != '\0' || error->column > 0);
+    REQUIRE(error->column >= 0 && error->column <= (int)strlen(text) + 1);
+}
+
+static void fuzz_problem(const char *text)
+{
+    gs_problem first, second;
+    gs_error error = {0};
+    const gs_status status = gs_problem_parse(&first, text, &error);
+    if (status != GS_OK) {
+        REQUIRE(status == GS_ERROR_PARSE || status == GS_ERROR_RANGE);
+        require_reason(text, status, &error);
+        return;
+    }
+    char once[GS_PROBLEM_TEXT], twice[GS_PROBLEM_TEXT];
+    REQUIRE(gs_problem_parse(&second, gs_problem_format(&first, once), NULL) == GS_OK);
+    REQUIRE(strcmp(once, gs_problem_format(&second, twice)) == 0);
+    REQUIRE(memcmp(&first, &second, sizeof first) == 0);
+    const gs_status valid = gs_problem_check(&first, &error);
+    REQUIRE(valid == GS_OK || valid == GS_ERROR_RANGE || valid == GS_ERROR_UNSUPPORTED);
+    for (char operand = 'a'; operand <= 'd'; operand++) REQUIRE(valid != GS_OK || gs_problem_bytes(&first, operand) <= (size_t)1 << 46);
+}
+
+static void fuzz_schedule(const char *text)
+{
+    gs_schedule first, second;
+    gs_error error = {0};
+    const gs_status status = gs_schedule_parse(&first, text, &error);
+    if (status != GS_OK) {
+        require_reason(text, status, &error);
+        return;
+    }
+    char once[GS_SCHEDULE_TEXT];
+    REQUIRE(strcmp(gs_schedule_format(&first, once), text) == 0);   /* a sentence has one text */
+    REQUIRE(gs_schedule_parse(&second, once, NULL) == GS_OK);
+    REQUIRE(memcmp(&first, &second, sizeof first) == 0);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 500, 300, 72);
+    if (gs_schedule_check(&first, &problem, &gs_caps_h200, &error) == GS_OK) REQUIRE(gs_schedule_predict(&first, &problem, &gs_caps_h200) > 0);
+}
+
+static void fuzz_manifest(const char *text)
+{
+    gs_manifest first, second;
+    gs_error error = {0};
+    const gs_status status = gs_manifest_parse(&first, text, &error);
+    if (status != GS_OK) {
+        require_reason(text, status, &error);
+        REQUIRE(strncmp(error.field, "line ", 5) == 0);
+        return;
+    }
+    gs_text once = {0}, twice = {0};
+    REQUIRE(gs_manifest_check(&first, NULL) == GS_OK);
+    gs_manifest_format(&first, &once);
+    REQUIRE(gs_manifest_parse(&second, gs_text_string(&once), NULL) == GS_OK);
+    gs_manifest_format(&second, &twice);
+    REQUIRE(strcmp(gs_text_string(&once), gs_text_string(&twice)) == 0);
+    gs_text_free(&once);
+    gs_text_free(&twice);
+}
+
+static void fuzz_formula(const char *text)
+{
+    static const gs_formula_names names[] = {
+        {0},
+        {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 64, .ldb = 257, .ldc = 257, .ldd = 257, .sms = 132},
+        {.m = GS_MAX_EXTENT, .n = GS_MAX_EXTENT, .k = GS_MAX_EXTENT, .batch = GS_MAX_EXTENT, .lda = GS_MAX_LD, .ldd = GS_MAX_LD, .sms = 132},
+    };
+    gs_formula formula;
+    gs_error error = {0};
+    const gs_status status = gs_formula_set(&formula, text, &error);
+    if (status != GS_OK) {
+        require_reason(text, status, &error);
+        return;
+    }
+    REQUIRE(strcmp(formula.text, text) == 0);
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        int64_t value = -1;
+        const gs_status computed = gs_formula_value(&formula, &names[i], &value, &error);
+        REQUIRE(computed == GS_OK ? value >= 0 : computed == GS_ERROR_RANGE && value == -1);
+        if (computed != GS_OK) require_reason(text, computed, &error);
+    }
+}
+
+static void fuzz_table(const char *text)
+{
+    gs_table *first = NULL, *second = NULL;
+    gs_text once = {0}, twice = {0};
+    gs_error error = {0};
+    int skipped = 0;
+    if (gs_table_create(&first) != GS_OK || gs_table_create(&second) != GS_OK) abort();
+    const gs_status status = gs_table_read(first, text, NULL, &skipped, &error);
+    if (status != GS_OK) REQUIRE(error.text[0] != '\0');   /* no table at all: there is no place to name */
+    if (skipped > 0) REQUIRE(error.text[0] != '\0' && (error.field[0] != '\0' || error.column > 0));
+    if (status == GS_OK) {
+        gs_table_format(first, &once);
+        REQUIRE(gs_table_read(second, gs_text_string(&once), NULL, &skipped, NULL) == GS_OK);
+        REQUIRE(skipped == 0);
+        REQUIRE(gs_table_size(first) == gs_table_size(second));
+        gs_table_format(second, &twice);
+        REQUIRE(strcmp(gs_text_string(&once), gs_text_string(&twice)) == 0);
+        for (int i = 0; i < gs_table_size(first); i++) REQUIRE(gs_table_find(second, &gs_table_row(first, i)->problem) != NULL);
+    }
+    gs_text_free(&once);
+    gs_text_free(&twice);
+    gs_table_destroy(&first);
+    gs_table_destroy(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table};
+    if (size == 0) return 0;
+    char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
+    if (!text) return 0;
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    parsers[data[0] % GS_COUNT(parsers)](text);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * Plans on a GPU: every rung computes the right product, also captured in a CUDA graph and with pointers that tensor copies
+ * cannot take; running allocates nothing and costs the host no more than cublasLtMatmul. Prints the host costs as JSON. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "allocations.h"
+#include "base/clock.h"
+#include "bench/stats.h"
+#include "plan/library.h"
+#include "verify/verify.h"
+
+static gs_device   *device;
+static gs_verifier *verifier;
+static gs_context  *context;
+static gs_error     error;
+
+#define OK(call)                                                                  \
+    do {                                                                          \
+        if ((call) != GS_OK) fail_msg("%s: %s %s", #call, error.field, error.text); \
+    } while (0)
+
+/* The operands of a problem on the device, `shift` bytes off their alignment, and its reference. */
+typedef struct operands {
+    gs_pointer memory[4], reference;
+    gs_args    args;
+} operands;
+
+static void make_operands(operands *o, const gs_problem *problem, size_t shift)
+{
+    static const char names[4] = {'a', 'b', 'c', 'd'};
+    for (int i = 0; i < 4; i++) OK(device->ops->alloc(device, gs_problem_bytes(problem, names[i]) + 256, &o->memory[i], &error));
+    OK(device->ops->alloc(device, (size_t)(problem->m * problem->n) * 8 + 256, &o->reference, &error));
+    gs_pointer at[4];
+    for (int i = 0; i < 4; i++) at[i] = o->memory[i] + shift;
+    for (int i = 0; i < 3; i++) OK(gs_generate(verifier, problem, names[i], GS_DATA_NORMAL, 7, at[i], NULL, &error));
+    OK(gs_reference(verifier, problem, at[0], at[1], at[2], o->reference, NULL, &error));
+    o->args = (gs_args){.a = (void *)at[0], .b = (void *)at[1], .c = (void *)at[2], .d = (void *)at[3]};
+    OK(device->ops->fill(device, o->memory[3], 0x7fff7fff, (gs_problem_bytes(problem, 'd') + 256) / 4 * 4, NULL, &error));
+    OK(device->ops->queue_wait(device, NULL, &error));
+}
+
+static void check_operands(const operands *o, const gs_problem *problem, const char *what)
+{
+    gs_compare compare;
+    OK(device->ops->queue_wait(device, NULL, &error));
+    OK(gs_compare_reference(verifier, problem, (gs_pointer)(uintptr_t)o->args.d, o->reference, 2, &compare, NULL, &error));
+    char text[GS_PROBLEM_TEXT];
+    if (compare.mismatches)
+        fail_msg("%s %s: %lld wrong, first (%lld, %lld) %g instead of %g", what, gs_problem_format(problem, text), (long long)compare.mismatches,
+                 (long long)compare.row, (long long)compare.col, compare.got, compare.want);
+}
+
+static void free_operands(operands *o)
+{
+    for (int i = 0; i < 4; i++) device->ops->free(device, o->memory[i]);
+    device->ops->free(device, o->reference);
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    OK(gs_problem_parse(&problem, text, &error));
+    return problem;
+}
+
+static const char *const problems[] = {
+    "f16:128x256x64:tn", "f16:1000x1032x1048:nn", "bf16:257x511x1000:tn:beta=0.5", "f16:65x67x69:nn:acc=f16", "f16:1x1x1:tn", "f16:33x40x0:nn:beta=2", "bf16:2048x2048x2048:nn:d=f32",
+};
+
+static void test_rungs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        const gs_problem problem = problem_of(problems[i]);
+        static const char *const how[] = {"choice", "library", "simple"};
+        for (int j = 0; j < 3; j++) {
+            if (j == 1 && problem.k == 0) continue;
+            operands o;
+            make_operands(&o, &problem, 0);
+            gs_plan *plan = NULL;
+            if (j == 0)
+                OK(gs_plan_create(context, &problem, &plan, &error));
+            else
+                OK(gs_plan_create_schedule(context, &problem, how[j], &plan, &error));
+            OK(gs_plan_run(plan, &o.args, NULL));
+            check_operands(&o, &problem, gs_plan_why(plan));
+            gs_plan_destroy(&plan);
+            free_operands(&o);
+        }
+    }
+}
+
+/* Pointers that are aligned to an element only. */
+static void test_unaligned(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        const gs_problem problem = problem_of(problems[i]);
+        operands o;
+        make_operands(&o, &problem, gs_type_size(problem.out));
+        OK(gs_gemm(context, &problem, &o.args, NULL, &error));
+        check_operands(&o, &problem, "unaligned");
+        free_operands(&o);
+    }
+}
+
+static void test_graph(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {NULL, "library", "ws/128x128x64/s4/c2x1/coop/g8", "mma/64x64x64/w2x2/s3/g8"};
+    const gs_problem problem = problem_of("f16:512x768x640:tn");
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        gs_plan *plan = NULL;
+        if (schedules[i] && strncmp(schedules[i], "ws", 2) == 0 && device->caps.cc != 90) continue;
+        if (schedules[i])
+            OK(gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error));
+        else
+            OK(gs_plan_create(context, &problem, &plan, &error));
+        operands x, y;
+        make_operands(&x, &problem, 0);
+        make_operands(&y, &problem, 0);
+        gs_queue queue;
+        gs_graph graph;
+        OK(device->ops->queue_create(device, &queue, &error));
+        OK(device->ops->capture_begin(device, queue, &error));
+        const int before = allocations;
+        OK(gs_plan_run(plan, &x.args, queue));
+        OK(gs_plan_run(plan, &y.args, queue));
+        assert_int_equal(allocations, before);
+        OK(device->ops->capture_end(device, queue, &graph, &error));
+        for (int replay = 0; replay < 3; replay++) {
+            OK(device->ops->fill(device, y.memory[3], 0x7fff7fff, gs_problem_bytes(&problem, 'd'), queue, &error));
+            OK(device->ops->graph_launch(device, graph, queue, &error));
+            OK(device->ops->queue_wait(device, queue, &error));
+            check_operands(&x, &problem, "graph, first");
+            check_operands(&y, &problem, "graph, second");
+        }
+        device->ops->graph_destroy(device, graph);
+        device->ops->queue_destroy(device, queue);
+        free_operands(&x);
+        free_operands(&y);
+        gs_plan_destroy(&plan);
+    }
+}
+
+/* Host time per call, issued without waiting, of three ways in the same loop; small enough never to wait for the GPU. */
+static void test_host_cost(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 41, CALLS = 200, WAYS = 3 };
+    static const char *const name[WAYS] = {"gs_plan_run ws", "gs_plan_run mma", "cublasLtMatmul"};
+    const gs_problem problem = problem_of("f16:64x256x64:tn");
+    gs_plan *plan[2] = {NULL, NULL};
+    gs_library *library = NULL;
+    const bool hopper = device->caps.cc == 90;
+    if (hopper) OK(gs_plan_create_schedule(context, &problem, "ws/64x64x64/s4/c1x1/coop/g8", &plan[0], &error));
+    OK(gs_plan_create_schedule(context, &problem, "mma/16x32x64/w1x2/s2/g8", &plan[1], &error));
+    OK(gs_library_create(&library, device, &problem, &error));
+    operands o;
+    make_operands(&o, &problem, 0);
+    gs_queue queue;
+    OK(device->ops->queue_create(device, &queue, &error));
+    double ns[WAYS][ROUNDS];
+    int allocated[WAYS] = {0};
+    for (int round = -3; round < ROUNDS; round++) {
+        for (int j = 0; j < WAYS; j++) {
+            const int way = (j + round + 3) % WAYS;
+            if (way == 0 && !hopper) continue;
+            const int before = allocations;
+            const int64_t start = gs_clock_ns();
+            for (int i = 0; i < CALLS; i++) {
+                const gs_status status = way < 2 ? gs_plan_run(plan[way], &o.args, queue) : gs_library_run(library, &o.args, queue, &error);
+                if (status != GS_OK) fail_msg("%s: %s", name[way], gs_status_string(status));
+            }
+            const int64_t end = gs_clock_ns();
+            OK(device->ops->queue_wait(device, queue, &error));
+            allocated[way] += allocations - before;
+            if (round >= 0) ns[way][round] = (double)(end - start) / CALLS;
+        }
+    }
+    double median[WAYS] = {0};
+    for (int way = hopper ? 0 : 1; way < WAYS; way++) {
+        median[way] = gs_median(ns[way], ROUNDS);
+        printf("{\"host_cost\":\"%s\",\"problem\":\"f16:64x256x64:tn\",\"ns_per_call\":%.0f,\"p5\":%.0f,\"p95\":%.0f,\"rounds\":%d,\"calls\":%d,\"allocations\":%d}\n", name[way],
+               median[way], gs_percentile(ns[way], ROUNDS, 5), gs_percentile(ns[way], ROUNDS, 95), ROUNDS, CALLS, allocated[way]);
+        if (way < 2) assert_int_equal(allocated[way], 0);
+    }
+    assert_true(median[1] < median[2] * 1.1);
+    device->ops->queue_destroy(device, queue);
+    free_operands(&o);
+    gs_library_destroy(&library);
+    gs_plan_destroy(&plan[0]);
+    gs_plan_destroy(&plan[1]);
+}
+
+int main(void)
+{
+    if (gs_device_open(&device, NULL, NULL, &error) != GS_OK) {
+        printf("skipped: %s\n", error.text);
+        return 77;
+    }
+    if (gs_verifier_create(&verifier, device, &error) != GS_OK || gs_open(&context, NULL, &error) != GS_OK) {
+        printf("%s\n", error.text);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_host_cost),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gs_close(&context);
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    return failed;
+}

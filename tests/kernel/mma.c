@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ * Family mma: every tile compiles for sm_80 and sm_90a without spills or stack, over layouts, types, accumulators and widths of access;
+ * the sentence's resources agree with the manifest; what it must refuse is refused; the raster visits every tile once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "kernel/kernel.h"
+#include "plan/loaded.h"
+#include "schedule/grammar.h"
+
+#define __device__ static
+#define __forceinline__ inline
+#include "common/raster.cuh"
+
+static gs_schedule parsed(const char *text)
+{
+    gs_schedule schedule;
+    gs_error error;
+    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return schedule;
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    gs_error error;
+    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return problem;
+}
+
+/* ---- raster ---- */
+
+static void visit_all(int tiles_m, int tiles_n, int group, bool along_n)
+{
+    const int count = tiles_m * tiles_n;
+    unsigned char *const seen = calloc((size_t)count, 1);
+    assert_non_null(seen);
+    for (int tile = 0; tile < count; tile++) {
+        int m = -1, n = -1;
+        gs_raster(tile, tiles_m, tiles_n, group, along_n, &m, &n);
+        if (m < 0 || m >= tiles_m || n < 0 || n >= tiles_n || seen[m * tiles_n + n])
+            fail_msg("%d x %d tiles, group %d, along_n %d: tile %d went to (%d, %d)", tiles_m, tiles_n, group, along_n, tile, m, n);
+        seen[m * tiles_n + n] = 1;
+        /* a tile lies in the group that its number says */
+        const int line = along_n ? n : m, length = along_n ? tiles_m : tiles_n;
+        if (line / group != tile / (group * length)) fail_msg("tile %d left its group of %d", tile, group);
+    }
+    free(seen);
+}
+
+static void test_raster(void **state)
+{
+    (void)state;
+    static const int extents[] = {1, 2, 3, 5, 7, 8, 16, 17, 31, 33, 64, 100};
+    static const int groups[] = {1, 2, 3, 4, 8, 16};
+    for (size_t m = 0; m < GS_COUNT(extents); m++)
+        for (size_t n = 0; n < GS_COUNT(extents); n++)
+            for (size_t g = 0; g < GS_COUNT(groups); g++)
+                for (int along_n = 0; along_n < 2; along_n++) visit_all(extents[m], extents[n], groups[g], along_n);
+}
+
+/* Sizes whose products come near 2^31: the last tile is the last. */
+static void test_raster_large(void **state)
+{
+    (void)state;
+    int m, n;
+    gs_raster(2147483646, 2147483647, 1, 16, false, &m, &n);
+    assert_true(m == 2147483646 && n == 0);
+    gs_raster(2147483646, 1, 2147483647, 16, false, &m, &n);
+    assert_true(m == 0 && n == 2147483646);
+    gs_raster(46340 * 46340 - 1, 46340, 46340, 16, true, &m, &n);
+    assert_true(m == 46339 && n == 46339);
+    gs_raster(15, 1000, 1000, 8, false, &m, &n);
+    assert_true(m == 7 && n == 1);
+    gs_raster(15, 1000, 1000, 8, true, &m, &n);
+    assert_true(m == 1 && n == 7);
+}
+
+/* ---- rules ---- */
+
+static void test_vector(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int         vector;
+    } cases[] = {
+        {"f16:64x64x64:tn", 8},         {"f16:64x64x68:tn", 4}, {"f16:64x64x66:tn", 2}, {"f16:64x64x65:tn", 1}, {"f16:64x65x64:nn", 1},
+        {"f16:64x65x65:tn:lda=72:ldb=68", 4}, {"f16:63x64x64:nn:ldd=65", 8},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        assert_int_equal(gs_problem_vector(&problem), cases[i].vector);
+    }
+}
+
+static int64_t value(const gs_formula *formula, const gs_problem *problem)
+{
+    const gs_formula_names names = {.m = problem->m, .n = problem->n, .k = problem->k, .batch = problem->batch, .sms = 132};
+    int64_t result = -1;
+    gs_error error;
+    if (gs_formula_value(formula, &names, &result, &error) != GS_OK) fail_msg("%s: %s", formula->text, error.text);
+    return result;
+}
+
+static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
+{
+    int valid = 0;
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_MMA);
+    do {
+        if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
+        gs_kernel kernel;
+        assert_int_equal(gs_kernel_build(&kernel, &schedule, problem, caps, NULL), GS_OK);
+        const gs_resources resources = gs_schedule_resources(&schedule, problem, caps);
+        const gs_entry *const entry = &kernel.manifest.entry[0];
+        const int16_t *const tile = gs_schedule_value(&schedule, GS_MMA_TILE);
+        const int64_t tiles = (problem->m + tile[0] - 1) / tile[0] * ((problem->n + tile[1] - 1) / tile[1]);
+        const int vector = gs_problem_vector(problem);
+        assert_int_equal(kernel.manifest.entry_count, 1);
+        assert_int_equal(kernel.manifest.align[0], vector * 2);
+        assert_int_equal(kernel.manifest.align[1], vector * 2);
+        assert_int_equal(problem->ldd * (int64_t)gs_type_size(problem->out) % kernel.manifest.align[3], 0);
+        assert_int_equal(value(&entry->smem, problem), resources.smem);
+        assert_int_equal(value(&entry->grid[0], problem), tiles);
+        assert_true(value(&entry->grid[1], problem) * value(&entry->grid[2], problem) >= problem->batch);
+        assert_int_equal(entry->block[0], resources.threads);
+        assert_int_equal(resources.cluster, 1);
+        assert_true(resources.smem <= caps->smem_block);
+        assert_true(resources.blocks_sm >= 1 && resources.blocks_sm * resources.threads <= caps->threads_sm);
+        assert_true(resources.registers >= 16 && resources.registers <= 255);
+        assert_true(resources.registers * resources.threads * resources.blocks_sm <= caps->registers_sm);
+        valid++;
+    } while (gs_schedule_next(&schedule));
+    return valid;
+}
+
+static void test_resources(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {
+        "f16:4000x4000x4000:tn", "f16:100x77x4001:nn", "bf16:4000x4000x4002:tn:d=f32:b=70000", "f16:4000x4000x4004:nn:acc=f16:beta=1", "f16:1x1x0:nn:b=3",
+    };
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        const gs_problem problem = problem_of(problems[i]);
+        assert_true(count_agreeing(&problem, &gs_caps_h200) > 1000);
+        assert_true(count_agreeing(&problem, &gs_caps_a100) > 1000);
+    }
+}
+
+static void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
+{
+    const gs_schedule s = parsed(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    assert_int_equal(gs_schedule_check(&s, &p, caps, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, field);
+    assert_true(error.text[0] != '\0');
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    const char *const good = "mma/128x128x32/w2x2/s3/g8";
+    const gs_schedule s = parsed(good);
+    const gs_problem p = problem_of("f16:4096x4096x4096:tn");
+    gs_caps turing = gs_caps_a100, small = gs_caps_a100;
+    turing.cc = 75;
+    small.cc = 86;
+    small.smem_block = 101376;
+    small.smem_sm = 102400;
+    assert_int_equal(gs_schedule_check(&s, &p, &gs_caps_a100, NULL), GS_OK);
+    assert_int_equal(gs_schedule_check(&s, &p, &small, NULL), GS_OK);
+    refuse(good, "f16:4096x4096x4096:tn", &turing, "family");
+    refuse(good, "f16:64x64x64:tn:ep=bias", &gs_caps_h200, "ep");
+    refuse("mma/16x16x64/w2x1/s2/g1", "f16:64x64x64:tn", &gs_caps_h200, "warps");
+    refuse("mma/16x16x64/w1x4/s2/g1", "f16:64x64x64:tn", &gs_caps_h200, "warps");
+    refuse("mma/128x256x32/w2x2/s2/g1", "f16:4096x4096x4096:tn", &gs_caps_h200, "warps");
+    refuse("mma/128x128x32/w2x2/s3/g8", "f16:4096x4096x4095:tn", &gs_caps_h200, "warps");
+    refuse("mma/128x128x64/w2x4/s4/g8", "f16:4096x4096x4096:tn", &small, "stages");
+    refuse("mma/16x16x64/w1x1/s2/g1", "f16:2147483647x2147483647x1:tn", &gs_caps_h200, "tile");
+}
+
+/* ---- compilation ---- */
+
+/* legend: tile with warps and stages */
+static const char *const sentences[] = {
+    "16x16x64/w1x2/s4",   "16x32x64/w1x4/s4",   "16x64x64/w1x4/s4",   "16x128x64/w1x4/s3",  "32x32x64/w2x2/s4",   "32x64x64/w2x2/s4",   "32x128x64/w2x4/s3",
+    "64x32x64/w4x2/s4",   "64x64x32/w2x2/s4",   "64x64x64/w2x4/s3",   "64x128x32/w2x2/s4",  "64x128x64/w2x4/s3",  "128x32x64/w4x1/s3",  "128x64x32/w4x1/s4",
+    "128x64x64/w4x2/s3",  "128x128x32/w2x2/s4", "128x128x64/w4x2/s3", "128x256x32/w2x4/s3", "256x128x32/w4x2/s3",
+};
+
+/* The first two for every tile; the others in turn: types, accumulators, beta, widths of access of A and B (8, 4, 2, 1) and of D. */
+static const char *const problems[] = {
+    "f16:4096x4096x4096:tn",                    "f16:4096x4096x4096:nn",                "f16:4096x4096x4095:tn:ldd=4097",
+    "bf16:4096x4096x4098:nn:ldb=4100:beta=1",   "f16:4096x4096x4096:nn:acc=f16",        "f16:4096x4098x4098:tn:acc=f16:beta=1",
+    "bf16:4096x4096x4100:tn:d=f32:ldd=4098",    "f16:4096x4095x4095:nn:d=f32:beta=1",   "f16:4096x4092x4096:nn:d=bf16:beta=1",
+};
+
+static bool compile(const char *target, const gs_caps *caps, const char *sentence, const char *problem_text)
+{
+    const gs_schedule schedule = parsed(sentence);
+    const gs_problem problem = problem_of(problem_text);
+    if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) return false;
+    gs_error error = {0};
+    gs_kernel kernel;
+    assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, caps, &error), GS_OK);
+    gs_kernel_source source;
+    gs_kernel_to_source(&kernel, &source);
+    gs_image image = {0};
+    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+        fail_msg("%s %s %s: %s\n%s", target, sentence, problem_text, error.text, image.log ? image.log : "");
+    if (image.spill_bytes || image.stack_bytes)
+        fail_msg("%s %s %s: %d bytes spilled, %d bytes of stack", target, sentence, problem_text, image.spill_bytes, image.stack_bytes);
+    const int most = gs_schedule_resources(&schedule, &problem, caps).registers;
+    if (image.registers > most) fail_msg("%s %s %s: %d registers, %d promised", target, sentence, problem_text, image.registers, most);
+    gs_image_free(&image);
+    return true;
+}
+
+static void test_compiles(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) {
+        print_message("no NVRTC: %s\n", error.text);
+        skip();
+    }
+    assert_int_equal(GS_COUNT(sentences), gs_family_slot(GS_FAMILY_MMA, GS_MMA_TILE)->count);
+    int compiled = 0;
+    for (size_t i = 0; i < GS_COUNT(sentences); i++) {
+        char text[GS_SCHEDULE_TEXT];
+        snprintf(text, sizeof text, "mma/%s/%s", sentences[i], i % 2 ? "h4" : "g8");
+        compiled += compile("sm_80", &gs_caps_a100, text, problems[i % 2]);
+        compiled += compile("sm_90a", &gs_caps_h200, text, problems[1 - i % 2]);
+        compiled += compile("sm_80", &gs_caps_a100, text, problems[2 + i % 7]);
+        compiled += compile("sm_90a", &gs_caps_h200, text, problems[2 + (i + 3) % 7]);
+    }
+    assert_true(compiled >= 70);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_raster), cmocka_unit_test(test_raster_large), cmocka_unit_test(test_vector),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_refuses), cmocka_unit_test(test_compiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

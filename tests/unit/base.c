@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT
+ * Proves the foundations: growing texts, scanning, JSON, hashes, error lines, and files including every way in which they fail. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/random.h"
+
+/* ---- text ---- */
+
+static void texts_grow(void **state)
+{
+    (void)state;
+    gs_text text = {0};
+    assert_string_equal(gs_text_string(&text), "");
+    for (int i = 0; i < 5000; i++) gs_text_addf(&text, "%d,", i % 10);
+    assert_int_equal(text.size, 10000);
+    assert_int_equal(strlen(text.data), 10000);
+    assert_false(text.failed);
+    const size_t capacity = text.capacity;
+    gs_text_clear(&text);
+    assert_string_equal(gs_text_string(&text), "");
+    assert_int_equal(text.capacity, capacity);
+    gs_text_add_bytes(&text, "a\0b", 3);
+    assert_int_equal(text.size, 3);
+    assert_memory_equal(text.data, "a\0b", 4);
+    char *const taken = gs_text_take(&text);
+    assert_non_null(taken);
+    assert_null(text.data);
+    free(taken);
+    assert_null(gs_text_take(&text));
+}
+
+static void texts_that_cannot_grow_stay_valid(void **state)
+{
+    (void)state;
+    gs_text text = {0};
+    gs_text_add(&text, "kept");
+    gs_text_add_bytes(&text, "x", SIZE_MAX / 2);   /* refused before anything is copied */
+    assert_true(text.failed);
+    assert_string_equal(gs_text_string(&text), "kept");
+    gs_text_add(&text, "not added");
+    assert_string_equal(gs_text_string(&text), "kept");
+    assert_null(gs_text_take(&text));
+    assert_false(text.failed);   /* as new */
+    gs_text_free(&text);
+}
+
+/* ---- scan ---- */
+
+static void integers_are_scanned(void **state)
+{
+    (void)state;
+    int64_t value = 7;
+    gs_scan scan = gs_scan_from("-12x9223372036854775807y9223372036854775808-+1");
+    assert_true(gs_scan_int(&scan, &value));
+    assert_int_equal(value, -12);
+    assert_int_equal(gs_scan_column(&scan), 4);
+    assert_false(gs_scan_int(&scan, &value));
+    assert_true(gs_scan_take(&scan, "x"));
+    assert_true(gs_scan_int(&scan, &value));
+    assert_true(value == INT64_MAX);
+    assert_true(gs_scan_take(&scan, "y"));
+    const int column = gs_scan_column(&scan);
+    assert_false(gs_scan_int(&scan, &value));
+    assert_int_equal(gs_scan_column(&scan), column);
+    assert_true(gs_scan_take(&scan, "9223372036854775808"));
+    assert_false(gs_scan_int(&scan, &value));   /* a sign alone */
+    assert_true(gs_scan_take(&scan, "-"));
+    assert_false(gs_scan_int(&scan, &value));   /* no plus */
+    assert_true(value == INT64_MAX);
+}
+
+static void decimals_are_scanned(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double      value;
+        int         column;
+    } cases[] = {
+        {"0", 0, 2}, {"1.5", 1.5, 4}, {"-2.25e2", -225, 8}, {"1e-3", 1e-3, 5}, {"0x10", 0, 2}, {"5e0x", 5, 4},
+        {"123456789.5", 123456789.5, 12}, {"1E2", 100, 4}, {"0.1", 0.1, 4}, {"1e-9999", 0, 8},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_scan scan = gs_scan_from(cases[i].text);
+        double value = -1;
+        assert_true(gs_scan_double(&scan, &value));
+        if (value != cases[i].value || gs_scan_column(&scan) != cases[i].column)
+            fail_msg("%s: %.17g, column %d", cases[i].text, value, gs_scan_column(&scan));
+    }
+    static const char *const bad[] = {"", "-", ".5", "+1", "inf", "nan", "e5", "-x", "3.", "1e", "1e+"};
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_scan scan = gs_scan_from(bad[i]);
+        double value;
+        assert_false(gs_scan_double(&scan, &value));
+        assert_int_equal(gs_scan_column(&scan), 1);
+    }
+    gs_scan scan = gs_scan_from("1e9999");
+    double value = 0;
+    assert_true(gs_scan_double(&scan, &value));
+    assert_true(value >= 1e308);
+}
+
+static void words_are_scanned(void **state)
+{
+    (void)state;
+    char word[6] = "";
+    gs_scan scan = gs_scan_from(" \tab_.- abcdef");
+    assert_int_equal(gs_scan_word(&scan, word, sizeof word), 0);
+    gs_scan_space(&scan);
+    assert_int_equal(gs_scan_word(&scan, word, sizeof word), 5);
+    assert_string_equal(word, "ab_.-");
+    gs_scan_space(&scan);
+    assert_int_equal(gs_scan_word(&scan, word, sizeof word), 0);   /* does not fit: not moved */
+    assert_int_equal(gs_scan_column(&scan), 9);
+    assert_false(gs_scan_take(&scan, "abcdefg"));
+    assert_true(gs_scan_take(&scan, "abcdef"));
+    assert_true(gs_scan_end(&scan));
+}
+
+/* ---- json: what is written is what an independent parser reads ---- */
+
+static void json_reads_back(void **state)
+{
+    (void)state;
+    static const double numbers[] = {0, 1, -1.5, 0.1, 1e-300, 1.7976931348623157e308, 123456789, 1.0 / 3, 4.9e-324};
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "name", "a \"quoted\" \\ line\n\ttab \xc3\xa9 \xf0\x9f\x98\x80");
+    gs_json_string(&json, "broken", "x\xff\xc3(\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf\xe2\x82");
+    gs_json_string(&json, "none", NULL);
+    gs_json_int(&json, "least", INT64_MIN);
+    gs_json_bool(&json, "yes", true);
+    gs_json_double(&json, "infinite", INFINITY);
+    gs_json_double(&json, "nan", NAN);
+    gs_json_begin(&json, "numbers", '[');
+    for (size_t i = 0; i < GS_COUNT(numbers); i++) gs_json_double(&json, NULL, numbers[i]);
+    gs_json_end(&json, ']');
+    gs_json_begin(&json, "empty", '{');
+    gs_json_end(&json, '}');
+    gs_json_bool(&json, "last", false);
+    gs_json_end(&json, '}');
+
+    json_error_t why;
+    json_t *const root = json_loads(gs_text_string(&text), JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (!root) fail_msg("%s in %s", why.text, text.data);
+    assert_int_equal(json_object_size(root), 10);
+    assert_string_equal(json_string_value(json_object_get(root, "name")), "a \"quoted\" \\ line\n\ttab \xc3\xa9 \xf0\x9f\x98\x80");
+    assert_non_null(strstr(json_string_value(json_object_get(root, "broken")), "x\xef\xbf\xbd"));
+    assert_true(json_is_null(json_object_get(root, "none")));
+    assert_true(json_integer_value(json_object_get(root, "least")) == INT64_MIN);
+    assert_true(json_is_true(json_object_get(root, "yes")));
+    assert_true(json_is_null(json_object_get(root, "infinite")) && json_is_null(json_object_get(root, "nan")));
+    for (size_t i = 0; i < GS_COUNT(numbers); i++)
+        assert_true(json_number_value(json_array_get(json_object_get(root, "numbers"), i)) == numbers[i]);
+    json_decref(root);
+    gs_text_free(&text);
+}
+
+/* ---- hash ---- */
+
+static void hashes_tell_apart(void **state)
+{
+    (void)state;
+    char text[GS_HASH_TEXT];
+    const gs_hash empty = gs_hash_bytes("", 0);
+    assert_string_equal(gs_hash_format(empty, text), "99aa06d3014798d86001c324468d497f");   /* XXH3-128 of nothing, as published */
+    assert_true(gs_hash64("", 0) == 0x2d06800538d394c2ull);
+    const gs_hash joined = gs_hash_strings((const char *const[]){"ab", ""}, 2), split = gs_hash_strings((const char *const[]){"a", "b"}, 2);
+    assert_false(joined.low == split.low && joined.high == split.high);
+    const gs_hash again = gs_hash_strings((const char *const[]){"a", "b"}, 2);
+    assert_memory_equal(&split, &again, sizeof split);
+    assert_true(gs_hash64("a", 1) != gs_hash64("b", 1));
+}
+
+/* ---- errors, log, clock, random ---- */
+
+static void errors_become_one_line(void **state)
+{
+    (void)state;
+    gs_error error;
+    char line[512];
+    assert_int_equal(gs_fail_at(&error, GS_ERROR_PARSE, 12, "k", "must be %s", "a number"), GS_ERROR_PARSE);
+    assert_string_equal(gs_error_format(&error, line, sizeof line), "k, column 12: must be a number (text cannot be read)");
+    gs_fail(&error, GS_ERROR_RANGE, "lda", "too small");
+    assert_string_equal(gs_error_format(&error, line, sizeof line), "lda: too small (value out of range)");
+    gs_fail_at(&error, GS_ERROR_PARSE, 3, NULL, "odd");
+    assert_string_equal(gs_error_format(&error, line, sizeof line), "column 3: odd (text cannot be read)");
+    gs_fail(&error, GS_ERROR_NO_DRIVER, NULL, "libcuda.so.1 cannot be opened");
+    assert_string_equal(gs_error_format(&error, line, sizeof line), "libcuda.so.1 cannot be opened (no NVIDIA driver)");
+    gs_error_format(&error, line, 10);
+    assert_string_equal(line, "libcuda.s");
+    assert_int_equal(gs_fail(NULL, GS_ERROR_RANGE, "x", "y"), GS_ERROR_RANGE);
+
+    char longest[1000];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    gs_fail(&error, GS_ERROR_RANGE, longest, "%s", longest);
+    assert_int_equal(strlen(error.field), sizeof error.field - 1);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+
+    assert_int_equal(gs_fail_errno(&error, ENOSPC, "/there", "cannot be written"), GS_ERROR_DISK_FULL);
+    assert_non_null(strstr(error.text, "/there: cannot be written"));
+    assert_int_equal(gs_fail_errno(NULL, ENOMEM, NULL, "x"), GS_ERROR_MEMORY);
+    assert_int_equal(gs_fail_errno(NULL, EINTR, NULL, "x"), GS_ERROR_INTERRUPTED);
+    assert_int_equal(gs_fail_errno(NULL, EACCES, NULL, "x"), GS_ERROR_IO);
+}
+
+static void every_status_has_words(void **state)
+{
+    (void)state;
+    static const gs_status all[] = {
+#define GS_STATUS(name, number, text) GS_##name,
+#include <gemmsmith/status.def>
+#undef GS_STATUS
+    };
+    for (size_t i = 0; i < GS_COUNT(all); i++) {
+        assert_true(strncmp(gs_status_name(all[i]), "GS_", 3) == 0);
+        assert_true(gs_status_string(all[i])[0] != '\0');
+        for (size_t j = 0; j < i; j++) assert_true(all[i] != all[j]);
+    }
+    assert_string_equal(gs_status_name((gs_status)9999), "GS_UNKNOWN");
+    assert_string_equal(gs_status_string((gs_status)9999), "unknown status");
+    assert_int_equal(GS_ERROR_PARSE, 11);   /* numbers never change */
+}
+
+static void log_level_can_be_set(void **state)
+{
+    (void)state;
+    gs_log_set_level(GS_LOG_OFF);
+    assert_int_equal(gs_log_level(), GS_LOG_OFF);
+    gs_log(GS_LOG_ERROR, "not to be seen");
+    gs_log_set_level(GS_LOG_WARNING);
+    assert_int_equal(gs_log_level(), GS_LOG_WARNING);
+    gs_log_set_level(GS_LOG_OFF);
+}
+
+static void clock_and_random_behave(void **state)
+{
+    (void)state;
+    char date[GS_DATE_TEXT];
+    const int64_t start = gs_clock_ns();
+    gs_clock_sleep_ns(300000);
+    assert_true(gs_clock_ns() - start >= 300000);
+    gs_date_format(date);
+    int year = 0, month = 0, day = 0;
+    char z = 0;
+    assert_int_equal(sscanf(date, "%d-%d-%dT%*d:%*d:%*d%c", &year, &month, &day, &z), 4);
+    assert_true(z == 'Z' && year >= 2024 && month <= 12);
+    gs_random a = {5}, b = {5};
+    int counts[3] = {0};
+    for (int i = 0; i < 30000; i++) {
+        assert_true(gs_random_next(&a) == gs_random_next(&b));
+        counts[gs_random_below(&a, 3)]++;
+        const double unit = gs_random_unit(&a);
+        assert_true(unit >= 0 && unit < 1);
+        b.state = a.state;
+    }
+    for (int i = 0; i < 3; i++) assert_in_range(counts[i], 9500, 10500);
+}
+
+/* ---- files ---- */
+
+static char folder[256];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    const char *const parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/gemmsmith-base-XXXXXX", parent && *parent ? parent : "/tmp");
+    return mkdtemp(folder) ? 0 : 1;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char paths[4][512];
+    static int next;
+    char *const path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"plain", "new/deep/file", "locked/old", "empty", "zero"};
+    static const char *const folders[] = {"new/deep", "new", "locked", "target", "made/a/b", "made/a", "made", ""};
+    chmod(in_folder("locked"), 0700);
+    for (size_t i = 0; i < GS_COUNT(files); i++) unlink(in_folder(files[i]));
+    int last = 0;
+    for (size_t i = 0; i < GS_COUNT(folders); i++) last = rmdir(in_folder(folders[i]));
+    return last;   /* the folder must be empty: nothing else was left behind */
+}
+
+static void assert_content(const char *path, const char *content)
+{
+    char *data;
+    size_t size;
+    assert_int_equal(gs_file_read(path, 1 << 20, &data, &size, NULL), GS_OK);
+    assert_int_equal(size, strlen(content));
+    assert_string_equal(data, content);
+    free(data);
+}
+
+static void files_are_written_and_replaced(void **state)
+{
+    (void)state;
+    const char *const plain = in_folder("plain"), *const deep = in_folder("new/deep/file"), *const empty = in_folder("empty");
+    assert_false(gs_file_exists(plain));
+    assert_int_equal(gs_file_write(plain, "one", 3, NULL), GS_OK);
+    assert_content(plain, "one");
+    assert_int_equal(gs_file_write(plain, "two!", 4, NULL), GS_OK);
+    assert_content(plain, "two!");
+    assert_int_equal(gs_file_write(deep, "down", 4, NULL), GS_OK);   /* its folders are made */
+    assert_content(deep, "down");
+    assert_int_equal(gs_file_write(empty, "", 0, NULL), GS_OK);
+    assert_content(empty, "");
+    struct stat status;
+    assert_int_equal(stat(plain, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0644);
+}
+
+/* legend: path (below the test's folder unless absolute), what reading says, what writing says (GS_OK: not tried) */
+static void files_fail_with_a_reason(void **state)
+{
+    (void)state;
+    assert_int_equal(gs_file_write(in_folder("plain"), "old", 3, NULL), GS_OK);
+    assert_int_equal(gs_directory_make(in_folder("target"), NULL), GS_OK);
+    static const struct {
+        const char *path;
+        gs_status   read, write;
+    } cases[] = {
+        {"missing",           GS_ERROR_NOT_FOUND, GS_OK},
+        {"plain/below",       GS_ERROR_IO,        GS_ERROR_IO},
+        {"target",            GS_ERROR_IO,        GS_ERROR_IO},
+        {"/dev/null",         GS_ERROR_IO,        GS_OK},
+        {"/proc/gemmsmith/x", GS_ERROR_NOT_FOUND, GS_ERROR_IO},
+        {"/dev/full/x",       GS_ERROR_IO,        GS_ERROR_IO},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const path = cases[i].path[0] == '/' ? cases[i].path : in_folder(cases[i].path);
+        char *data = (char *)1;
+        size_t size = 1;
+        gs_error error = {0};
+        const gs_status read = gs_file_read(path, 1 << 20, &data, &size, &error);
+        if (read != cases[i].read) fail_msg("reading %s: %s", path, error.text);
+        assert_null(data);
+        assert_int_equal(size, 0);
+        assert_non_null(strstr(error.text, path));
+        if (cases[i].write == GS_OK) continue;
+        const gs_status write = gs_file_write(path, "new", 3, &error);
+        if (write != cases[i].write) fail_msg("writing %s: %d %s", path, (int)write, error.text);
+    }
+    assert_content(in_folder("plain"), "old");
+
+    char *data;
+    size_t size;
+    gs_error error = {0};
+    assert_int_equal(gs_file_read(in_folder("plain"), 2, &data, &size, &error), GS_ERROR_RANGE);
+    assert_null(data);
+    assert_int_equal(gs_file_read(in_folder("plain"), 3, &data, &size, NULL), GS_OK);
+    free(data);
+
+    char longest[2 * GS_PATH];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(gs_file_write(longest, "", 0, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_directory_make(longest, NULL), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_directory_make("", NULL), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_directory_make(in_folder("plain"), &error), GS_ERROR_IO);
+    assert_int_equal(gs_directory_make(in_folder("made/a/b"), NULL), GS_OK);
+    assert_int_equal(gs_directory_make(in_folder("made/a/b"), NULL), GS_OK);
+}
+
+static void read_only_folders_keep_the_old_file(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) skip();   /* root may write anywhere */
+    const char *const old = in_folder("locked/old");
+    gs_error error = {0};
+    assert_int_equal(gs_file_write(old, "old", 3, NULL), GS_OK);
+    assert_int_equal(chmod(in_folder("locked"), 0500), 0);
+    assert_int_equal(gs_file_write(old, "new", 3, &error), GS_ERROR_IO);
+    assert_non_null(strstr(error.text, old));
+    assert_content(old, "old");
+}
+
+/* A write that breaks off, as on a full disk, leaves the old file and nothing else (the folder's removal proves that). */
+static void broken_writes_leave_nothing(void **state)
+{
+    (void)state;
+    static const char large[1 << 16];
+    const char *const plain = in_folder("plain");
+    gs_error error = {0};
+    assert_int_equal(gs_file_write(plain, "old", 3, NULL), GS_OK);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max}), 0);
+    const gs_status status = gs_file_write(plain, large, sizeof large, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, GS_ERROR_IO);
+    assert_non_null(strstr(error.text, "cannot be written"));
+    assert_content(plain, "old");
+}
+
+static void user_paths_follow_the_environment(void **state)
+{
+    (void)state;
+    char path[GS_PATH];
+    setenv("GS_TEST_PATH", "/set/here", 1);
+    setenv("XDG_CACHE_HOME", "/xdg", 1);
+    setenv("XDG_DATA_HOME", "relative", 1);
+    setenv("HOME", "/home/me", 1);
+    assert_true(gs_user_path(path, 'c', "GS_TEST_PATH", NULL));
+    assert_string_equal(path, "/set/here");
+    assert_true(gs_user_path(path, 'c', "GS_TEST_PATH", "tail"));
+    assert_string_equal(path, "/set/here/tail");
+    setenv("GS_TEST_PATH", "", 1);
+    assert_true(gs_user_path(path, 'c', "GS_TEST_PATH", "cubin"));
+    assert_string_equal(path, "/xdg/gemmsmith/cubin");
+    assert_true(gs_user_path(path, 'd', NULL, NULL));   /* a relative XDG path does not count */
+    assert_string_equal(path, "/home/me/.local/share/gemmsmith");
+    unsetenv("XDG_CACHE_HOME");
+    assert_true(gs_user_path(path, 'c', NULL, NULL));
+    assert_string_equal(path, "/home/me/.cache/gemmsmith");
+    unsetenv("HOME");
+    assert_false(gs_user_path(path, 'c', NULL, NULL));
+    char longest[GS_PATH];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    setenv("GS_TEST_PATH", longest, 1);
+    assert_true(gs_user_path(path, 'c', "GS_TEST_PATH", NULL));
+    assert_false(gs_user_path(path, 'c', "GS_TEST_PATH", "more"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_grow),
+        cmocka_unit_test(texts_that_cannot_grow_stay_valid),
+        cmocka_unit_test(integers_are_scanned),
+        cmocka_unit_test(decimals_are_scanned),
+        cmocka_unit_test(words_are_scanned),
+        cmocka_unit_test(json_reads_back),
+        cmocka_unit_test(hashes_tell_apart),
+        cmocka_unit_test(errors_become_one_line),
+        cmocka_unit_test(every_status_has_words),
+        cmocka_unit_test(log_level_can_be_set),
+        cmocka_unit_test(clock_and_random_behave),
+        cmocka_unit_test(files_are_written_and_replaced),
+        cmocka_unit_test(files_fail_with_a_reason),
+        cmocka_unit_test(read_only_folders_keep_the_old_file),
+        cmocka_unit_test(broken_writes_leave_nothing),
+        cmocka_unit_test(user_paths_follow_the_environment),
+    };
+    return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
+}

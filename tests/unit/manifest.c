@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that formulas compute and refuse what they should, that manifests round-trip, that their errors name line and column,
+ * and that limits hold for manifests filled by hand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+static const gs_formula_names names = {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 65, .ldb = 66, .ldc = 67, .ldd = 68, .sms = 132};
+
+static void formulas_compute(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t     value;
+    } cases[] = {
+        {"",                                          0},
+        {"7",                                         7},
+        {"m*n*4",                                     1028000},
+        {"min(sms,cdiv(m,128)*cdiv(n,256))",          16},
+        {"max(m,n)-min(m,n)",                         743},
+        {"1+2*3",                                     7},
+        {"(1+2)*3",                                   9},
+        {"10-3-2",                                    5},
+        {"100/7/2",                                   7},
+        {"cdiv(0,128)",                               0},
+        {"cdiv(128,128)",                             1},
+        {"cdiv(129,128)",                             2},
+        {"(n-m)/2+m",                                 629},
+        {"lda+ldb*100+ldc*10000+ldd*1000000+batch",   68676668},
+        {"((((((((((k))))))))))",                     64},
+        {"9223372036854775807",                       INT64_MAX},
+        {"(0-1)*(0-5)",                               5},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_formula formula;
+        gs_error error = {0};
+        int64_t value = -1;
+        if (gs_formula_set(&formula, cases[i].text, &error) != GS_OK) fail_msg("'%s': %s", cases[i].text, error.text);
+        assert_string_equal(formula.text, cases[i].text);
+        assert_int_equal(gs_formula_value(&formula, &names, &value, NULL), GS_OK);
+        if (value != cases[i].value) fail_msg("'%s' is %lld", cases[i].text, (long long)value);
+    }
+}
+
+static void formulas_with_errors_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int         column;
+    } cases[] = {
+        {"m+", 3}, {"+m", 1}, {"m n", 2}, {"m + n", 2}, {"cdiv(m)", 7}, {"cdiv(m,n", 9}, {"cdiv", 5}, {"(m", 3}, {"m)", 2}, {"q", 1}, {"mm", 1},
+        {"-1", 1}, {"M", 1}, {"m;n", 2}, {"m%n", 2}, {"min(m,n,k)", 8}, {"1x", 2}, {"batches", 1}, {"()", 2}, {"m**n", 3}, {"sms(1)", 4},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_formula formula = {"m"};
+        gs_error error = {0};
+        assert_int_equal(gs_formula_set(&formula, cases[i].text, &error), GS_ERROR_PARSE);
+        if (error.column != cases[i].column) fail_msg("'%s': column %d", cases[i].text, error.column);
+        assert_string_equal(error.field, "formula");
+        assert_string_equal(formula.text, "m");   /* unchanged */
+        assert_int_equal(gs_formula_set(&formula, cases[i].text, NULL), GS_ERROR_PARSE);
+    }
+    gs_formula formula;
+    char text[GS_FORMULA + 1];
+    memset(text, '1', sizeof text);
+    text[GS_FORMULA] = '\0';
+    assert_int_equal(gs_formula_set(&formula, text, NULL), GS_ERROR_RANGE);      /* too long */
+    assert_int_equal(gs_formula_set(&formula, "9223372036854775808", NULL), GS_ERROR_RANGE);
+    memset(text, '(', sizeof text);
+    text[GS_FORMULA - 1] = '\0';
+    assert_int_equal(gs_formula_set(&formula, text, NULL), GS_ERROR_PARSE);      /* the deepest nesting that fits */
+}
+
+static void formulas_out_of_range_say_so(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "m/(n-257)", "cdiv(m,0)", "cdiv(m,0-1)", "n-m", "9223372036854775807+1", "9223372036854775807*2", "3037000500*3037000500",
+        "0-9223372036854775807-2", "(0-9223372036854775807-1)/(0-1)", "(0-9223372036854775807-1)*(0-1)", "0-(0-9223372036854775807-1)",
+    };
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        gs_formula formula;
+        gs_error error = {0};
+        int64_t value = 42;
+        assert_int_equal(gs_formula_set(&formula, texts[i], NULL), GS_OK);
+        if (gs_formula_value(&formula, &names, &value, &error) != GS_ERROR_RANGE) fail_msg("%s is %lld", texts[i], (long long)value);
+        assert_int_equal(value, 42);
+        assert_true(error.text[0] != '\0');
+    }
+}
+
+static const char canonical[] =
+    "manifest 1\n"
+    "accumulator f32\n"
+    "determinism bitwise\n"
+    "align a=16 b=16 c=2 d=16\n"
+    "workspace m*n*4\n"
+    "entry gs_ws\n"
+    "grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\n"
+    "block 384 1 1\n"
+    "cluster 2 1 1\n"
+    "smem 214016\n"
+    "dependent\n"
+    "map a 64x128 sw128\n"
+    "map b 64x256 sw128\n"
+    "map d 32x64 sw0\n"
+    "entry gs_reduce\n"
+    "grid cdiv(m*n,256) 1 1\n"
+    "block 256 1 1\n";
+
+static void manifests_round_trip(void **state)
+{
+    (void)state;
+    gs_manifest manifest, back;
+    gs_error error = {0};
+    if (gs_manifest_parse(&manifest, canonical, &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);
+    assert_int_equal(gs_manifest_check(&manifest, NULL), GS_OK);
+    assert_int_equal(manifest.entry_count, 2);
+    assert_int_equal(manifest.accumulator, GS_F32);
+    assert_true(manifest.bitwise);
+    assert_int_equal(manifest.align[2], 2);
+    assert_string_equal(manifest.workspace.text, "m*n*4");
+    const gs_entry *const e = &manifest.entry[0];
+    assert_string_equal(e->name, "gs_ws");
+    assert_int_equal(e->block[0], 384);
+    assert_int_equal(e->cluster[0], 2);
+    assert_true(e->dependent);
+    assert_int_equal(e->map_count, 3);
+    assert_true(e->map[1].operand == 'b' && e->map[1].inner == 64 && e->map[1].outer == 256 && e->map[1].swizzle == 128);
+    assert_int_equal(manifest.entry[1].cluster[0], 1);
+    assert_string_equal(manifest.entry[1].smem.text, "");
+
+    gs_text text = {0};
+    gs_manifest_format(&manifest, &text);
+    assert_string_equal(gs_text_string(&text), canonical);
+    assert_int_equal(gs_manifest_parse(&back, gs_text_string(&text), NULL), GS_OK);
+    gs_text_clear(&text);
+    gs_manifest_format(&back, &text);
+    assert_string_equal(gs_text_string(&text), canonical);
+    gs_text_free(&text);
+}
+
+static void comments_and_blanks_do_not_count(void **state)
+{
+    (void)state;
+    static const char loose[] =
+        "# a kernel\n\n  manifest\t1 # the version\n\naccumulator   f16\ndeterminism none\nalign a=1 b=2 c=256 d=4   \n"
+        "#\nentry _k1#x\n\tgrid m n batch\nblock 1 1 1\ncluster 1 1 1\n   # end";
+    gs_manifest manifest;
+    gs_text text = {0};
+    gs_error error = {0};
+    if (gs_manifest_parse(&manifest, loose, &error) != GS_OK) fail_msg("%s column %d: %s", error.field, error.column, error.text);
+    gs_manifest_format(&manifest, &text);
+    assert_string_equal(gs_text_string(&text), "manifest 1\naccumulator f16\ndeterminism none\nalign a=1 b=2 c=256 d=4\n"
+                                               "entry _k1\ngrid m n batch\nblock 1 1 1\n");
+    gs_text_free(&text);
+}
+
+/* legend: a line of the canonical text, what it becomes (NULL: it goes), status, field, column */
+static void errors_name_line_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *instead;
+        gs_status   status;
+        const char *field;
+        int         column;
+    } cases[] = {
+        {"manifest 1\n",               "manifest 2\n",             GS_ERROR_PARSE, "line 1: manifest",     1},
+        {"manifest 1\n",               "",                         GS_ERROR_PARSE, "line 1: manifest",     1},
+        {"accumulator f32\n",          "accumulator f64\n",        GS_ERROR_PARSE, "line 2: accumulator", 13},
+        {"determinism bitwise\n",      "determinism\n",            GS_ERROR_PARSE, "line 3: determinism", 12},
+        {"align a=16 b=16",            "align b=16 a=16",          GS_ERROR_PARSE, "line 4: align",        7},
+        {"align a=16 b=16",            "align a=16 b=24",          GS_ERROR_RANGE, "line 4: align",        1},
+        {"align a=16 b=16",            "align a=16 b=512",         GS_ERROR_RANGE, "line 4: align",        1},
+        {"c=2 d=16\n",                 "c=2 d=16 e=1\n",           GS_ERROR_PARSE, "line 4: align",       26},
+        {"workspace m*n*4\n",          "workspace m*n*\n",         GS_ERROR_PARSE, "line 5: workspace",   15},
+        {"workspace m*n*4\n",          "workspace m * n\n",        GS_ERROR_PARSE, "line 5: workspace",   13},
+        {"workspace m*n*4\n",          "workspace\n",              GS_ERROR_PARSE, "line 5: workspace",   10},
+        {"entry gs_ws\n",              "entry 2ws\n",              GS_ERROR_RANGE, "line 6: entry",        1},
+        {"entry gs_ws\n",              "entry\n",                  GS_ERROR_PARSE, "line 6: entry",        6},
+        {"entry gs_ws\n",              "",                         GS_ERROR_PARSE, "line 6: entry",        1},
+        {"grid min(sms,",              "grid min(SMS,",            GS_ERROR_PARSE, "line 7: grid",        10},
+        {"block 384 1 1\n",            "block 384 1\n",            GS_ERROR_PARSE, "line 8: block",       12},
+        {"block 384 1 1\n",            "block 1024 2 1\n",         GS_ERROR_RANGE, "line 8: block",        1},
+        {"block 384 1 1\n",            "block 1 1 65\n",           GS_ERROR_RANGE, "line 8: block",        1},
+        {"block 384 1 1\n",            "block 0 1 1\n",            GS_ERROR_RANGE, "line 8: block",        1},
+        {"block 384 1 1\n",            "block 99999 99999 9\n",    GS_ERROR_RANGE, "line 8: block",        7},
+        {"cluster 2 1 1\n",            "cluster 4 8 1\n",          GS_ERROR_RANGE, "line 9: cluster",      1},
+        {"smem 214016\n",              "smem -1\n",                GS_ERROR_PARSE, "line 10: smem",        6},
+        {"dependent\n",                "dependent yes\n",          GS_ERROR_PARSE, "line 11: dependent",  11},
+        {"dependent\n",                "independent\n",            GS_ERROR_PARSE, "line 11: entry",       1},
+        {"map a 64x128 sw128\n",       "map e 64x128 sw128\n",     GS_ERROR_PARSE, "line 12: map",         5},
+        {"map a 64x128 sw128\n",       "map a 64 128 sw128\n",     GS_ERROR_PARSE, "line 12: map",         9},
+        {"map a 64x128 sw128\n",       "map a 64x257 sw128\n",     GS_ERROR_RANGE, "line 12: map",         1},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw48\n",      GS_ERROR_RANGE, "line 12: map",         1},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 12: map",         1},
+        {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",     GS_ERROR_RANGE, "line 12: map",         1},
+        {"map d 32x64 sw0\n",          "map d 32x64 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", GS_ERROR_RANGE, "line 16: map", 1},
+        {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 17: block",       1},
+        {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 19: entry", 1},
+        {"block 256 1 1\n",            "block 256 1 1\n???\n",     GS_ERROR_PARSE, "line 18: entry",       1},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const at = strstr(canonical, cases[i].line);
+        assert_non_null(at);
+        char text[1024];
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - canonical), canonical, cases[i].instead, at + strlen(cases[i].line));
+        gs_manifest manifest, before;
+        memset(&manifest, 0x5a, sizeof manifest);
+        before = manifest;
+        gs_error error = {0};
+        const gs_status status = gs_manifest_parse(&manifest, text, &error);
+        if (status != cases[i].status || strcmp(error.field, cases[i].field) != 0 || error.column != cases[i].column)
+            fail_msg("'%s': status %d, '%s' column %d: %s", cases[i].instead, (int)status, error.field, error.column, error.text);
+        assert_memory_equal(&manifest, &before, sizeof before);
+        assert_int_equal(gs_manifest_parse(&manifest, text, NULL), status);
+    }
+    gs_manifest manifest;
+    assert_int_equal(gs_manifest_parse(&manifest, "", NULL), GS_ERROR_PARSE);
+}
+
+#define SPOILT(change, expected)                                              \
+    do {                                                                      \
+        gs_manifest m;                                                        \
+        gs_error error = {0};                                                 \
+        assert_int_equal(gs_manifest_parse(&m, canonical, NULL), GS_OK);      \
+        change;                                                               \
+        assert_true(gs_manifest_check(&m, &error) != GS_OK);                  \
+        assert_string_equal(error.field, expected);                           \
+        assert_true(gs_manifest_check(&m, NULL) != GS_OK);                    \
+    } while (0)
+
+static void check_finds_what_no_device_can_launch(void **state)
+{
+    (void)state;
+    SPOILT(m.accumulator = GS_BF16, "accumulator");
+    SPOILT(m.align[3] = 0, "align");
+    SPOILT(m.align[0] = -16, "align");
+    SPOILT(m.entry_count = 0, "entry");
+    SPOILT(m.entry_count = GS_MAX_ENTRIES + 1, "entry");
+    SPOILT(memset(m.entry[0].name, 'x', sizeof m.entry[0].name), "entry");
+    SPOILT(m.entry[1].name[0] = '\0', "entry");
+    SPOILT(m.entry[0].grid[2].text[0] = '\0', "grid");
+    SPOILT(m.entry[0].grid[2].text[0] = '?', "grid");
+    SPOILT(memset(m.entry[0].smem.text, '1', GS_FORMULA), "smem");
+    SPOILT(m.workspace.text[0] = '*', "workspace");
+    SPOILT(m.entry[0].block[2] = 0, "block");
+    SPOILT(m.entry[0].block[1] = 1024, "block");
+    SPOILT(m.entry[0].cluster[2] = 0, "cluster");
+    SPOILT(m.entry[0].cluster[1] = 16, "cluster");
+    SPOILT(m.entry[0].map_count = GS_MAX_MAPS + 1, "map");
+    SPOILT(m.entry[0].map_count = -1, "map");
+    SPOILT(m.entry[0].map[2].operand = 'w', "map");
+    SPOILT(m.entry[0].map[2].outer = 0, "map");
+    SPOILT(m.entry[0].map[2].swizzle = 16, "map");
+}
+
+static void options_that_do_not_fit_are_noticed(void **state)
+{
+    (void)state;
+    gs_kernel kernel = {0};
+    gs_kernel_define(&kernel, "GS_BM", 128);
+    assert_string_equal(kernel.option[0], "-DGS_BM=128");
+    const gs_problem problem = gs_problem_make(GS_BF16, GS_TN, 1, 1, 1);
+    gs_kernel_define_problem(&kernel, &problem);
+    assert_int_equal(kernel.option_count, 6);
+    assert_string_equal(kernel.option[1], "-DGS_IN=1");
+    assert_string_equal(kernel.option[4], "-DGS_LAYOUT=1");
+    assert_string_equal(kernel.option[5], "-DGS_BETA=0");
+    for (int i = 6; i < GS_MAX_OPTIONS; i++) gs_kernel_define(&kernel, "GS_X", i);
+    assert_int_equal(kernel.option_count, GS_MAX_OPTIONS);
+    gs_kernel_define(&kernel, "GS_ONE_TOO_MANY", 1);
+    assert_true(kernel.option_count > GS_MAX_OPTIONS);
+    gs_kernel other = {0};
+    gs_kernel_define(&other, "GS_A_NAME_THAT_IS_MUCH_TOO_LONG_FOR_ONE_OPTION_OF_A_KERNEL", 1);
+    assert_true(other.option_count > GS_MAX_OPTIONS);
+}
+
+/* Every family's manifest passes the check and reads back as text. */
+static void built_kernels_have_good_manifests(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "bf16:300x500x64:nn:d=f32:beta=1", "f16:33x17x65:tn:acc=f16"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++)
+        for (int family = 0; family < GS_FAMILIES; family++) {
+            gs_problem problem;
+            gs_schedule list[4];
+            assert_int_equal(gs_problem_parse(&problem, texts[i], NULL), GS_OK);
+            const int size = gs_schedule_shortlist(&problem, &gs_caps_h200, 1u << family, list, 4);
+            for (int s = 0; s < size; s++) {
+                gs_kernel kernel;
+                gs_manifest back;
+                gs_text text = {0}, again = {0};
+                gs_error error = {0};
+                if (gs_kernel_build(&kernel, &list[s], &problem, &gs_caps_h200, &error) != GS_OK)
+                    fail_msg("%s: %s: %s", texts[i], error.field, error.text);
+                gs_manifest_format(&kernel.manifest, &text);
+                if (gs_manifest_parse(&back, gs_text_string(&text), &error) != GS_OK) fail_msg("%s: %s\n%s", error.field, error.text, text.data);
+                gs_manifest_format(&back, &again);
+                assert_string_equal(gs_text_string(&again), gs_text_string(&text));
+                assert_ptr_equal(kernel.source, gs_embedded_find(kernel.name));
+                assert_non_null(kernel.source);
+                gs_text_free(&text);
+                gs_text_free(&again);
+            }
+        }
+    gs_kernel kernel;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 1, 1, 1);
+    assert_int_equal(gs_kernel_build(&kernel, &(gs_schedule){.family = GS_FAMILIES}, &problem, &gs_caps_h200, NULL), GS_ERROR_RANGE);
+    assert_null(gs_embedded_find("no/such.cu"));
+    assert_non_null(gs_embedded_find("common/args.h"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formulas_compute),
+        cmocka_unit_test(formulas_with_errors_are_refused),
+        cmocka_unit_test(formulas_out_of_range_say_so),
+        cmocka_unit_test(manifests_round_trip),
+        cmocka_unit_test(comments_and_blanks_do_not_count),
+        cmocka_unit_test(errors_name_line_and_column),
+        cmocka_unit_test(check_finds_what_no_device_can_launch),
+        cmocka_unit_test(options_that_do_not_fit_are_noticed),
+        cmocka_unit_test(built_kernels_have_good_manifests),
+    };
+    return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
+}

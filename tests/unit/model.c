@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * Proves the floors against figures worked out by hand, and that the time model ranks as experience says: large tiles with deep
+ * pipelines for large problems, small ones for small; and that a shortlist is sorted, valid and diverse. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "schedule/grammar.h"
+
+static gs_problem parse(const char *text)
+{
+    gs_problem problem;
+    if (gs_problem_parse(&problem, text, NULL) != GS_OK) fail_msg("%s", text);
+    return problem;
+}
+
+static void near(double value, double expected, double share)
+{
+    if (!(fabs(value - expected) <= share * expected)) fail_msg("%g is not %g", value, expected);
+}
+
+static void floors_agree_with_arithmetic(void **state)
+{
+    (void)state;
+    gs_problem p = parse("f16:4096x4096x4096:tn");
+    near(gs_floor_us(&p, &gs_caps_h200), 2.0 * 4096 * 4096 * 4096 / 790e6, 0.01);              /* flops at 790 TFLOP/s */
+    p = parse("f16:16384x16384x64:nn");
+    near(gs_floor_us(&p, &gs_caps_h200), (2.0 * 2 * 16384 * 64 + 2.0 * 16384 * 16384) / 4.4e6, 1e-9);   /* bytes at 4.4 TB/s */
+    p.beta = 1;
+    near(gs_floor_us(&p, &gs_caps_h200), (2.0 * 2 * 16384 * 64 + 4.0 * 16384 * 16384) / 4.4e6, 1e-9);   /* and C */
+    p = parse("f16:64x64x64:nn");
+    assert_true(gs_floor_us(&p, &gs_caps_h200) == gs_caps_h200.launch_us);
+    assert_int_equal(gs_floor_band(&p, &gs_caps_h200), 0);
+    p = parse("f16:64x64x64:nn:b=100000");
+    assert_true(gs_floor_us(&p, &gs_caps_h200) > 100);
+    p = parse("f16:0x64x64:nn");
+    assert_int_equal(gs_floor_band(&p, &gs_caps_h200), 0);
+}
+
+/* The H200's 1000 problems fall into the bands as counted from the same three figures. */
+static void bands_hold_the_grid(void **state)
+{
+    (void)state;
+    static const int sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
+    static const int expected[] = {211, 214, 168, 214, 133, 60};
+    int counts[6] = {0};
+    for (int i = 0; i < 1000; i++) {
+        const gs_problem p = gs_problem_make(GS_F16, GS_TN, sizes[i / 100], sizes[i / 10 % 10], sizes[i % 10]);
+        counts[gs_floor_band(&p, &gs_caps_h200)]++;
+    }
+    for (int band = 0; band < 6; band++) assert_int_equal(counts[band], expected[band]);
+}
+
+static void rates_of_a_driver_agree_with_the_profiles(void **state)
+{
+    (void)state;
+    gs_caps caps = gs_caps_h200;
+    gs_caps_rates(&caps, 3201, 6144);
+    near(caps.tensor_flops, gs_caps_h200.tensor_flops, 0);
+    near(caps.memory_gbs, gs_caps_h200.memory_gbs, 0.01);
+    near(caps.l2_gbs, gs_caps_h200.l2_gbs, 0.01);
+    near(caps.launch_us, gs_caps_h200.launch_us, 0);
+    caps = gs_caps_a100;
+    gs_caps_rates(&caps, 1593, 5120);
+    near(caps.tensor_flops, gs_caps_a100.tensor_flops, 0);
+    near(caps.memory_gbs, gs_caps_a100.memory_gbs, 0.02);
+    near(caps.l2_gbs, gs_caps_a100.l2_gbs, 0.01);
+    gs_caps_rates(&caps, 0, 0);   /* a driver that does not tell */
+    assert_true(caps.memory_gbs > 500 && caps.memory_gbs < 5000);
+}
+
+static gs_schedule best(const char *text, const gs_caps *caps)
+{
+    const gs_problem problem = parse(text);
+    gs_schedule schedule;
+    assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &schedule, 1), 1);
+    return schedule;
+}
+
+static void large_problems_get_large_tiles(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "f16:8192x8192x8192:nn", "bf16:16384x16384x16384:tn"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_schedule schedule = best(texts[i], &gs_caps_h200);
+        assert_int_equal(schedule.family, GS_FAMILY_WS);
+        const int16_t *const tile = gs_schedule_value(&schedule, GS_WS_TILE);
+        assert_true(tile[0] * tile[1] >= 128 * 256);
+        assert_true(gs_schedule_value(&schedule, GS_WS_STAGES)[0] >= 3);
+    }
+    assert_int_equal(best("f16:4096x4096x4096:tn", &gs_caps_a100).family, GS_FAMILY_MMA);
+}
+
+static void small_problems_get_small_tiles(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:64x64x64:nn", "f16:64x4096x64:nn", "f16:256x256x256:tn"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_schedule schedule = best(texts[i], &gs_caps_h200);
+        assert_true(schedule.family != GS_FAMILY_SIMPLE);
+        const int16_t *const tile = gs_schedule_value(&schedule, 0);
+        assert_true(tile[0] * tile[1] <= 64 * 64);
+    }
+}
+
+/* Nothing is predicted to beat the floor, nor to be without end. */
+static void predictions_stay_above_the_floor(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:64x64x64:nn", "f16:4096x4096x4096:tn", "f16:16384x16384x64:nn", "f16:64x64x16384:tn", "f16:1x1x1:nn",
+                                        "f16:100x100x0:nn", "f16:100x36x77:nn:acc=f16:b=9:beta=1", "bf16:16384x16384x16384:tn:d=f32", "f16:0x0x0:nn"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_problem problem = parse(texts[i]);
+        const double floor_us = gs_floor_us(&problem, &gs_caps_h200);
+        for (int family = 0; family < GS_FAMILIES; family++) {
+            gs_schedule schedule = gs_schedule_first((gs_family)family);
+            do {
+                if (gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) != GS_OK) continue;
+                const double us = gs_schedule_predict(&schedule, &problem, &gs_caps_h200);
+                if (!isfinite(us) || us < floor_us) fail_msg("%s: %g us, floor %g", texts[i], us, floor_us);
+            } while (gs_schedule_next(&schedule));
+        }
+    }
+}
+
+static void shortlists_are_sorted_valid_and_diverse(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "f16:64x4096x64:nn", "f16:1000x1000x1000:nn", "f16:33x17x65:tn",
+                                        "f16:512x512x512:nn:acc=f16"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_problem problem = parse(texts[i]);
+        enum { MOST = 48 };
+        gs_schedule list[MOST + 1];
+        memset(list, 0xee, sizeof list);
+        const int size = gs_schedule_shortlist(&problem, &gs_caps_h200, 0, list, MOST);
+        assert_int_equal(size, MOST);
+        assert_int_equal(list[MOST].family, 0xee);   /* no byte beyond the caller's array */
+        int tiles = 0;
+        for (int a = 0; a < size; a++) {
+            int same_tile = 0;
+            assert_int_equal(gs_schedule_check(&list[a], &problem, &gs_caps_h200, NULL), GS_OK);
+            if (a > 0)
+                assert_true(gs_schedule_predict(&list[a - 1], &problem, &gs_caps_h200) <= gs_schedule_predict(&list[a], &problem, &gs_caps_h200));
+            for (int b = 0; b < a; b++) {
+                const int raster = gs_family_slots((gs_family)list[a].family) - 1;
+                assert_false(list[a].family == list[b].family && memcmp(list[a].word, list[b].word, (size_t)raster) == 0);
+                same_tile += list[a].family == list[b].family && list[a].word[0] == list[b].word[0];
+            }
+            assert_true(same_tile < MOST / 8);
+            tiles += same_tile == 0;
+        }
+        assert_true(tiles >= 8);
+
+        gs_schedule first;
+        assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_h200, 0, &first, 1), 1);
+        assert_memory_equal(&first, &list[0], sizeof first);
+    }
+}
+
+/* The head of the list is the true minimum over everything valid. */
+static void the_first_is_the_best(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "f16:8192x1024x256:nn", "f16:96x96x5000:tn"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_problem problem = parse(texts[i]);
+        gs_schedule head;
+        assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_h200, 0, &head, 1), 1);
+        double least = INFINITY;
+        for (int family = 0; family < GS_FAMILIES; family++) {
+            gs_schedule schedule = gs_schedule_first((gs_family)family);
+            do {
+                if (gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) == GS_OK)
+                    least = fmin(least, gs_schedule_predict(&schedule, &problem, &gs_caps_h200));
+            } while (gs_schedule_next(&schedule));
+        }
+        assert_true(gs_schedule_predict(&head, &problem, &gs_caps_h200) == least);
+    }
+}
+
+static void families_can_be_chosen(void **state)
+{
+    (void)state;
+    const gs_problem problem = parse("f16:1024x1024x1024:tn"), epilogue = parse("f16:64x64x64:nn:ep=bias,silu");
+    gs_schedule list[8];
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        const int size = gs_schedule_shortlist(&problem, &gs_caps_h200, 1u << family, list, 8);
+        assert_int_equal(size, family == GS_FAMILY_SIMPLE ? 1 : 8);
+        for (int i = 0; i < size; i++) assert_int_equal(list[i].family, family);
+    }
+    assert_int_equal(gs_schedule_shortlist(&epilogue, &gs_caps_h200, 1u << GS_FAMILY_SIMPLE, list, 8), 0);
+    assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_h200, 0, list, 0), 0);
+    assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_a100, 1u << GS_FAMILY_WS, list, 8), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floors_agree_with_arithmetic),
+        cmocka_unit_test(bands_hold_the_grid),
+        cmocka_unit_test(rates_of_a_driver_agree_with_the_profiles),
+        cmocka_unit_test(large_problems_get_large_tiles),
+        cmocka_unit_test(small_problems_get_small_tiles),
+        cmocka_unit_test(predictions_stay_above_the_floor),
+        cmocka_unit_test(shortlists_are_sorted_valid_and_diverse),
+        cmocka_unit_test(the_first_is_the_best),
+        cmocka_unit_test(families_can_be_chosen),
+    };
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * Plans on a fake driver: which rung of the ladder is chosen and why, what is launched, that running allocates nothing,
+ * that every bad argument is refused, that gs_gemm keeps its plans, and that a failing driver leaks nothing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "allocations.h"
+#include "base/file.h"
+#include "device/device.h"
+#include "fake/fake_cuda.h"
+#include "schedule/schedule.h"
+
+#define FAKE GS_BINARY_DIR "/tests/fake/libfake_cuda.so"
+
+static fake_cuda_live_function  *live;
+static fake_cuda_last_function  *last_launch;
+static fake_cuda_calls_function *calls;
+static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";
+static char cache[64], table[64];
+
+static void put_function(void *library, const char *name, void *field)
+{
+    void *const address = dlsym(library, name);
+    if (!address) fail_msg("the fake driver has no %s", name);
+    memcpy(field, &address, sizeof address);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(table, sizeof table, "%s/t.tuned", folder);
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    setenv("GEMMSMITH_CUBLASLT", "/nonexistent", 1);
+    setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+    void *const library = dlopen(FAKE, RTLD_NOW);
+    if (!library) return -1;
+    put_function(library, "fake_cuda_live", &live);
+    put_function(library, "fake_cuda_last", &last_launch);
+    put_function(library, "fake_cuda_calls", &calls);
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void need_compiler(void)
+{
+    gs_error error;
+    if (gs_compiler_version(&error) == 0) skip();
+}
+
+static gs_context *open_with(const char *rows)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "gemmsmith-tuned 1\n%s", rows);
+    gs_error error = {0};
+    assert_int_equal(gs_file_write(table, text, strlen(text), &error), GS_OK);
+    gs_config config = gs_config_default();
+    config.tuned_path = table;
+    config.cache_path = cache;
+    config.use_library = 0;
+    gs_context *context = NULL;
+    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
+    return context;
+}
+
+static char operand[1 << 16] __attribute__((aligned(256)));
+static const gs_args good = {.a = operand, .b = operand + 16384, .c = operand + 32768, .d = operand + 49152};
+
+static const char row_4096[] = "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
+                               "f16:64x64x64:tn library 2.0 1.9 0.95 0.94 0.96 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
+
+static void test_ladder(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_context *context = open_with(row_4096);
+    gs_error error = {0};
+    gs_plan *plan = NULL;
+
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) fail_msg("%s", error.text);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    assert_string_equal(gs_plan_schedule(plan), "ws/128x256x64/s4/c2x1/coop/g8");
+    assert_non_null(strstr(gs_plan_why(plan), "tuned table, exact"));
+    assert_int_equal(gs_plan_alignment(plan, 'a'), 16);
+    assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
+    assert_int_equal(last_launch()->grid[0], 132);
+    assert_int_equal(last_launch()->block[0], 384);
+    assert_int_equal(last_launch()->cluster[0], 2);
+    gs_plan_destroy(&plan);
+    assert_null(plan);
+
+    problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 8192);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_NEAREST);
+    assert_string_equal(gs_plan_schedule(plan), "ws/128x256x64/s4/c2x1/coop/g8");
+    gs_plan_destroy(&plan);
+
+    problem = gs_problem_make(GS_BF16, GS_NN, 100, 100, 100);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    gs_plan_destroy(&plan);
+
+    /* the table says cuBLASLt, which this context may not use: the model's choice serves */
+    problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    gs_plan_destroy(&plan);
+
+    problem = gs_problem_make(GS_F16, GS_TN, 0, 64, 64);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_EMPTY);
+    const int before = calls("cuLaunchKernelEx");
+    assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
+    assert_int_equal(calls("cuLaunchKernelEx"), before);
+    gs_plan_destroy(&plan);
+
+    assert_int_equal(gs_plan_create_schedule(context, &(gs_problem){0}, "simple", &plan, &error), GS_ERROR_RANGE);
+    problem = gs_problem_make(GS_F16, GS_NN, 33, 35, 37);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "simple", &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_EXPLICIT);
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "ws/128x256x64/s4/c2x1/coop/g8", &plan, &error), GS_ERROR_UNSUPPORTED);
+    assert_null(plan);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "nonsense", &plan, &error), GS_ERROR_PARSE);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "library", &plan, &error), GS_ERROR_NO_LIBRARY);
+    gs_close(&context);
+    assert_null(context);
+    assert_int_equal(live(), 0);
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_context *context = open_with(row_4096);
+    gs_error error = {0};
+    gs_plan *plan = NULL;
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    problem.beta = 1;
+    assert_int_equal(gs_plan_create(NULL, &problem, &plan, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_create(context, NULL, &plan, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_create(context, &problem, NULL, &error), GS_ERROR_ARGUMENT);
+    if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) fail_msg("%s", error.text);
+    assert_int_equal(gs_plan_run(NULL, &good, NULL), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_run(plan, NULL, NULL), GS_ERROR_ARGUMENT);
+    gs_args args = good;
+    args.a = NULL;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ARGUMENT);
+    args = good;
+    args.c = NULL;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ARGUMENT);
+    args = good;
+    args.d = operand + 2;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ALIGNMENT);
+    assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
+    gs_plan_destroy(&plan);
+    gs_plan_destroy(&plan);
+    gs_plan_destroy(NULL);
+    gs_close(&context);
+    gs_close(NULL);
+    assert_int_equal(gs_open(NULL, NULL, &error), GS_ERROR_ARGUMENT);
+}
+
+static void test_runs_allocate_nothing(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_context *context = open_with(row_4096);
+    gs_plan *plan = NULL;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, NULL), GS_OK);
+    gs_args other = good;
+    other.d = operand;
+    const int before = allocations, device_before = calls("cuMemAlloc_v2"), encoded = calls("cuTensorMapEncodeTiled");
+    assert_true(before > 0);   /* the counter counts */
+    for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
+    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 3);   /* three maps, once */
+    for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, i % 2 ? &good : &other, NULL), GS_OK);
+    assert_int_equal(allocations, before);
+    assert_int_equal(calls("cuMemAlloc_v2"), device_before);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+}
+
+static void test_gemm_keeps_plans(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_context *context = open_with(row_4096);
+    gs_error error = {0};
+    for (int round = 0; round < 2; round++) {
+        const int loaded = calls("cuModuleLoadDataEx");
+        for (int n = 8; n <= 8 * 40; n += 8) {   /* enough to grow the table of plans */
+            const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, n, 32);
+            if (gs_gemm(context, &problem, &good, NULL, &error) != GS_OK) fail_msg("%s", error.text);
+        }
+        assert_int_equal(calls("cuModuleLoadDataEx") - loaded, round == 0 ? 40 : 0);
+    }
+    /* a pointer that the plan cannot take gets a kernel that can */
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    gs_args shifted = good;
+    shifted.a = operand + 2;
+    if (gs_gemm(context, &problem, &shifted, NULL, &error) != GS_OK) fail_msg("%s", error.text);
+    shifted.a = NULL;
+    assert_int_equal(gs_gemm(context, &problem, &shifted, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(error.status, GS_ERROR_ARGUMENT);
+    problem.m = -1;
+    assert_int_equal(gs_gemm(context, &problem, &good, NULL, &error), GS_ERROR_RANGE);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+/* Every driver call of a plan's life fails in turn: a status, a message with the call's name, nothing left behind. */
+static void test_failing_driver(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char *const failing[] = {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuOccupancyMaxActiveClusters"};
+    for (size_t i = 0; i < sizeof failing / sizeof failing[0]; i++) {
+        gs_context *context = open_with(row_4096);
+        gs_plan *plan = NULL;
+        gs_error error = {0};
+        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+        setenv("FAKE_CUDA_FAIL", failing[i], 1);
+        const gs_status status = gs_plan_create_schedule(context, &problem, "ws/128x256x64/s4/c2x1/coop/g8", &plan, &error);
+        unsetenv("FAKE_CUDA_FAIL");
+        if (status == GS_OK) fail_msg("%s failed, and nobody noticed", failing[i]);
+        assert_non_null(strstr(error.text, failing[i]));
+        assert_null(plan);
+        gs_close(&context);
+        assert_int_equal(live(), 0);
+    }
+}
+
+/* Rows that cannot be read, rows of another GPU and a missing table are no reason not to open. */
+static void test_odd_tables(void **state)
+{
+    (void)state;
+    gs_context *context = open_with("f16:oops ws/none 1 2 3\n");
+    gs_close(&context);
+    gs_config config = gs_config_default();
+    config.tuned_path = "/nonexistent/table.tuned";
+    config.cache_path = cache;
+    gs_error error = {0};
+    assert_int_equal(gs_open(&context, &config, &error), GS_OK);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_runs_allocate_nothing),
+        cmocka_unit_test(test_gemm_keeps_plans),
+        cmocka_unit_test(test_failing_driver),
+        cmocka_unit_test(test_odd_tables),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

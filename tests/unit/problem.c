@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that problem texts round-trip, that every error names its field and column, and that hand-filled problems are checked. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+static gs_problem parse(const char *text)
+{
+    gs_problem problem;
+    gs_error error = {0};
+    const gs_status status = gs_problem_parse(&problem, text, &error);
+    if (status != GS_OK) fail_msg("%s: %s, column %d: %s", text, error.field, error.column, error.text);
+    return problem;
+}
+
+/* legend: what is written, its canonical form */
+static void texts_become_canonical(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *canonical;
+    } cases[] = {
+        {"f16:4096x4096x4096:tn",                               "f16:4096x4096x4096:tn"},
+        {"64_4096_64",                                          "f16:64x4096x64:nn"},
+        {"bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",         "bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1"},
+        {"f16:1x2x3:nn:acc=f32:d=f16:lda=3:ldb=2:ldc=2:ldd=2:b=1:alpha=1:beta=0", "f16:1x2x3:nn"},
+        {"f16:1x2x3:tn:ep=bias,gelu:beta=0.50:alpha=2e0:b=8:ldd=5:ldc=4:ldb=9:lda=7:d=f32:acc=f16",
+         "f16:1x2x3:tn:acc=f16:d=f32:lda=7:ldb=9:ldc=4:ldd=5:b=8:alpha=2:beta=0.5:ep=bias,gelu"},
+        {"f16:0x0x0:tn",                                        "f16:0x0x0:tn"},
+        {"f16:0x0x0:tn:lda=1:ldb=1",                            "f16:0x0x0:tn"},
+        {"f16:2147483647x2147483647x2147483647:nn:ldd=68719476736", "f16:2147483647x2147483647x2147483647:nn:ldd=68719476736"},
+        {"f16:1x1x1:nn:alpha=-0.1",                             "f16:1x1x1:nn:alpha=-0.1"},
+        {"f16:1x1x1:nn:alpha=0.333333343267",                   "f16:1x1x1:nn:alpha=0.333333343"},
+        {"f16:1x1x1:nn:alpha=-0",                               "f16:1x1x1:nn:alpha=0"},
+        {"f16:1x1x1:nn:beta=-0",                                "f16:1x1x1:nn"},
+        {"f16:1x1x1:nn:alpha=340282346638528859811704183484516925440", "f16:1x1x1:nn:alpha=3.40282347e+38"},
+        {"bf16:1x1x1:nn:d=f16",                                 "bf16:1x1x1:nn:d=f16"},
+        {"f16:0064x1x1:nn",                                     "f16:64x1x1:nn"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[GS_PROBLEM_TEXT];
+        const gs_problem first = parse(cases[i].text);
+        assert_string_equal(gs_problem_format(&first, text), cases[i].canonical);
+        const gs_problem second = parse(text);
+        assert_memory_equal(&first, &second, sizeof first);
+    }
+}
+
+/* legend: text, status, field (NULL: none), column */
+static void errors_name_field_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        gs_status   status;
+        const char *field;
+        int         column;
+    } cases[] = {
+        {"",                                 GS_ERROR_PARSE, "in",     1},
+        {"f32:1x1x1:nn",                     GS_ERROR_PARSE, "in",     1},
+        {"f160:1x1x1:nn",                    GS_ERROR_PARSE, "in",     1},
+        {"f16",                              GS_ERROR_PARSE, "m",      4},
+        {"f16:x1x1:nn",                      GS_ERROR_PARSE, "m",      5},
+        {"f16:-1x1x1:nn",                    GS_ERROR_RANGE, "m",      5},
+        {"f16:1x1:nn",                       GS_ERROR_PARSE, "k",      8},
+        {"f16:1x2147483648x1:nn",            GS_ERROR_RANGE, "n",      7},
+        {"f16:1x1x99999999999999999999:nn",  GS_ERROR_RANGE, "k",      9},
+        {"f16:1x1x1",                        GS_ERROR_PARSE, "layout", 10},
+        {"f16:1x1x1:nt",                     GS_ERROR_PARSE, "layout", 11},
+        {"f16:1x1x1:nn ",                    GS_ERROR_PARSE, "",       13},
+        {"f16:1x1x1:nn:",                    GS_ERROR_PARSE, "field",  14},
+        {"f16:1x1x1:nn:lde=4",               GS_ERROR_PARSE, "lde",    14},
+        {"f16:1x1x1:nn:lda=4:lda=4",         GS_ERROR_PARSE, "lda",    20},
+        {"f16:1x1x1:nn:lda",                 GS_ERROR_PARSE, "lda",    17},
+        {"f16:1x1x8:nn:lda=7",               GS_ERROR_RANGE, "lda",    18},
+        {"f16:1x9x8:tn:ldb=7",               GS_ERROR_RANGE, "ldb",    18},
+        {"f16:1x9x8:nn:ldb=8",               GS_ERROR_RANGE, "ldb",    18},
+        {"f16:1x9x8:nn:ldc=8",               GS_ERROR_RANGE, "ldc",    18},
+        {"f16:1x9x8:nn:ldd=8",               GS_ERROR_RANGE, "ldd",    18},
+        {"f16:0x0x0:nn:lda=0",               GS_ERROR_RANGE, "lda",    18},
+        {"f16:1x1x1:nn:ldd=68719476737",     GS_ERROR_RANGE, "ldd",    18},
+        {"f16:1x1x1:nn:b=0",                 GS_ERROR_RANGE, "b",      16},
+        {"bf16:1x1x1:nn:acc=f16",            GS_ERROR_RANGE, "acc",    19},
+        {"f16:1x1x1:nn:acc=bf16",            GS_ERROR_PARSE, "acc",    18},
+        {"f16:1x1x1:nn:d=f64",               GS_ERROR_PARSE, "d",      16},
+        {"f16:1x1x1:nn:alpha=nan",           GS_ERROR_PARSE, "alpha",  20},
+        {"f16:1x1x1:nn:alpha=1e39",          GS_ERROR_RANGE, "alpha",  20},
+        {"f16:1x1x1:nn:beta=.5",             GS_ERROR_PARSE, "beta",   19},
+        {"f16:1x1x1:nn:ep=",                 GS_ERROR_PARSE, "ep",     17},
+        {"f16:1x1x1:nn:ep=relu,bias",        GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=relu,gelu",        GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=bias,bias",        GS_ERROR_PARSE, "ep",     22},
+        {"64_4096",                          GS_ERROR_PARSE, "k",      8},
+        {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
+        {"64_4096_64:nn",                    GS_ERROR_PARSE, "",       11},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_problem problem, before;
+        memset(&problem, 0x5a, sizeof problem);
+        before = problem;
+        gs_error error = {0};
+        const gs_status status = gs_problem_parse(&problem, cases[i].text, &error);
+        if (status != cases[i].status || error.status != status || strcmp(error.field, cases[i].field) != 0 || error.column != cases[i].column)
+            fail_msg("'%s': status %d field '%s' column %d: %s", cases[i].text, (int)status, error.field, error.column, error.text);
+        assert_true(error.text[0] != '\0' && strchr(error.text, '\n') == NULL);
+        assert_memory_equal(&problem, &before, sizeof problem);
+        assert_int_equal(gs_problem_parse(&problem, cases[i].text, NULL), status);
+    }
+}
+
+static void floats_read_back_exactly(void **state)
+{
+    (void)state;
+    gs_random random = {1};
+    for (int i = 0; i < 100000; i++) {
+        gs_problem problem = gs_problem_make(GS_F16, GS_NN, 1, 1, 1), back;
+        const uint32_t bits = (uint32_t)gs_random_next(&random);
+        memcpy(&problem.alpha, &bits, sizeof bits);
+        if (!isfinite(problem.alpha)) continue;
+        char text[GS_PROBLEM_TEXT];
+        gs_problem_format(&problem, text);
+        assert_int_equal(gs_problem_parse(&back, text, NULL), GS_OK);
+        if (back.alpha != problem.alpha) fail_msg("%.9g came back as %.9g from %s", (double)problem.alpha, (double)back.alpha, text);
+    }
+}
+
+static void locale_does_not_matter(void **state)
+{
+    (void)state;
+    static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+    bool found = false;
+    for (size_t i = 0; i < GS_COUNT(commas) && !found; i++) found = setlocale(LC_NUMERIC, commas[i]) != NULL;
+    if (!found) skip();
+    char text[GS_PROBLEM_TEXT];
+    const gs_problem problem = parse("f16:1x1x1:nn:alpha=0.5:beta=1.5");
+    gs_problem_format(&problem, text);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(text, "f16:1x1x1:nn:alpha=0.5:beta=1.5");
+}
+
+static void make_is_packed_and_valid(void **state)
+{
+    (void)state;
+    const gs_problem nn = gs_problem_make(GS_BF16, GS_NN, 3, 5, 7), tn = gs_problem_make(GS_F16, GS_TN, 3, 5, 7);
+    const gs_problem empty = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
+    assert_int_equal(nn.lda, 7);
+    assert_int_equal(nn.ldb, 5);
+    assert_int_equal(nn.ldc, 5);
+    assert_int_equal(nn.out, GS_BF16);
+    assert_int_equal(tn.ldb, 7);
+    assert_int_equal(empty.lda, 1);
+    assert_int_equal(gs_problem_check(&nn, NULL), GS_OK);
+    assert_int_equal(gs_problem_check(&tn, NULL), GS_OK);
+    assert_int_equal(gs_problem_check(&empty, NULL), GS_OK);
+    const gs_problem negative = gs_problem_make(GS_F16, GS_NN, -1, 5, 7);
+    assert_int_equal(gs_problem_check(&negative, NULL), GS_ERROR_RANGE);
+}
+
+static void check_gives(gs_problem problem, gs_status status, const char *field)
+{
+    gs_error error = {0};
+    assert_int_equal(gs_problem_check(&problem, &error), status);
+    assert_string_equal(error.field, field);
+}
+
+#define WITH(change, status, field)                                   \
+    do {                                                              \
+        gs_problem p = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);    \
+        change;                                                       \
+        check_gives(p, status, field);                               \
+    } while (0)
+
+static void check_finds_what_no_kernel_can_do(void **state)
+{
+    (void)state;
+    WITH(p.in = GS_F32, GS_ERROR_RANGE, "in");
+    WITH(p.in = (gs_type)77, GS_ERROR_RANGE, "in");
+    WITH(p.acc = GS_BF16, GS_ERROR_RANGE, "acc");
+    WITH((p.in = p.out = GS_BF16, p.acc = GS_F16), GS_ERROR_RANGE, "acc");
+    WITH(p.out = (gs_type)3, GS_ERROR_RANGE, "d");
+    WITH(p.out = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
+    WITH(p.in = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
+    WITH(p.layout = (gs_layout)2, GS_ERROR_RANGE, "layout");
+    WITH(p.k = GS_MAX_EXTENT + 1, GS_ERROR_RANGE, "k");
+    WITH(p.batch = 0, GS_ERROR_RANGE, "b");
+    WITH(p.lda = 63, GS_ERROR_RANGE, "lda");
+    WITH(p.ldb = GS_MAX_LD + 1, GS_ERROR_RANGE, "ldb");
+    WITH(p.ldc = -1, GS_ERROR_RANGE, "ldc");
+    WITH(p.ldd = 0, GS_ERROR_RANGE, "ldd");
+    WITH(p.alpha = NAN, GS_ERROR_RANGE, "alpha");
+    WITH(p.beta = INFINITY, GS_ERROR_RANGE, "beta");
+    WITH(p.epilogue = 1u << 7, GS_ERROR_RANGE, "ep");
+    WITH(p.epilogue = GS_EPILOGUE_RELU | GS_EPILOGUE_SILU, GS_ERROR_RANGE, "ep");
+    WITH(p.reserved[8] = 1, GS_ERROR_RANGE, "reserved");
+    WITH((p.lda = GS_MAX_LD, p.m = GS_MAX_EXTENT), GS_ERROR_RANGE, "a");
+    WITH((p.m = p.batch = GS_MAX_EXTENT, p.lda = GS_MAX_LD), GS_ERROR_RANGE, "a");
+    WITH((p.batch = GS_MAX_EXTENT, p.m = p.k = p.lda = p.ldb = 1, p.n = 40000, p.ldc = p.ldd = 40000), GS_ERROR_RANGE, "b");
+    WITH((p.m = 1, p.ldd = GS_MAX_LD), GS_OK, "");
+    WITH(p.epilogue = GS_EPILOGUE_BIAS | GS_EPILOGUE_GELU, GS_OK, "");
+    WITH((p.k = 0, p.n = 0), GS_OK, "");
+}
+
+static void bytes_and_flops(void **state)
+{
+    (void)state;
+    gs_problem p = parse("f16:3x5x7:nn:d=f32:lda=8:ldb=6:b=2");
+    assert_int_equal(gs_problem_bytes(&p, 'a'), ((6 - 1) * 8 + 7) * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'b'), ((14 - 1) * 6 + 5) * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'c'), 6 * 5 * 4);
+    assert_int_equal(gs_problem_bytes(&p, 'd'), 6 * 5 * 4);
+    p.layout = GS_TN, p.ldb = 8;
+    assert_int_equal(gs_problem_bytes(&p, 'b'), ((10 - 1) * 8 + 7) * 2);
+    p.k = 0;
+    assert_int_equal(gs_problem_bytes(&p, 'a'), 0);
+    p = parse("f16:2147483647x2147483647x1:nn:b=2147483647");
+    assert_true(gs_problem_bytes(&p, 'd') == SIZE_MAX);   /* unchecked: saturates */
+    p = parse("f16:64x128x256:nn:b=3");
+    assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256 * 3);
+    assert_int_equal(gs_type_size(GS_F32), 4);
+    assert_int_equal(gs_type_size(GS_BF16), 2);
+}
+
+static void any_struct_can_be_formatted(void **state)
+{
+    (void)state;
+    gs_problem p;
+    char text[GS_PROBLEM_TEXT];
+    memset(&p, 0xff, sizeof p);
+    assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
+    memset(&p, 0x80, sizeof p);
+    assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
+    p = parse("bf16:2147483647x2147483647x2147483647:tn:d=f32:lda=68719476736:ldb=68719476736:ldc=68719476736:ldd=68719476736:b=2147483647");
+    p.alpha = p.beta = -1.17549435e-38f;
+    p.epilogue = GS_EPILOGUE_BIAS | GS_EPILOGUE_SILU;
+    const gs_problem back = parse(gs_problem_format(&p, text));   /* the longest valid text fits */
+    assert_memory_equal(&p, &back, sizeof p);
+}
+
+static void version_matches_header(void **state)
+{
+    (void)state;
+    assert_string_equal(gs_version(), GS_VERSION_TEXT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_become_canonical),
+        cmocka_unit_test(errors_name_field_and_column),
+        cmocka_unit_test(floats_read_back_exactly),
+        cmocka_unit_test(locale_does_not_matter),
+        cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(check_finds_what_no_kernel_can_do),
+        cmocka_unit_test(bytes_and_flops),
+        cmocka_unit_test(any_struct_can_be_formatted),
+        cmocka_unit_test(version_matches_header),
+    };
+    return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
+}

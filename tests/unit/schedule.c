@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that every sentence of the grammar round-trips as text, that enumeration visits each once, that errors say what could
+ * have stood there, and that tokens from outside are checked before they index a table. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "schedule/grammar.h"
+
+static long sentences(gs_family family)
+{
+    long count = 1;
+    for (int slot = 0; slot < gs_family_slots(family); slot++) count *= gs_family_slot(family, slot)->count;
+    return count;
+}
+
+static void every_sentence_round_trips_once(void **state)
+{
+    (void)state;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        gs_schedule schedule = gs_schedule_first((gs_family)family), last = {0};
+        long count = 0;
+        do {
+            char text[GS_SCHEDULE_TEXT];
+            gs_schedule back;
+            gs_schedule_format(&schedule, text);
+            if (gs_schedule_parse(&back, text, NULL) != GS_OK) fail_msg("%s is not read", text);
+            assert_memory_equal(&schedule, &back, sizeof back);
+            if (count++ > 0) assert_true(memcmp(&schedule, &last, sizeof last) > 0);   /* strictly upwards: none comes twice */
+            last = schedule;
+        } while (gs_schedule_next(&schedule));
+        assert_int_equal(count, sentences((gs_family)family));
+    }
+}
+
+static void numbers_are_those_of_the_text(void **state)
+{
+    (void)state;
+    gs_schedule schedule;
+    char text[GS_SCHEDULE_TEXT];
+    assert_int_equal(gs_schedule_parse(&schedule, "ws/128x256x64/s4/c2x1/coop/g8", NULL), GS_OK);
+    const int16_t *const tile = gs_schedule_value(&schedule, GS_WS_TILE), *const cluster = gs_schedule_value(&schedule, GS_WS_CLUSTER);
+    assert_true(tile[0] == 128 && tile[1] == 256 && tile[2] == 64);
+    assert_true(cluster[0] == 2 && cluster[1] == 1);
+    assert_int_equal(gs_schedule_value(&schedule, GS_WS_STAGES)[0], 4);
+
+    /* every word's text says its numbers: the digits in it, in order */
+    for (int family = 0; family < GS_FAMILIES; family++)
+        for (int slot = 0; slot < gs_family_slots((gs_family)family); slot++) {
+            const gs_slot *const s = gs_family_slot((gs_family)family, slot);
+            for (int i = 0; i < s->count; i++) {
+                int value = 0;
+                for (const char *p = s->words[i].text + strcspn(s->words[i].text, "0123456789"); *p; value++) {
+                    char *end;
+                    assert_int_equal(strtol(p, &end, 10), s->words[i].value[value]);
+                    p = *end ? end + 1 : end;
+                }
+            }
+        }
+    assert_string_equal(gs_schedule_format(&(gs_schedule){.family = GS_FAMILY_SIMPLE}, text), "simple");
+}
+
+/* legend: text, field, column, a word that the message must offer */
+static void errors_say_what_is_possible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *field;
+        int         column;
+        const char *offered;
+    } cases[] = {
+        {"",                                 "family",  1,  "simple mma ws"},
+        {"wsx/128x256x64",                   "family",  1,  "ws"},
+        {"ws",                               "tile",    3,  "256x128x64"},
+        {"ws/",                              "tile",    4,  "256x128x64"},
+        {"ws/128x256x65/s4/c2x1/coop/g8",    "tile",    4,  "128x256x64"},
+        {"ws/128x256x64/s9/c2x1/coop/g8",    "stages",  15, "s12"},
+        {"ws/128x256x64/s4/c2x1/coop",       "raster",  27, "g16"},
+        {"ws/128x256x64/s4/c2x1/coop/g8/",   "ws",      30, "5 slots"},
+        {"ws/128x256x64/s4/c2x1/coop/g8 ",   "ws",      30, "the end"},
+        {"mma/64x64x64/w9x9/s2/g1",          "warps",   14, "w2x2"},
+        {"simple/",                          "simple",  7,  "the end"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_schedule schedule = {.family = 99}, before = schedule;
+        gs_error error = {0};
+        assert_int_equal(gs_schedule_parse(&schedule, cases[i].text, &error), GS_ERROR_PARSE);
+        if (strcmp(error.field, cases[i].field) != 0 || error.column != cases[i].column || !strstr(error.text, cases[i].offered))
+            fail_msg("'%s': field '%s' column %d: %s", cases[i].text, error.field, error.column, error.text);
+        assert_memory_equal(&schedule, &before, sizeof before);
+    }
+}
+
+/* The longest list of words must not be cut: the last word of every slot is offered. */
+static void lists_are_complete(void **state)
+{
+    (void)state;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        char text[GS_SCHEDULE_TEXT];
+        snprintf(text, sizeof text, "%s", gs_family_name((gs_family)family));
+        for (int slot = 0; slot < gs_family_slots((gs_family)family); slot++) {
+            const gs_slot *const s = gs_family_slot((gs_family)family, slot);
+            gs_schedule schedule;
+            gs_error error = {0};
+            assert_int_equal(gs_schedule_parse(&schedule, text, &error), GS_ERROR_PARSE);
+            assert_string_equal(error.field, s->name);
+            assert_non_null(strstr(error.text, s->words[s->count - 1].text));
+            const size_t have = strlen(text);
+            snprintf(text + have, sizeof text - have, "/%s", s->words[0].text);
+        }
+    }
+}
+
+static void foreign_tokens_are_refused(void **state)
+{
+    (void)state;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
+    char text[GS_SCHEDULE_TEXT];
+    const gs_schedule bad[] = {{.family = GS_FAMILIES}, {.family = GS_FAMILY_WS, .word = {200}}, {.family = GS_FAMILY_MMA, .word = {0, 0, 0, 10}}};
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_error error = {0};
+        assert_int_equal(gs_schedule_check(&bad[i], &problem, &gs_caps_h200, &error), GS_ERROR_RANGE);
+        assert_true(error.text[0] != '\0');
+        assert_string_equal(gs_schedule_format(&bad[i], text), "?");
+    }
+}
+
+static void simple_takes_everything_but_an_epilogue(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:1x1x1:nn", "bf16:257x33x7:tn:d=f32:lda=9:beta=1:b=3", "f16:0x4x4:nn:acc=f16", "f16:4x4x0:nn:beta=2"};
+    const gs_schedule simple = gs_schedule_first(GS_FAMILY_SIMPLE);
+    gs_problem problem;
+    gs_error error = {0};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        assert_int_equal(gs_problem_parse(&problem, texts[i], NULL), GS_OK);
+        assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_h200, NULL), GS_OK);
+        assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_a100, NULL), GS_OK);
+    }
+    assert_int_equal(gs_problem_parse(&problem, "f16:1x1x1:nn:ep=relu", NULL), GS_OK);
+    assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_h200, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "ep");
+}
+
+/* What passes the check must fit the device, whatever the family. */
+static void valid_schedules_fit_the_device(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "bf16:129x4096x64:nn:d=f32:beta=1", "f16:64x64x64:nn:acc=f16", "f16:33x17x65:tn"};
+    static const gs_caps *const devices[] = {&gs_caps_h200, &gs_caps_a100};
+    for (size_t d = 0; d < GS_COUNT(devices); d++)
+        for (size_t i = 0; i < GS_COUNT(texts); i++) {
+            gs_problem problem;
+            long valid[GS_FAMILIES] = {0};
+            assert_int_equal(gs_problem_parse(&problem, texts[i], NULL), GS_OK);
+            for (int family = 0; family < GS_FAMILIES; family++) {
+                gs_schedule schedule = gs_schedule_first((gs_family)family);
+                do {
+                    gs_error error = {0};
+                    const gs_status status = gs_schedule_check(&schedule, &problem, devices[d], &error);
+                    if (status != GS_OK) {
+                        assert_int_equal(status, GS_ERROR_UNSUPPORTED);
+                        assert_true(error.field[0] != '\0' && error.text[0] != '\0');
+                        continue;
+                    }
+                    const gs_resources r = gs_schedule_resources(&schedule, &problem, devices[d]);
+                    assert_in_range(r.threads, 32, 1024);
+                    assert_in_range(r.registers, 16, 255);
+                    assert_in_range(r.smem, 0, devices[d]->smem_block);
+                    assert_true(r.blocks_sm >= 1 && r.blocks_sm * r.threads <= devices[d]->threads_sm);
+                    assert_true((long)r.blocks_sm * r.smem <= devices[d]->smem_sm);
+                    assert_in_range(r.cluster, 1, 16);
+                    valid[family]++;
+                } while (gs_schedule_next(&schedule));
+            }
+            assert_int_equal(valid[GS_FAMILY_SIMPLE], 1);
+            assert_true(valid[GS_FAMILY_MMA] > 0);
+            assert_true(valid[GS_FAMILY_WS] == 0 || devices[d]->cc == 90);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_sentence_round_trips_once),
+        cmocka_unit_test(numbers_are_those_of_the_text),
+        cmocka_unit_test(errors_say_what_is_possible),
+        cmocka_unit_test(lists_are_complete),
+        cmocka_unit_test(foreign_tokens_are_refused),
+        cmocka_unit_test(simple_takes_everything_but_an_epilogue),
+        cmocka_unit_test(valid_schedules_fit_the_device),
+    };
+    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}

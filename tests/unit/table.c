@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that tuned tables round-trip, skip what they must and nothing else, find and approximate problems, and survive any input. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "plan/table.h"
+
+#define HEAD  "gemmsmith-tuned 1\n"
+#define TAIL  " 1755 nvidia-h200 90 132 130100 2026-11-20T12:00:00Z tune-0.1.0\n"
+#define TIMES " 196.200 199.100 1.0150 1.0120 1.0170"
+#define WS    "ws/128x256x64/s4/c2x1/coop/g8"
+
+static gs_table *read_table(const char *text, const gs_caps *caps, int want_skipped)
+{
+    gs_table *table;
+    gs_error error;
+    int skipped = -1;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    assert_int_equal(gs_table_read(table, text, caps, &skipped, &error), GS_OK);
+    if (skipped != want_skipped) fail_msg("skipped %d rows: %s", skipped, error.text);
+    return table;
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
+    return problem;
+}
+
+static const gs_row *find(const gs_table *table, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    return gs_table_find(table, &problem);
+}
+
+static gs_row make_row(const char *problem, const char *schedule)
+{
+    gs_row row = {.us = 1.25, .library_us = 1.5, .ratio = 1.2, .low = 1.1, .high = 1.3, .mhz = 1755, .gpu = "nvidia-h200", .cc = 90, .sms = 132,
+                  .cublaslt = 130100, .date = "2026-11-20T12:00:00Z", .by = "tune-0.1.0"};
+    row.problem = problem_of(problem);
+    row.library = strcmp(schedule, "library") == 0;
+    if (!row.library) assert_int_equal(gs_schedule_parse(&row.schedule, schedule, NULL), GS_OK);
+    return row;
+}
+
+static void reads_every_column(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "# a comment\n\n  \t\n   # another\nf16:4096x4096x4096:tn\t" WS TIMES TAIL
+                                 "bf16:257x4096x4096:nn:d=f32:lda=4104:beta=0.5 library 1 2 3 4 5 0 nvidia-h200 90 132 0 - -\r\n", &gs_caps_h200, 0);
+    assert_int_equal(gs_table_size(table), 2);
+    const gs_row *row = find(table, "f16:4096x4096x4096:tn");
+    assert_non_null(row);
+    assert_ptr_equal(row, gs_table_row(table, 0));
+    char schedule[GS_SCHEDULE_TEXT];
+    assert_string_equal(gs_schedule_format(&row->schedule, schedule), WS);
+    assert_false(row->library);
+    assert_true(row->us == 196.2 && row->library_us == 199.1 && row->ratio == 1.015 && row->low == 1.012 && row->high == 1.017);
+    assert_int_equal(row->mhz, 1755);
+    assert_string_equal(row->gpu, "nvidia-h200");
+    assert_int_equal(row->cc * 1000 + row->sms, 90132);
+    assert_int_equal(row->cublaslt, 130100);
+    assert_string_equal(row->date, "2026-11-20T12:00:00Z");
+    assert_string_equal(row->by, "tune-0.1.0");
+    row = gs_table_row(table, 1);
+    assert_true(row->library);
+    assert_true(row->problem.beta == 1);
+    assert_string_equal(row->by, "");
+    assert_null(gs_table_row(table, 2));
+    assert_null(gs_table_row(table, -1));
+    gs_table_destroy(&table);
+    assert_null(table);
+    gs_table_destroy(&table);
+}
+
+static void round_trips_sorted_and_aligned(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"bf16:64x64x64:nn", "f16:4096x64x64:tn", "f16:64x64x64:tn:acc=f16", "f16:512x64x64:tn", "f16:512x8x64:tn",
+                                           "f16:64x64x64:nn:ep=bias,gelu", "f16:512x64x64:tn:b=3", "f16:512x64x64:tn:beta=1"};
+    static const char *const sorted[] = {"f16:64x64x64:nn:ep=bias,gelu", "f16:64x64x64:tn:acc=f16", "f16:512x8x64:tn", "f16:512x64x64:tn", "f16:512x64x64:tn:b=3",
+                                         "f16:512x64x64:tn:beta=1", "f16:4096x64x64:tn", "bf16:64x64x64:nn"};
+    gs_table *table;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        gs_row row = make_row(problems[i], i % 2 ? "library" : "simple");
+        row.us = 0.125 + 1000.5 * (double)i;
+        assert_int_equal(gs_table_put(table, &row), GS_OK);
+    }
+    gs_text first = {0}, second = {0};
+    gs_table_format(table, &first);
+    gs_table *again = read_table(first.data, &gs_caps_h200, 0);
+    assert_int_equal(gs_table_size(again), GS_COUNT(problems));
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        char text[GS_PROBLEM_TEXT];
+        const gs_row *const row = gs_table_row(again, (int)i);
+        assert_string_equal(gs_problem_format(&row->problem, text), sorted[i]);
+        const gs_row *const before = find(table, sorted[i]);
+        assert_true(before->us == row->us && before->ratio == row->ratio && before->library == row->library);
+        assert_memory_equal(&before->schedule, &row->schedule, sizeof row->schedule);
+    }
+    gs_table_format(again, &second);
+    assert_string_equal(first.data, second.data);
+
+    /* every column begins at the same place in every line below the first */
+    const char *const title = strchr(first.data, '\n') + 1, *const gpu = strstr(title, "gpu");
+    int lines = 0;
+    for (const char *line = strchr(title, '\n') + 1; *line; line = strchr(line, '\n') + 1, lines++) {
+        assert_memory_equal(line + (gpu - title), "nvidia-h200 ", 12);
+        assert_int_not_equal(strchr(line, '\n')[-1], ' ');
+    }
+    assert_int_equal(lines, GS_COUNT(problems));
+    gs_text_free(&first);
+    gs_text_free(&second);
+    gs_table_destroy(&table);
+    gs_table_destroy(&again);
+}
+
+static void words_of_callers_stay_one_word(void **state)
+{
+    (void)state;
+    gs_table *table;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    gs_row row = make_row("f16:64x64x64:nn", "simple");
+    snprintf(row.gpu, sizeof row.gpu, "a gpu\n# 1");
+    row.by[0] = '\0';
+    row.us = -1;
+    row.ratio = 1e300;
+    assert_int_equal(gs_table_put(table, &row), GS_OK);
+    gs_text text = {0};
+    gs_table_format(table, &text);
+    gs_table *again = read_table(text.data, NULL, 0);
+    assert_int_equal(gs_table_size(again), 1);
+    assert_string_equal(gs_table_row(again, 0)->gpu, "a_gpu_#_1");
+    assert_string_equal(gs_table_row(again, 0)->by, "");
+    assert_true(gs_table_row(again, 0)->us == 0);
+    gs_text_free(&text);
+    gs_table_destroy(&table);
+    gs_table_destroy(&again);
+}
+
+static void a_bad_row_costs_only_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *field, *place;   /* the error stands where this part of the row begins */
+    } bad[] = {
+        {"f16:4096x40q6x4096:tn " WS TIMES TAIL,                                        "k",          "q6x"},
+        {"f16:64x64x64:tn ws/128x256x64/s99/c2x1/coop/g8" TIMES TAIL,                   "stages",     "s99"},
+        {"f16:64x64x64:tn " WS " 196,2 199.1 1.0150 1.0120 1.0170" TAIL,                "us",         "196,2"},
+        {"f16:64x64x64:tn " WS " 196.2 -1 1.0150 1.0120 1.0170" TAIL,                   "library_us", "-1"},
+        {"f16:64x64x64:tn " WS " 196.2 1 1e999 1.0120 1.0170" TAIL,                     "ratio",      "1e999"},
+        {"f16:64x64x64:tn " WS " nan 1 1 1.0120 1.0170" TAIL,                           "us",         "nan"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1.5 nvidia-h200 90 132 130100 d b\n",        "mhz",        "1.5"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 99999999999 130100 d b\n",  "sms",        "99999999999"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026\n",         "by",         "\n"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026 b extra\n", "",           "extra"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 an-extremely-long-name-of-a-gpu-that-nobody-ever-made 90 132 1 2026 b\n", "gpu", "an-extremely"},
+    };
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_text text = {0};
+        gs_text_addf(&text, HEAD "f16:64x64x128:tn simple" TIMES TAIL "%sf16:64x64x256:tn simple" TIMES TAIL, bad[i].row);
+        gs_table *table;
+        gs_error error;
+        int skipped;
+        assert_int_equal(gs_table_create(&table), GS_OK);
+        assert_int_equal(gs_table_read(table, text.data, &gs_caps_h200, &skipped, &error), GS_OK);
+        assert_int_equal(skipped, 1);
+        assert_int_equal(gs_table_size(table), 2);
+        if (!strstr(error.text, "line 3: ")) fail_msg("row %zu: %s", i, error.text);
+        const int column = (int)(strstr(bad[i].row, bad[i].place) - bad[i].row) + 1;
+        if (strcmp(error.field, bad[i].field) != 0 || error.column != column)
+            fail_msg("row %zu: %s, column %d: %s", i, error.field, error.column, error.text);
+        gs_text_free(&text);
+        gs_table_destroy(&table);
+    }
+}
+
+static void the_first_error_is_the_one_told(void **state)
+{
+    (void)state;
+    gs_table *table;
+    gs_error error;
+    int skipped;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    assert_int_equal(gs_table_read(table, HEAD "\nx\nf16:64x64x256:tn simple" TIMES TAIL "f16:64x64x64:tn nothing" TIMES TAIL, NULL, &skipped, &error), GS_OK);
+    assert_int_equal(skipped, 2);
+    assert_non_null(strstr(error.text, "line 3: "));
+    assert_int_equal(gs_table_read(table, HEAD, NULL, NULL, &error), GS_OK);
+    assert_int_equal(error.status, GS_OK);
+    assert_int_equal(gs_table_size(table), 1);
+    gs_table_destroy(&table);
+}
+
+static void refuses_what_is_no_table(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\n\n", "# only a comment\n", "gemmsmith-tuned\n", "gemmsmith-tuned 2\n", "gemmsmith-tuned one\n",
+                                        "gemmsmith-tuned 1x\n", "gemmsmith-tuned1\n", "{\"json\": 1}\n", "f16:64x64x64:tn simple" TIMES TAIL};
+    gs_table *table;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        gs_error error;
+        assert_int_equal(gs_table_read(table, texts[i], NULL, NULL, &error), GS_ERROR_PARSE);
+        assert_int_equal(error.status, GS_ERROR_PARSE);
+        assert_true(error.text[0] != '\0');
+        assert_int_equal(gs_table_read(table, texts[i], NULL, NULL, NULL), GS_ERROR_PARSE);
+    }
+    assert_int_equal(gs_table_size(table), 0);
+    gs_table_destroy(&table);
+}
+
+static void rows_of_other_devices_are_left_out(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "f16:64x64x64:tn simple" TIMES TAIL
+        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 d b\n"
+        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 d b\n"
+        "f16:64x64x512:tn simple" TIMES " 1755 nvidia-h200 80 132 130100 d b\n";
+    gs_table *table = read_table(text, &gs_caps_h200, 0);
+    assert_int_equal(gs_table_size(table), 1);
+    assert_non_null(find(table, "f16:64x64x64:tn"));
+    assert_null(find(table, "f16:64x64x128:tn"));
+    gs_table_destroy(&table);
+    table = read_table(text, NULL, 0);
+    assert_int_equal(gs_table_size(table), 4);
+    gs_table_destroy(&table);
+}
+
+static void later_rows_replace_earlier_ones(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL "f16:64x64x128:tn simple 2 1 1 1 1" TAIL
+                                 "f16:64x64x64:tn library 3 1 1 1 1" TAIL "f16:64x64x64:tn library 4 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
+    assert_int_equal(gs_table_size(table), 3);
+    assert_true(gs_table_row(table, 0)->us == 3 && gs_table_row(table, 0)->library);
+    assert_true(gs_table_row(table, 1)->us == 2);
+    assert_true(gs_table_row(table, 2)->us == 4);
+    assert_true(find(table, "f16:64x64x64:tn")->us == 3);
+    const gs_row copy = *gs_table_row(table, 2);
+    assert_int_equal(gs_table_put(table, &copy), GS_OK);
+    assert_int_equal(gs_table_size(table), 3);
+    gs_table_destroy(&table);
+}
+
+static void scalars_count_only_as_zero_or_not(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "f16:64x64x64:tn:alpha=2:beta=3 simple 1 1 1 1 1" TAIL "f16:64x64x64:nn:ldc=72 simple 2 1 1 1 1" TAIL, NULL, 0);
+    assert_true(gs_table_row(table, 0)->problem.alpha == 1 && gs_table_row(table, 0)->problem.beta == 1);
+    assert_non_null(find(table, "f16:64x64x64:tn:beta=1"));
+    assert_non_null(find(table, "f16:64x64x64:tn:alpha=-0.5:beta=-7"));
+    assert_null(find(table, "f16:64x64x64:tn"));
+    assert_null(find(table, "f16:64x64x64:tn:beta=1:ldc=72"));
+    assert_non_null(find(table, "f16:64x64x64:nn"));           /* C is not read: its leading dimension does not count */
+    assert_null(find(table, "f16:64x64x64:nn:ldd=72"));
+    assert_null(find(table, "f16:64x64x64:nn:b=2"));
+    assert_null(find(table, "f16:64x64x64:nn:ep=relu"));
+    assert_null(find(table, "f16:64x64x64:nn:acc=f16"));
+    assert_null(find(table, "f16:64x64x64:nn:d=f32"));
+    gs_table_destroy(&table);
+}
+
+static const gs_row *nearest(const gs_table *table, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    return gs_table_nearest(table, &problem, &gs_caps_h200);
+}
+
+static void nearest_is_near_and_can_run(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "f16:4096x4096x4096:tn " WS " 1 1 1 1 1" TAIL
+                                 "f16:1024x4096x4096:tn simple 2 1 1 1 1" TAIL
+                                 "f16:3000x4096x4096:tn library 3 1 1 1 1" TAIL
+                                 "f16:4096x4096x4096:nn simple 4 1 1 1 1" TAIL
+                                 "f16:3000x4096x4096:tn:ep=relu simple 5 1 1 1 1" TAIL
+                                 "f16:3000x4096x4096:tn simple 6 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
+    assert_true(nearest(table, "f16:3000x4096x4096:tn")->us == 1);        /* not the library, not another epilogue, not another device */
+    assert_true(nearest(table, "f16:1500x4096x4096:tn")->us == 2);
+    assert_true(nearest(table, "f16:4096x4096x4096:nn")->us == 4);
+    assert_true(nearest(table, "f16:4096x4096x4097:tn")->us == 2);        /* K odd: TMA cannot load it */
+    assert_true(nearest(table, "f16:8192x8192x8192:tn")->us == 1);        /* distance 3 */
+    assert_null(nearest(table, "f16:8200x8192x8192:tn"));                 /* a little more */
+    assert_null(nearest(table, "f16:64x64x64:tn"));
+    assert_null(nearest(table, "bf16:4096x4096x4096:tn"));
+    assert_null(nearest(table, "f16:0x4096x4096:tn"));
+    gs_table_destroy(&table);
+    table = read_table(HEAD "f16:2048x64x64:tn simple 1 1 1 1 1" TAIL "f16:512x64x64:tn simple 2 1 1 1 1" TAIL "f16:0x64x64:tn simple 3 1 1 1 1" TAIL, NULL, 0);
+    assert_true(nearest(table, "f16:1024x64x64:tn")->us == 1);            /* equal distance: the earlier row */
+    gs_table_destroy(&table);
+}
+
+static void look_up_stays_fast_when_big(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000, LOOKUPS = 20000 };
+    gs_table *table;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    gs_row row = make_row("f16:64x64x64:tn", "simple");
+    for (int i = 0; i < ROWS; i++) {
+        row.problem = gs_problem_make(GS_F16, GS_TN, 64 + i % 100, 64 + i / 100, 64);
+        row.mhz = i;
+        assert_int_equal(gs_table_put(table, &row), GS_OK);
+    }
+    assert_int_equal(gs_table_size(table), ROWS);
+    const int64_t start = gs_clock_ns();
+    for (int i = 0; i < LOOKUPS; i++) {
+        const int wanted = (int)((int64_t)i * 7919 % (2 * ROWS));
+        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64 + wanted % 100, 64 + wanted / 100, 64);
+        const gs_row *const found = gs_table_find(table, &problem);
+        if (wanted < ROWS)
+            assert_true(found && found->mhz == wanted);
+        else
+            assert_null(found);
+    }
+    const double average_us = (double)(gs_clock_ns() - start) * 1e-3 / LOOKUPS;
+    if (average_us > 20) fail_msg("%.1f us for a look-up", average_us);
+    gs_text text = {0};
+    gs_table_format(table, &text);
+    gs_table *again = read_table(text.data, &gs_caps_h200, 0);
+    assert_int_equal(gs_table_size(again), ROWS);
+    gs_text_free(&text);
+    gs_table_destroy(&table);
+    gs_table_destroy(&again);
+}
+
+/* Every prefix, and every single byte replaced by something awkward, from memory that ends where the text ends. */
+static void no_text_crashes_the_reader(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "# problem\nf16:4096x4096x4096:tn:d=f32:ep=bias,gelu  " WS "  " TIMES TAIL "bf16:64x64x64:nn library 1 2 3 4 5 6 g 90 132 1 - -\n";
+    static const char awkward[] = {'\n', ' ', ':', '/', '-', '9', '\x80', '#', '\0'};
+    const size_t size = sizeof text;
+    gs_table *table;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    for (size_t cut = 0; cut < size; cut++) {
+        char *const copy = strndup(text, cut);
+        int skipped;
+        gs_error error;
+        const gs_status status = gs_table_read(table, copy, NULL, &skipped, &error);
+        assert_true(status == GS_OK || status == GS_ERROR_PARSE);
+        free(copy);
+        for (size_t i = 0; cut < size - 1 && i < sizeof awkward; i++) {
+            char *const changed = strdup(text);
+            changed[cut] = awkward[i];
+            const gs_status result = gs_table_read(table, changed, NULL, &skipped, &error);
+            assert_true(result == GS_OK || result == GS_ERROR_PARSE);
+            free(changed);
+        }
+    }
+    gs_text formatted = {0};
+    gs_table_format(table, &formatted);
+    gs_table *again = read_table(formatted.data, NULL, 0);
+    assert_int_equal(gs_table_size(again), gs_table_size(table));
+    gs_text_free(&formatted);
+    gs_table_destroy(&again);
+    gs_table_destroy(&table);
+}
+
+static void save(const char *folder, const char *name, const char *text, size_t size)
+{
+    char path[GS_PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(gs_file_write(path, text, size, NULL), GS_OK);
+}
+
+static void loads_files_and_folders(void **state)
+{
+    (void)state;
+    const char *const base = getenv("TMPDIR");
+    char folder[256], path[GS_PATH], command[GS_PATH];
+    snprintf(folder, sizeof folder, "%s/gs-table-XXXXXX", base && *base ? base : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    static const char one[] = HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL, two[] = HEAD "f16:64x64x64:tn simple 2 1 1 1 1" TAIL "bad\n";
+    static const char zero[] = HEAD "f16:8x8x8:tn simple 1 1 1\0 1 1" TAIL;
+    save(folder, "b.tuned", two, sizeof two - 1);
+    save(folder, "a.tuned", one, sizeof one - 1);
+    save(folder, "c.tuned", "not a table\n", 12);
+    save(folder, "d.tuned", zero, sizeof zero - 1);
+    save(folder, "z.txt", "ignored\n", 8);
+    save(folder, ".hidden.tuned", "ignored\n", 8);
+    snprintf(path, sizeof path, "%s/e.tuned", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+
+    gs_table *table;
+    gs_error error;
+    int skipped;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    assert_int_equal(gs_table_load(table, folder, &gs_caps_h200, &skipped, &error), GS_OK);
+    assert_int_equal(skipped, 4);
+    assert_int_equal(gs_table_size(table), 1);
+    assert_true(gs_table_row(table, 0)->us == 2);   /* b comes after a */
+    assert_non_null(strstr(error.text, "b.tuned: line 3: "));
+
+    snprintf(path, sizeof path, "%s/a.tuned", folder);
+    assert_int_equal(gs_table_load(table, path, &gs_caps_h200, &skipped, &error), GS_OK);
+    assert_int_equal(skipped, 0);
+    assert_true(gs_table_row(table, 0)->us == 1);
+    snprintf(path, sizeof path, "%s/c.tuned", folder);
+    assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_PARSE);
+    assert_non_null(strstr(error.text, "c.tuned: "));
+    snprintf(path, sizeof path, "%s/d.tuned", folder);
+    assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_PARSE);
+    snprintf(path, sizeof path, "%s/none.tuned", folder);
+    assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_NOT_FOUND);
+    gs_table_destroy(&table);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_column),
+        cmocka_unit_test(round_trips_sorted_and_aligned),
+        cmocka_unit_test(words_of_callers_stay_one_word),
+        cmocka_unit_test(a_bad_row_costs_only_itself),
+        cmocka_unit_test(the_first_error_is_the_one_told),
+        cmocka_unit_test(refuses_what_is_no_table),
+        cmocka_unit_test(rows_of_other_devices_are_left_out),
+        cmocka_unit_test(later_rows_replace_earlier_ones),
+        cmocka_unit_test(scalars_count_only_as_zero_or_not),
+        cmocka_unit_test(nearest_is_near_and_can_run),
+        cmocka_unit_test(look_up_stays_fast_when_big),
+        cmocka_unit_test(no_text_crashes_the_reader),
+        cmocka_unit_test(loads_files_and_folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT
+ * Proves the tuner end to end against a scripted worker with simulated times: it finds the fastest schedule, every kind of bad candidate
+ * becomes its verdict and the run goes on, nothing is reported unconfirmed, and store and table survive stops and second tuners. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "device/device.h"
+#include "fake/times.h"
+#include "tune/tune.h"
+
+#define PROGRAM    GS_BINARY_DIR "/tests/fake/fake_worker"
+#define PROBLEM    "f16:1024x1024x1024:tn"
+#define CANDIDATES 30
+
+typedef struct bench {
+    char       folder[64], store_path[96], table_path[96], log_path[96];
+    gs_store  *store;
+    gs_session session;
+    gs_worker  worker;
+} bench;
+
+static void open_store(bench *b)
+{
+    gs_error error = {0};
+    const gs_status status = gs_store_open(&b->store, b->store_path, &error);
+    if (status != GS_OK) print_error("%s\n", error.text);
+    assert_int_equal(status, GS_OK);
+    b->session = (gs_session){.command = "test", .version = "0", .commit = "", .device = gs_caps_h200.slug, .cc = 90, .sms = 132, .cublaslt = 130100};
+    assert_int_equal(gs_store_begin(b->store, &b->session, &error), GS_OK);
+}
+
+static int start(void **state)
+{
+    static bench b;
+    const char *const temporary = getenv("TMPDIR");
+    b = (bench){0};
+    snprintf(b.folder, sizeof b.folder, "%.40s/gs-tune-XXXXXX", temporary ? temporary : "/tmp");
+    if (!mkdtemp(b.folder) || access(PROGRAM, X_OK) != 0) return -1;
+    snprintf(b.store_path, sizeof b.store_path, "%s/store.db", b.folder);
+    snprintf(b.table_path, sizeof b.table_path, "%s/tables/h200.tuned", b.folder);
+    snprintf(b.log_path, sizeof b.log_path, "%s/log", b.folder);
+    unsetenv("FAKE_WORKER");
+    unsetenv("GEMMSMITH_WORKER");
+    gs_stop_requested = 0;
+    gs_worker_init(&b.worker, "cuda:0", PROGRAM);
+    open_store(&b);
+    *state = &b;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status, (void)kind, (void)at;
+    return remove(path);
+}
+
+static int finish(void **state)
+{
+    bench *const b = *state;
+    gs_stop_requested = 0;
+    gs_worker_stop(&b->worker);
+    gs_store_close(&b->store);
+    return nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static gs_tune_options options_of(const bench *b)
+{
+    return (gs_tune_options){.candidates = CANDIDATES, .seed = 7, .tuned_path = b->table_path, .cache_path = "", .timeout_s = 30};
+}
+
+static gs_status tune_with(bench *b, const char *problem_text, const char *script, const gs_tune_options *options, gs_tune_result *result)
+{
+    gs_problem problem;
+    gs_error error = {0};
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    setenv("FAKE_WORKER", script, 1);
+    gs_worker_stop(&b->worker);   /* the script is the child's environment */
+    const gs_status status = gs_tune(b->store, &b->session, &b->worker, &gs_caps_h200, &problem, options, result, &error);
+    if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
+    if (status != GS_OK) assert_true(error.text[0] != '\0');
+    return status;
+}
+
+/* The schedules that the tuner looks at, fastest first by the simulated times. */
+typedef struct answer {
+    char   text[GS_SCHEDULE_TEXT];
+    double us;
+} answer;
+
+static int by_us(const void *left, const void *right)
+{
+    const double a = ((const answer *)left)->us, b = ((const answer *)right)->us;
+    return (a > b) - (a < b);
+}
+
+static void right_answers(const char *problem_text, answer list[CANDIDATES])
+{
+    gs_problem problem;
+    gs_policy policy;
+    gs_schedule schedules[CANDIDATES];
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
+    assert_int_equal(policy.propose(&policy, &problem, &gs_caps_h200, schedules, CANDIDATES), CANDIDATES);
+    policy.destroy(&policy);
+    for (int i = 0; i < CANDIDATES; i++) {
+        gs_schedule_format(&schedules[i], list[i].text);
+        list[i].us = fake_us(&schedules[i], &problem);
+    }
+    qsort(list, CANDIDATES, sizeof *list, by_us);
+}
+
+static double library_us(const char *problem_text, double factor)
+{
+    gs_problem problem;
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    return fake_library_us(&problem, factor);
+}
+
+typedef struct finding {
+    const char *candidate;
+    gs_trial    trial;
+    int         count;
+} finding;
+
+static bool find(void *self, const gs_trial *trial)
+{
+    finding *const f = self;
+    if (!f->candidate || strcmp(trial->candidate, f->candidate) == 0) {
+        f->trial = *trial;
+        f->count++;
+    }
+    return true;
+}
+
+static gs_trial trial_of(bench *b, const char *problem, const char *candidate)
+{
+    finding f = {.candidate = candidate};
+    assert_int_equal(gs_store_trials(b->store, gs_caps_h200.slug, problem, find, &f, NULL), GS_OK);
+    if (f.count != 1) print_error("%s: %d trials\n", candidate, f.count);
+    assert_int_equal(f.count, 1);
+    return f.trial;
+}
+
+static int trials(bench *b, const char *problem)
+{
+    finding f = {0};
+    assert_int_equal(gs_store_trials(b->store, gs_caps_h200.slug, problem, find, &f, NULL), GS_OK);
+    return f.count;
+}
+
+static int winners(bench *b)
+{
+    finding f = {0};
+    assert_int_equal(gs_store_winners(b->store, gs_caps_h200.slug, find, &f, NULL), GS_OK);
+    return f.count;
+}
+
+/* The table's row of a problem; false if there is none. */
+static bool table_row(const bench *b, const char *problem_text, gs_row *row)
+{
+    gs_table *table;
+    gs_problem problem;
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    const gs_status status = gs_table_load(table, b->table_path, NULL, NULL, NULL);
+    const gs_row *const found = status == GS_OK ? gs_table_find(table, &problem) : NULL;
+    if (found) *row = *found;
+    gs_table_destroy(&table);
+    return found != NULL;
+}
+
+static void expect_winner(bench *b, const gs_tune_result *result, const char *problem, const answer *best, double library)
+{
+    char text[GS_SCHEDULE_TEXT];
+    gs_row row;
+    assert_false(result->row.library);
+    assert_string_equal(gs_schedule_format(&result->row.schedule, text), best->text);
+    assert_string_equal(result->best_own, best->text);
+    assert_float_equal(result->row.us / best->us, 1, 0.005);
+    assert_float_equal(result->row.ratio / (library / best->us), 1, 0.005);
+    assert_true(result->row.low <= result->row.ratio && result->row.ratio <= result->row.high);
+    assert_true(table_row(b, problem, &row));
+    assert_string_equal(gs_schedule_format(&row.schedule, text), best->text);
+    assert_string_equal(row.gpu, gs_caps_h200.slug);
+    assert_int_equal(row.cublaslt, 130100);
+    assert_int_equal(row.mhz, 1755);
+}
+
+/* ---- the usual way ---- */
+
+static void finds_the_fastest(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    expect_winner(b, &result, PROBLEM, &best[0], library_us(PROBLEM, 1.05));
+    assert_int_equal(result.proposed, CANDIDATES);
+    assert_int_equal(result.measured, CANDIDATES);
+    assert_int_equal(result.rejected, 0);
+    assert_true(result.verified >= 1 && result.verified < CANDIDATES);
+    assert_int_equal(trials(b, PROBLEM), CANDIDATES);
+    const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
+    assert_string_equal(trial.stage, "confirm");
+    assert_string_equal(trial.verdict, "pass");
+    assert_true(trial.rounds >= 31);
+    assert_true(trial.predicted_us > 0 && trial.registers > 0);
+    assert_int_equal(winners(b), 1);
+    assert_int_equal(b->worker.started, 2);   /* the winner was confirmed by a fresh one */
+}
+
+static void library_wins(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_row row;
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    assert_int_equal(tune_with(b, PROBLEM, "library=0.8", &options, &result), GS_OK);
+    assert_true(result.row.library);
+    assert_string_equal(result.best_own, best[0].text);
+    assert_true(result.best_own_ratio > 0.5 && result.best_own_ratio < 0.95);
+    assert_float_equal(result.row.ratio, 1, 0);
+    assert_float_equal(result.row.us / library_us(PROBLEM, 0.8), 1, 0.005);
+    assert_true(table_row(b, PROBLEM, &row));
+    assert_true(row.library);
+    assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
+}
+
+/* ---- bad candidates ---- */
+
+static void bad_candidates_become_verdicts(void **state)
+{
+    /* legend: rule of the script, verdict that follows; applied to the fastest ones in this order */
+    static const char *const bad[][2] = {
+        {"hang", "hang"}, {"crash", "fault"}, {"wrong", "exact"}, {"fault", "fault"}, {"timed", "timed"}, {"fast", "floor"}, {"compile", "compile"},
+    };
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_text rules = {0};
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 1;
+    right_answers(PROBLEM, best);
+    gs_text_add(&rules, "library=1.3");
+    for (size_t i = 0; i < GS_COUNT(bad); i++) gs_text_addf(&rules, ";%s=%s", bad[i][0], best[i].text);
+    assert_int_equal(tune_with(b, PROBLEM, rules.data, &options, &result), GS_OK);
+    expect_winner(b, &result, PROBLEM, &best[GS_COUNT(bad)], library_us(PROBLEM, 1.3));
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        const gs_trial trial = trial_of(b, PROBLEM, best[i].text);
+        if (strcmp(trial.verdict, bad[i][1]) != 0) print_error("%s: %s\n", bad[i][0], trial.verdict);
+        assert_string_equal(trial.verdict, bad[i][1]);
+        assert_true(trial.reason[0] != '\0');
+    }
+    assert_int_equal(result.rejected, GS_COUNT(bad));
+    assert_int_equal(trials(b, PROBLEM), CANDIDATES);
+
+    /* They are not tried again, not even when everything is to be measured again. */
+    gs_tune_options again = options;
+    again.again = true;
+    gs_text_clear(&rules);
+    gs_text_addf(&rules, "log=%s", b->log_path);
+    assert_int_equal(tune_with(b, PROBLEM, rules.data, &again, &result), GS_OK);
+    char *log;
+    size_t size;
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &log, &size, NULL), GS_OK);
+    for (size_t i = 0; i <= GS_COUNT(bad); i++) {
+        gs_text_clear(&rules);
+        gs_text_addf(&rules, "\"%s\"", best[i].text);
+        assert_int_equal(strstr(log, rules.data) != NULL, i == GS_COUNT(bad));
+    }
+    free(log);
+    gs_text_free(&rules);
+    assert_false(result.resumed);
+    assert_int_equal(result.rejected, 0);
+}
+
+static void nothing_passes(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    gs_problem problem;
+    gs_schedule list[3];
+    gs_text rules = {0};
+    char text[GS_SCHEDULE_TEXT];
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    options.candidates = 3;
+    gs_policy policy;
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
+    assert_int_equal(policy.propose(&policy, &problem, &gs_caps_h200, list, 3), 3);
+    policy.destroy(&policy);
+    gs_text_add(&rules, "library=1.5");
+    for (int i = 0; i < 3; i++) gs_text_addf(&rules, ";wrong=%s", gs_schedule_format(&list[i], text));
+    assert_int_equal(tune_with(b, PROBLEM, rules.data, &options, &result), GS_OK);
+    gs_text_free(&rules);
+    assert_true(result.row.library);
+    assert_int_equal(result.rejected, 3);
+    assert_int_equal(result.verified, 0);
+    assert_string_equal(result.best_own, "");
+}
+
+/* A machine on which the reference does not run blames no candidate. */
+static void no_reference_blames_nobody(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 1;
+    assert_int_equal(tune_with(b, PROBLEM, "reference=GS_ERROR_NO_LIBRARY", &options, &result), GS_ERROR_NO_LIBRARY);
+    assert_int_equal(tune_with(b, PROBLEM, "mode=abort", &options, &result), GS_ERROR_WORKER_DIED);
+    assert_int_equal(tune_with(b, PROBLEM, "hang=cublaslt-autotuning", &options, &result), GS_ERROR_WORKER_HUNG);
+    assert_int_equal(trials(b, PROBLEM), 0);
+    assert_int_equal(winners(b), 0);
+    assert_false(gs_file_exists(b->table_path));
+}
+
+/* ---- stopping and going on ---- */
+
+static void second_run_resumes(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result first, second;
+    gs_row row;
+    const gs_tune_options options = options_of(b);
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &first), GS_OK);
+    assert_int_equal(unlink(b->table_path), 0);
+    const int started = b->worker.started;
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &second), GS_OK);
+    assert_true(second.resumed);
+    assert_int_equal(second.measured, 0);
+    assert_int_equal(b->worker.started, started);
+    assert_memory_equal(&first.row.schedule, &second.row.schedule, sizeof first.row.schedule);
+    assert_float_equal(first.row.ratio, second.row.ratio, 0);
+    assert_string_equal(first.best_own, second.best_own);
+    assert_true(table_row(b, PROBLEM, &row));
+    assert_memory_equal(&first.row.schedule, &row.schedule, sizeof row.schedule);
+}
+
+static void stop_in_the_race(void *self, const gs_tune_progress *progress)
+{
+    const int *const after = self;
+    if (strcmp(progress->stage, "race") == 0 && progress->done >= *after) gs_stop_requested = 1;
+}
+
+static void a_stopped_run_goes_on(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    int after = 12;
+    right_answers(PROBLEM, best);
+    options.progress = stop_in_the_race;
+    options.self = &after;
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_ERROR_INTERRUPTED);
+    assert_int_equal(trials(b, PROBLEM), 12);
+    assert_int_equal(winners(b), 0);
+    assert_false(gs_file_exists(b->table_path));
+
+    gs_stop_requested = 0;
+    options.progress = NULL;
+    char script[128];
+    snprintf(script, sizeof script, "log=%s", b->log_path);
+    assert_int_equal(tune_with(b, PROBLEM, script, &options, &result), GS_OK);
+    expect_winner(b, &result, PROBLEM, &best[0], library_us(PROBLEM, 1.05));
+    assert_false(result.resumed);
+    assert_int_equal(result.measured, CANDIDATES - 12);
+}
+
+static void a_budget_ends_the_run(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.budget_s = 0.3;
+    assert_int_equal(tune_with(b, PROBLEM, "delay=400", &options, &result), GS_ERROR_INTERRUPTED);
+    assert_true(result.seconds < 5);
+    assert_int_equal(winners(b), 0);
+    assert_false(gs_file_exists(b->table_path));
+
+    options.budget_s = 60;
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    assert_int_equal(winners(b), 1);
+}
+
+/* The part of the budget that is kept lets a run confirm the best of what it has seen. */
+static void a_short_budget_still_confirms(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.budget_s = 8;
+    assert_int_equal(tune_with(b, PROBLEM, "delay=1000;library=1.5", &options, &result), GS_OK);   /* everything would take more than eight timings of 1 s */
+    assert_true(result.measured >= 12 && result.measured <= CANDIDATES);
+    assert_false(result.row.library);
+    assert_true(result.seconds < 8.5);
+    assert_string_equal(trial_of(b, PROBLEM, result.best_own).stage, "confirm");
+}
+
+/* ---- several at once ---- */
+
+static void two_tuners_share_store_and_table(void **state)
+{
+    static const char *const problems[2][3] = {
+        {"f16:256x512x1024:tn", "f16:512x512x1024:nn", PROBLEM},
+        {"bf16:256x512x1024:tn", "f16:128x4096x1024:tn", PROBLEM},
+    };
+    bench *const b = *state;
+    gs_store_close(&b->store);
+    pid_t pid[2];
+    for (int i = 0; i < 2; i++) {
+        pid[i] = fork();
+        assert_true(pid[i] >= 0);
+        if (pid[i] != 0) continue;
+        int failed = 0;
+        gs_tune_result result;
+        gs_tune_options options = options_of(b);
+        options.candidates = 6;
+        open_store(b);
+        for (int p = 0; p < 3; p++) failed += tune_with(b, problems[i][p], "", &options, &result) != GS_OK;
+        gs_worker_stop(&b->worker);
+        gs_store_close(&b->store);
+        _exit(failed);
+    }
+    for (int i = 0; i < 2; i++) {
+        int code = 0;
+        assert_int_equal(waitpid(pid[i], &code, 0), pid[i]);
+        assert_true(WIFEXITED(code));
+        assert_int_equal(WEXITSTATUS(code), 0);
+    }
+    open_store(b);
+    assert_int_equal(winners(b), 5);
+    gs_row row;
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < 3; p++) {
+            assert_true(table_row(b, problems[i][p], &row));
+            assert_int_equal(trials(b, problems[i][p]), 6);
+        }
+}
+
+/* Rows that this version cannot read are somebody's work: the table is left alone, the winner is in the store. */
+static void an_unreadable_row_is_not_lost(void **state)
+{
+    static const char text[] = "gemmsmith-tuned 1\nf16:64x64x64:tn  no/such/schedule  what\n";
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.candidates = 4;
+    assert_int_equal(gs_file_write(b->table_path, text, sizeof text - 1, NULL), GS_OK);
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_ERROR_PARSE);
+    char *kept;
+    size_t size;
+    assert_int_equal(gs_file_read(b->table_path, 1 << 20, &kept, &size, NULL), GS_OK);
+    assert_string_equal(kept, text);
+    free(kept);
+    assert_int_equal(winners(b), 1);
+    assert_int_equal(unlink(b->table_path), 0);
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    assert_true(result.resumed);
+}
+
+/* ---- pieces ---- */
+
+static int by_bytes(const void *left, const void *right) { return memcmp(left, right, sizeof(gs_schedule)); }
+
+static void enumerate_proposes_every_valid_schedule_once(void **state)
+{
+    (void)state;
+    enum { MOST = 20000 };
+    gs_problem problem;
+    gs_policy policy;
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
+    gs_schedule *const list = calloc(MOST, sizeof *list);
+    assert_non_null(list);
+    int count = 0, valid = 0;
+    for (int got; (got = policy.propose(&policy, &problem, &gs_caps_h200, list + count, GS_MIN(48, MOST - count))) > 0;) count += got;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        do valid += gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) == GS_OK;
+        while (gs_schedule_next(&schedule));
+    }
+    assert_int_equal(count, valid);
+    for (int i = 0; i < count; i++) assert_int_equal(gs_schedule_check(&list[i], &problem, &gs_caps_h200, NULL), GS_OK);
+    for (int i = 49; i + 1 < count; i++)
+        assert_true(gs_schedule_predict(&list[i], &problem, &gs_caps_h200) <= gs_schedule_predict(&list[i + 1], &problem, &gs_caps_h200));
+    qsort(list, (size_t)count, sizeof *list, by_bytes);
+    for (int i = 0; i + 1 < count; i++) assert_true(memcmp(&list[i], &list[i + 1], sizeof *list) != 0);
+    free(list);
+    policy.destroy(&policy);
+}
+
+static void families_are_respected(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.families = 1u << GS_FAMILY_MMA;
+    options.candidates = 5;
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    assert_int_equal(result.measured, 5);
+    assert_true(strncmp(result.best_own, "mma/", 4) == 0);
+}
+
+static void wrong_requests_are_refused(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    assert_int_equal(tune_with(b, "f16:0x64x64:tn", "", &options, &result), GS_ERROR_RANGE);
+    options.policy = "oracle";
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_ERROR_NOT_FOUND);
+    assert_int_equal(b->worker.started, 0);
+}
+
+static void reward_is_the_share_of_the_room(void **state)
+{
+    (void)state;
+    assert_float_equal(gs_reward(&(gs_ratio){1.2, 1.1, 1.3, GS_FASTER}, 20, 10), log(1.1) / log(2), 1e-12);
+    assert_float_equal(gs_reward(&(gs_ratio){2.1, 2.0, 2.2, GS_FASTER}, 20, 10), 1, 1e-12);
+    assert_float_equal(gs_reward(&(gs_ratio){9, 8, 10, GS_FASTER}, 20, 10), 1, 0);
+    assert_float_equal(gs_reward(&(gs_ratio){0.9, 0.8, 1.0, GS_UNCLEAR}, 20, 10), log(0.8) / log(2), 1e-12);
+    assert_float_equal(gs_reward(&(gs_ratio){0.01, 0.01, 0.01, GS_SLOWER}, 20, 10), -1, 0);
+    assert_float_equal(gs_reward(&(gs_ratio){1.0, 0.995, 1.02, GS_SAME}, 20, 10), 0, 0);
+    assert_float_equal(gs_reward(&(gs_ratio){1.05, 1.05, 1.05, GS_FASTER}, 10.1, 10), log(1.05) / log(1.25), 1e-12);   /* little room counts as a quarter */
+    assert_float_equal(gs_reward(&(gs_ratio){0}, 20, 10), -1, 0);
+    assert_float_equal(gs_reward(&(gs_ratio){NAN, NAN, NAN, GS_UNCLEAR}, 20, 10), -1, 0);
+}
+
+static int files_in(const char *folder)
+{
+    char command[160], text[32] = "0";
+    snprintf(command, sizeof command, "find %s -type f | wc -l", folder);
+    FILE *const pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(text, sizeof text, pipe));
+    pclose(pipe);
+    return atoi(text);
+}
+
+static void precompile_fills_the_cache(void **state)
+{
+    bench *const b = *state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    gs_problem problem;
+    gs_schedule list[2];
+    char cache[96];
+    int failed = -1;
+    snprintf(cache, sizeof cache, "%s/cache", b->folder);
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    list[0] = gs_schedule_first(GS_FAMILY_SIMPLE);
+    assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_h200, 1u << GS_FAMILY_WS, &list[1], 1), 1);
+    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(failed, 0);
+    assert_int_equal(files_in(cache), 2);
+    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 0, cache, &failed, &error), GS_OK);
+    assert_int_equal(failed, 0);
+    assert_int_equal(files_in(cache), 2);
+
+    gs_caps nonsense = gs_caps_h200;
+    snprintf(nonsense.target, sizeof nonsense.target, "sm_1");
+    assert_int_equal(gs_precompile(&nonsense, &problem, list, 2, 1, cache, &failed, &error), GS_OK);
+    assert_int_equal(failed, 2);
+    gs_stop_requested = 1;
+    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 1, cache, &failed, &error), GS_ERROR_INTERRUPTED);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, finish)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(finds_the_fastest), CASE(library_wins), CASE(bad_candidates_become_verdicts), CASE(nothing_passes), CASE(no_reference_blames_nobody),
+        CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run), CASE(a_short_budget_still_confirms),
+        CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost), CASE(families_are_respected), CASE(wrong_requests_are_refused),
+        CASE(precompile_fills_the_cache), cmocka_unit_test(enumerate_proposes_every_valid_schedule_once), cmocka_unit_test(reward_is_the_share_of_the_room),
+    };
+    return cmocka_run_group_tests_name("unit/tune", tests, NULL, NULL);
+}

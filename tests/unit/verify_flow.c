@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that gs_verify reaches the right verdict for every wrong kernel, without a GPU: the kernels of verify.cu and the wrong
+ * kernels are C, compiled here and run thread by thread on a device made of malloc. Also faults, refusals and exhausted memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/args.h"
+#include "gpu/wrong.h"
+#include "plan/contender.h"
+#include "plan/loaded.h"
+#include "verify/verify.h"
+
+/* ---- CUDA's words ---- */
+
+typedef struct dim { unsigned int x, y, z; } dim;
+static dim gridDim, blockDim, blockIdx, threadIdx;
+static int current_fault, current_layout;
+
+static long long bits_of_double(double value)
+{
+    long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static unsigned int bits_of_float(float value)
+{
+    unsigned int bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of_bits(unsigned int bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static long long clock_now(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (long long)(state >> 40);
+}
+
+#define __device__
+#define __double_as_longlong(value)        bits_of_double(value)
+#define __float_as_uint(value)             bits_of_float(value)
+#define __uint_as_float(bits)              float_of_bits(bits)
+#define __shfl_xor_sync(mask, value, lane) ((void)(lane), 0)   /* one thread */
+#define atomicAdd(at, value)               (*(at) += (value))
+#define atomicMax(at, value)               (*(at) = GS_MAX(*(at), (value)))
+#define atomicMin(at, value)               (*(at) = GS_MIN(*(at), (value)))
+#define clock64()                          clock_now()
+#define GS_FAULT                           current_fault
+#define GS_LAYOUT                          current_layout
+#define GS_KERNELS_CONVERT_CUH             /* the host's conversions have the same names */
+#include "verify.cu"
+
+static float f16_values[65536];            /* the kernels run in seconds with a table, in minutes without */
+#define gs_f16_to_f32(bits)                f16_values[bits]
+#define WRONG(...) __VA_ARGS__
+#include "gpu/wrong/faults.cu"
+#undef WRONG
+
+/* ---- a device of malloc ---- */
+
+static const char *const names[] = {
+    "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_hash", "gs_verify_padding",
+    "gs_verify_measure", "gs_verify_compare", "gs_reference", "gs_wrong", "gs_wrong_end",
+};
+
+typedef struct code code;
+
+typedef struct entry {
+    const char *name;
+    const code *module;
+} entry;
+
+struct code {
+    int   fault, layout, in, out;   /* the options that were given; -1: not */
+    entry entries[GS_COUNT(names)];
+};
+
+static struct fake {
+    gs_device device;
+    int       live;              /* allocations and modules that were not given back */
+    int       until_failure;     /* allocations that still succeed; negative: all do */
+    int       refused;           /* allocations that did not */
+    bool      faulted, faulty;   /* the next wait reports a fault; launches of gs_wrong fault */
+} fake;
+
+static gs_status fake_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
+{
+    (void)device;
+    if (fake.until_failure == 0) {
+        fake.refused++;
+        return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "no device memory");
+    }
+    if (fake.until_failure > 0) fake.until_failure--;
+    *out = (gs_pointer)(uintptr_t)aligned_alloc(256, (bytes + 511) / 256 * 256);
+    assert_true(*out != 0);
+    fake.live++;
+    return GS_OK;
+}
+
+static void fake_free(gs_device *device, gs_pointer pointer)
+{
+    (void)device;
+    free((void *)(uintptr_t)pointer);
+    fake.live--;
+}
+
+static gs_status fake_in(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *error)
+{
+    (void)device, (void)error;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return GS_OK;
+}
+
+static gs_status fake_out(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error)
+{
+    (void)device, (void)error;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return GS_OK;
+}
+
+static int option(const gs_source *source, const char *prefix)
+{
+    for (int i = 0; i < source->option_count; i++)
+        if (strncmp(source->options[i], prefix, strlen(prefix)) == 0) return atoi(source->options[i] + strlen(prefix));
+    return -1;
+}
+
+static gs_status fake_compile(gs_device *device, const gs_source *source, gs_image *out, gs_error *error)
+{
+    (void)device, (void)error;
+    const code options = {
+        option(source, "-DGS_FAULT="), option(source, "-DGS_LAYOUT="), option(source, "-DGS_IN="), option(source, "-DGS_OUT="), {{0}},
+    };
+    *out = (gs_image){.code = malloc(sizeof options), .size = sizeof options, .log = calloc(1, 1), .registers = 32};
+    assert_non_null(out->code);
+    memcpy(out->code, &options, sizeof options);
+    return GS_OK;
+}
+
+static gs_status fake_load(gs_device *device, const gs_image *image, gs_module *out, gs_error *error)
+{
+    (void)device, (void)error;
+    *out = malloc(image->size);
+    assert_non_null(*out);
+    memcpy(*out, image->code, image->size);
+    remembered = 0;
+    fake.live++;
+    return GS_OK;
+}
+
+static void fake_unload(gs_device *device, gs_module module)
+{
+    (void)device;
+    free(module);
+    fake.live--;
+}
+
+static gs_status fake_function(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info, gs_error *error)
+{
+    (void)device, (void)error;
+    entry *e = NULL;
+    for (size_t i = 0; i < GS_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0) e = &((code *)module)->entries[i], *e = (entry){names[i], module};
+    assert_non_null(e);
+    *out = e;
+    *info = (gs_function_info){.registers = 32, .max_threads = 1024};
+    return GS_OK;
+}
+
+static gs_status fake_smem(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error)
+{
+    (void)device, (void)function, (void)smem, (void)cluster, (void)error;
+    return GS_OK;
+}
+
+static void reference_on_host(const gs_kernel_args *p, const code *module)
+{
+    assert_int_equal(module->in, GS_F16);
+    assert_int_equal(module->out, GS_F16);
+    const uint16_t *const a = p->a, *const b = p->b, *const c = p->c;
+    const int64_t step_k = module->layout == GS_TN ? 1 : p->ldb, step_n = module->layout == GS_TN ? p->ldb : 1, rows_b = module->layout == GS_TN ? p->n : p->k;
+    for (int64_t row = 0; row < (int64_t)p->m * p->batch; row++)
+        for (int64_t col = 0; col < p->n; col++) {
+            const uint16_t *const line = a + row * p->lda, *const column = b + row / p->m * rows_b * p->ldb + col * step_n;
+            double sum = 0;
+            for (int64_t k = 0; k < p->k; k++) sum += (double)f16_values[line[k]] * (double)f16_values[column[k * step_k]];
+            sum *= (double)p->alpha;
+            if (p->beta != 0) sum += (double)p->beta * (double)f16_values[c[row * p->ldc + col]];
+            ((double *)p->d)[row * p->n + col] = sum;
+        }
+}
+
+static void wrong_on_host(const gs_kernel_args *p, const gs_launch *launch, const code *module)
+{
+    current_fault = module->fault;
+    current_layout = module->layout;
+    gridDim = (dim){launch->grid[0], launch->grid[1], launch->grid[2]};
+    blockDim = (dim){launch->block[0], launch->block[1], launch->block[2]};
+    for (blockIdx.z = 0; blockIdx.z < gridDim.z; blockIdx.z++)
+        for (blockIdx.y = 0; blockIdx.y < gridDim.y; blockIdx.y++)
+            for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
+                for (threadIdx.y = 0; threadIdx.y < blockDim.y; threadIdx.y++)
+                    for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++) gs_wrong(*p);
+}
+
+static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error)
+{
+    (void)device, (void)queue, (void)error;
+    const entry *const e = launch->function;
+    const void *const p = launch->params[0];
+    if (strcmp(e->name, "gs_wrong") == 0) {
+        wrong_on_host(p, launch, e->module);
+        fake.faulted = fake.faulty;
+        return GS_OK;
+    }
+    gridDim = blockDim = (dim){1, 1, 1};
+    blockIdx = threadIdx = (dim){0, 0, 0};
+    if (strcmp(e->name, "gs_wrong_end") == 0)               gs_wrong_end(*(const gs_kernel_args *)p);
+    else if (strcmp(e->name, "gs_reference") == 0)          reference_on_host(p, e->module);
+    else if (strcmp(e->name, "gs_verify_generate") == 0)    gs_verify_generate(*(const gs_datagen *)p);
+    else if (strcmp(e->name, "gs_verify_poison") == 0)      gs_verify_poison(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_guard_fill") == 0)  gs_verify_guard_fill(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_guard_check") == 0) gs_verify_guard_check(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_hash") == 0)        gs_verify_hash(*(const gs_rows *)p);
+    else if (strcmp(e->name, "gs_verify_padding") == 0)     gs_verify_padding(*(const gs_rows *)p);
+    else if (strcmp(e->name, "gs_verify_measure") == 0)     gs_verify_measure(*(const gs_check *)p);
+    else                                                    gs_verify_compare(*(const gs_check *)p);
+    return GS_OK;
+}
+
+static gs_status fake_queue(gs_device *device, gs_queue *out, gs_error *error)
+{
+    (void)device, (void)error;
+    *out = &fake;
+    return GS_OK;
+}
+
+static void fake_queue_destroy(gs_device *device, gs_queue queue) { (void)device, (void)queue; }
+
+static gs_status fake_wait(gs_device *device, gs_queue queue, gs_error *error)
+{
+    (void)device, (void)queue;
+    return fake.faulted ? gs_fail(error, GS_ERROR_FAULT, NULL, "an illegal memory access") : GS_OK;
+}
+
+static const gs_device_ops ops = {
+    .alloc = fake_alloc, .free = fake_free, .copy_in = fake_in, .copy_out = fake_out, .compile = fake_compile, .load = fake_load, .unload = fake_unload,
+    .function = fake_function, .function_smem = fake_smem, .launch = fake_launch, .queue_create = fake_queue, .queue_destroy = fake_queue_destroy, .queue_wait = fake_wait,
+};
+
+static gs_verifier *verifier;
+
+static int open_fake(void **state)
+{
+    (void)state;
+    fake = (struct fake){.device = {.ops = &ops, .caps = gs_caps_h200}, .until_failure = -1};
+    return gs_verifier_create(&verifier, &fake.device, NULL) != GS_OK;
+}
+
+static int close_fake(void **state)
+{
+    (void)state;
+    gs_verifier_destroy(&verifier);
+    return fake.live != 0;   /* everything was given back */
+}
+
+/* ---- the tests ---- */
+
+static gs_problem small_problem(gs_layout layout)
+{
+    gs_problem problem = gs_problem_make(GS_F16, layout, 40, 56, 520);
+    problem.ldd = 64;
+    return problem;
+}
+
+static const wrong_case *find(int fault)
+{
+    for (size_t i = 0; i < GS_COUNT(wrongs); i++)
+        if (wrongs[i].fault == fault) return &wrongs[i];
+    fail_msg("fault %d is not in the table", fault);
+    return NULL;
+}
+
+typedef struct tried {
+    gs_contender contender;
+    gs_kernel    kernel;
+} tried;
+
+static tried *contender_of(int fault, gs_layout layout)
+{
+    tried *const t = calloc(1, sizeof *t);
+    gs_error error = {0};
+    assert_non_null(t);
+    if (wrong_kernel(find(fault), layout, &t->kernel, &error) != GS_OK) fail_msg("%s", error.text);
+    assert_int_equal(gs_contender_kernel(&t->contender, &fake.device, find(fault)->name, &t->kernel, &error), GS_OK);
+    return t;
+}
+
+static void release(tried *t)
+{
+    t->contender.destroy(&t->contender);
+    free(t);
+}
+
+static gs_verdict verdict_of(tried *t, const gs_problem *problem, const gs_verify_options *options)
+{
+    gs_verdict verdict;
+    gs_error error = {0};
+    if (gs_verify(verifier, &t->contender, problem, options, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
+    assert_ptr_equal(fake.device.ops, &ops);   /* nothing is left watching */
+    return verdict;
+}
+
+static void every_wrong_kernel_gets_its_verdict(void **state)
+{
+    (void)state;
+    int missed = 0;
+    for (size_t i = 0; i < GS_COUNT(wrongs); i++) {
+        const gs_layout layout = (gs_layout)(i % 2);
+        const gs_problem problem = small_problem(layout);
+        tried *const t = contender_of(wrongs[i].fault, layout);
+        const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 1 + i});
+        release(t);
+        gs_problem named;
+        assert_int_equal(gs_problem_parse(&named, verdict.problem, NULL), GS_OK);
+        if (wrong_accepts(&wrongs[i], verdict.code)) continue;
+        print_message("%s: %s, part %d, %s: %s\n", wrongs[i].name, gs_verdict_name(verdict.code), verdict.part, verdict.problem, verdict.reason);
+        missed++;
+    }
+    assert_int_equal(missed, 0);
+}
+
+static void verdicts_name_the_element(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_NN);
+    tried *const t = contender_of(ZERO_TILE, GS_NN);
+    const gs_verdict verdict = verdict_of(t, &problem, NULL);
+    release(t);
+    assert_int_equal(verdict.row, 32);
+    assert_int_equal(verdict.col, 48);
+    assert_true(verdict.mismatches > 50 && verdict.mismatches <= 64);
+    assert_true(verdict.got == 0 && verdict.want != 0);
+    assert_int_equal(verdict.part, 1);
+}
+
+/* Two honest kernels against each other pass; a better yardstick does not excuse f16 sums in part 4 alone. */
+static void normal_data_are_judged_by_the_yardstick(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_TN);
+    tried *const yardstick = contender_of(HONEST, GS_TN), *const honest = contender_of(PAIRWISE, GS_TN), *const f16 = contender_of(F16_SUM, GS_TN), *const truncating = contender_of(TRUNCATED, GS_TN);
+    gs_verify_options options = {.parts = GS_PART_NORMAL, .seed = 4, .yardstick = &yardstick->contender};
+    const gs_verdict fine = verdict_of(honest, &problem, &options);
+    assert_int_equal(fine.code, GS_VERDICT_PASS);
+    assert_true(fine.error > 0 && fine.error < fine.limit && fine.limit < 1.6 * fine.error);
+    const gs_verdict coarse = verdict_of(f16, &problem, &options);
+    assert_int_equal(coarse.code, GS_VERDICT_TOLERANCE);
+    assert_int_equal(coarse.part, 4);
+    assert_int_not_equal(verdict_of(truncating, &problem, &options).code, GS_VERDICT_PASS);
+    options.yardstick = NULL;
+    assert_int_equal(verdict_of(honest, &problem, &options).code, GS_VERDICT_PASS);
+    assert_int_equal(verdict_of(f16, &problem, &options).code, GS_VERDICT_TOLERANCE);
+    release(yardstick);
+    release(honest);
+    release(f16);
+    release(truncating);
+}
+
+/* What a manifest declares is what is demanded: f16 sums pass where f16 is the accumulator. */
+static void declared_f16_sums_pass(void **state)
+{
+    (void)state;
+    gs_problem problem = small_problem(GS_TN);
+    problem.acc = GS_F16;
+    tried *const f16 = contender_of(F16_SUM, GS_TN);
+    const gs_verdict verdict = verdict_of(f16, &problem, &(gs_verify_options){.seed = 3});
+    if (verdict.code != GS_VERDICT_PASS) fail_msg("%s on %s: %s", gs_verdict_name(verdict.code), verdict.problem, verdict.reason);
+    release(f16);
+    tried *const lost = contender_of(LOST_K_TAIL, GS_TN);
+    assert_int_not_equal(verdict_of(lost, &problem, NULL).code, GS_VERDICT_PASS);
+    release(lost);
+}
+
+static void chosen_parts_are_all_that_runs(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_NN);
+    tried *const t = contender_of(IGNORED_BETA, GS_NN), *const guard = contender_of(BEHIND_D, GS_NN);
+    assert_int_equal(verdict_of(t, &problem, &(gs_verify_options){.parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}).code, GS_VERDICT_PASS);
+    assert_int_equal(verdict_of(t, &problem, &(gs_verify_options){.parts = GS_PART_EDGES}).code, GS_VERDICT_EDGE);
+    assert_int_equal(verdict_of(guard, &problem, &(gs_verify_options){.parts = GS_PART_EXACT}).code, GS_VERDICT_PASS);
+    assert_int_equal(verdict_of(guard, &problem, &(gs_verify_options){.parts = GS_PART_MEMORY}).code, GS_VERDICT_GUARD);
+    release(t);
+    release(guard);
+}
+
+/* Scalars that round: the exact parts use 1, part 4 the true ones. */
+static void any_scalars(void **state)
+{
+    (void)state;
+    gs_problem problem = small_problem(GS_TN);
+    problem.alpha = 0.3f;
+    problem.beta = 0.7f;
+    tried *const honest = contender_of(HONEST, GS_TN), *const ignoring = contender_of(IGNORED_ALPHA, GS_TN);
+    const uint32_t parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES;
+    assert_int_equal(verdict_of(honest, &problem, &(gs_verify_options){.parts = parts}).code, GS_VERDICT_PASS);
+    assert_int_equal(verdict_of(ignoring, &problem, &(gs_verify_options){.parts = parts}).code, GS_VERDICT_TOLERANCE);
+    release(honest);
+    release(ignoring);
+}
+
+static void faults_are_verdicts(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_TN);
+    tried *const t = contender_of(HONEST, GS_TN);
+    fake.faulty = true;
+    const gs_verdict verdict = verdict_of(t, &problem, NULL);
+    fake.faulty = fake.faulted = false;
+    release(t);
+    assert_int_equal(verdict.code, GS_VERDICT_FAULT);
+    assert_non_null(strstr(verdict.reason, "illegal memory access"));
+}
+
+/* Allocation fails at one place after the other: the contender's own is its verdict, ours the machine's state; nothing leaks. */
+static void exhausted_memory_is_told_apart(void **state)
+{
+    (void)state;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 8);
+    static const struct { uint32_t parts; int step; } sweeps[] = {{GS_PART_EXACT, 1}, {GS_PART_EDGES, 17}};
+    int machine = 0, contenders = 0;
+    for (size_t i = 0; i < GS_COUNT(sweeps); i++)
+        for (int allowed = 0;; allowed += sweeps[i].step) {
+            tried *const t = contender_of(WORKSPACE_WRITTEN_FIRST, GS_TN);
+            const int before = fake.live;
+            gs_verdict verdict;
+            gs_error error = {0};
+            fake.until_failure = allowed;
+            fake.refused = 0;
+            const gs_status status = gs_verify(verifier, &t->contender, &problem, &(gs_verify_options){.parts = sweeps[i].parts, .seed = 2}, &verdict, &error);
+            fake.until_failure = -1;
+            release(t);
+            assert_true(fake.live <= before + 2);   /* references, with C and without, stay with the verifier */
+            if (!fake.refused) {
+                assert_true(status == GS_OK && verdict.code == GS_VERDICT_PASS);
+                break;
+            }
+            assert_true(status == GS_ERROR_DEVICE_MEMORY || (status == GS_OK && verdict.code == GS_VERDICT_MEMORY));
+            machine += status != GS_OK;
+            contenders += status == GS_OK;
+        }
+    assert_true(contenders > 0 && machine > 5);
+}
+
+static gs_status refuse(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    (void)problem;
+    return gs_fail(error, *(gs_status *)contender->self, "tile", "not this one");
+}
+
+static void refusals_are_verdicts_and_the_machine_is_not(void **state)
+{
+    (void)state;
+    static const struct { gs_status status, returned; gs_verdict_code code; } cases[] = {
+        {GS_ERROR_UNSUPPORTED, GS_OK, GS_VERDICT_UNSUPPORTED},
+        {GS_ERROR_COMPILE,     GS_OK, GS_VERDICT_COMPILE},
+        {GS_ERROR_SERIALIZED,  GS_OK, GS_VERDICT_SERIALIZED},
+        {GS_ERROR_LAUNCH,      GS_OK, GS_VERDICT_LAUNCH},
+        {GS_ERROR_NO_COMPILER, GS_ERROR_NO_COMPILER, GS_VERDICT_PASS},
+    };
+    const gs_problem problem = small_problem(GS_TN);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_status answer = cases[i].status;
+        gs_contender contender = {.name = "refuses", .self = &answer, .prepare = refuse};
+        gs_verdict verdict;
+        gs_error error = {0};
+        assert_int_equal(gs_verify(verifier, &contender, &problem, NULL, &verdict, &error), cases[i].returned);
+        if (cases[i].returned == GS_OK) assert_int_equal(verdict.code, cases[i].code);
+        else assert_string_equal(error.text, "not this one");
+    }
+}
+
+/* A contender that takes nothing but the problem asked for: passes, and the reason says that no edge was tested. */
+static gs_status prepare_one(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    tried *const t = contender->self;
+    if (problem->m != 40) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "40 rows only");
+    return t->contender.prepare(&t->contender, problem, error);
+}
+
+static gs_status run_one(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    tried *const t = contender->self;
+    return t->contender.run(&t->contender, args, queue, error);
+}
+
+static void refused_edges_are_told(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_TN);
+    tried *const t = contender_of(HONEST, GS_TN);
+    gs_contender picky = {.name = "picky", .bitwise = true, .self = t, .prepare = prepare_one, .run = run_one};
+    gs_verdict verdict;
+    assert_int_equal(gs_verify(verifier, &picky, &problem, NULL, &verdict, NULL), GS_OK);
+    assert_int_equal(verdict.code, GS_VERDICT_PASS);
+    assert_non_null(strstr(verdict.reason, "no edge was tested"));
+    release(t);
+}
+
+/* Every wrong kernel is text that NVRTC takes. */
+static void wrong_kernels_compile(void **state)
+{
+    (void)state;
+    if (!gs_compiler_version(NULL)) {
+        print_message("skipped: no NVRTC\n");
+        skip();
+    }
+    assert_int_equal(GS_COUNT(wrongs), FAULTS);
+    for (size_t i = 0; i < GS_COUNT(wrongs); i += 3) {
+        gs_kernel kernel;
+        gs_kernel_source source;
+        gs_image image = {0};
+        gs_error error = {0};
+        assert_int_equal(wrong_kernel(&wrongs[i], (gs_layout)(i % 2), &kernel, &error), GS_OK);
+        gs_kernel_to_source(&kernel, &source);
+        if (gs_compile_for("sm_80", &source.source, &image, &error) != GS_OK) fail_msg("%s: %s", wrongs[i].name, image.log ? image.log : error.text);
+        gs_image_free(&image);
+    }
+}
+
+int main(void)
+{
+    for (int bits = 0; bits < 65536; bits++) f16_values[bits] = (gs_f16_to_f32)((uint16_t)bits);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_wrong_kernel_gets_its_verdict, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(verdicts_name_the_element, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(normal_data_are_judged_by_the_yardstick, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(declared_f16_sums_pass, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(faults_are_verdicts, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(refused_edges_are_told, open_fake, close_fake),
+        cmocka_unit_test(wrong_kernels_compile),
+    };
+    return cmocka_run_group_tests_name("verify_flow", tests, NULL, NULL);
+}
