@@ -113,7 +113,7 @@ static bool export_trial(void *self, const gs_trial *trial)
 {
     db *const d = self;
     gs_row row = {
-        .library = strcmp(trial->candidate, "library") == 0,
+        .library = gs_library_parse(trial->candidate),
         .us = trial->us,
         .library_us = trial->library_us,
         .ratio = trial->ratio,
@@ -180,7 +180,7 @@ static gs_status import_row(db *d, const gs_row *row, gs_error *error)
     char schedule[GS_SCHEDULE_TEXT];
     gs_problem_format(&row->problem, trial.problem);
     snprintf(trial.candidate, sizeof trial.candidate, "%s",
-             row->library ? "library" : gs_schedule_format(&row->schedule, schedule));
+             gs_row_choice(row, schedule));
     snprintf(trial.date, sizeof trial.date, "%s", row->date);
     GS_TRY(gs_store_begin(d->store, &session, error));
     return gs_store_win(d->store, &session, &trial, error);

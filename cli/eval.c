@@ -197,7 +197,7 @@ static void write_key(const run_state *state, const char *request, const gs_prob
         const gs_row *row = gs_table_find(state->table, &one);
         char text[GS_SCHEDULE_TEXT];
         if (!row) row = gs_table_nearest(state->table, &one, &session->caps);
-        gs_text_addf(key, " %s", !row ? "-" : row->library ? "library" : gs_schedule_format(&row->schedule, text));
+        gs_text_addf(key, " %s", row ? gs_row_choice(row, text) : "-");
     }
 }
 

@@ -67,7 +67,7 @@ static void print_json(const gs_problem *problem, const gs_tune_result *result)
     gs_json json = gs_json_into(&line);
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", gs_problem_format(problem, text));
-    gs_json_string(&json, "choice", row->library ? "library" : gs_schedule_format(&row->schedule, schedule));
+    gs_json_string(&json, "choice", gs_row_choice(row, schedule));
     gs_json_double(&json, "us", row->us);
     gs_json_double(&json, "library_us", row->library_us);
     gs_json_double(&json, "ratio", row->ratio);
@@ -95,7 +95,7 @@ static void print_line(const gs_problem *problem, const gs_tune_result *result)
     const gs_row *const row = &result->row;
     gs_problem_format(problem, text);
     if (row->library)
-        printf("%-32s  library  %.2f us", text, row->library_us);
+        printf("%-32s  %s  %.2f us", text, gs_row_choice(row, schedule), row->library_us);
     else
         printf("%-32s  %s  %.2f us, %s%.3f%s [%.3f, %.3f] of cuBLASLt's speed", text,
                gs_schedule_format(&row->schedule, schedule), row->us, cli_green(), row->ratio, cli_plain(), row->low, row->high);

@@ -290,7 +290,7 @@ template <int BYTES> __device__ __forceinline__ void copy_vector(unsigned char *
 __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
     constexpr int per_row = WARP_N / GS_VEC_D;
-#pragma unroll
+#pragma unroll 4
     for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
         const int piece = lane + 32 * i;
         const int row = piece / per_row;

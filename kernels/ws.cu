@@ -7,7 +7,7 @@
  *
  * Set by the builder (src/kernel/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster),
- * GS_CONSUMERS (warpgroups), GS_DIRECT (1: D's rows are not 16-byte aligned, plain stores instead of tensor copies). */
+ * GS_CONSUMERS (warpgroups), GS_DIRECT (1: D's rows do not start or end at multiples of 16 bytes, plain stores instead of tensor copies). */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"

@@ -59,7 +59,8 @@ GS_API void gs_close(gs_context **context);
  * Codes: those of gs_problem_check, COMPILE, NO_COMPILER, DEVICE_MEMORY, NO_LIBRARY, UNSUPPORTED. */
 GS_API gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
 
-/* As gs_plan_create, with a schedule ("ws/128x256x64/s4/...") or "library" instead of the choice. */
+/* As gs_plan_create, with a schedule ("ws/128x256x64/s4/...") instead of the choice, or "library" for cuBLASLt ("library/3" for the
+ * third algorithm that it suggests, or its first if there are fewer). */
 GS_API gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error);
 
 /* Puts one multiplication on the stream: compares pointers, launches. Allocates nothing; may be captured in a CUDA graph.
@@ -74,7 +75,7 @@ GS_API void gs_plan_destroy(gs_plan **plan);
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 
 GS_API const char       *gs_plan_why(const gs_plan *plan);        /* "tuned table, exact: ws/..., 1.04 of cuBLASLt"; lives with the plan */
-GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "library" or "empty"; lives with the plan */
+GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "library", "library/3" or "empty"; lives with the plan */
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* lives with the plan */
 GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes */

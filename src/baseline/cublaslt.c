@@ -92,6 +92,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
         return status;
     }
     gs_library_describe(self->library, contender->detail, sizeof contender->detail);
+    contender->suggestion = gs_library_chosen(self->library) + 1;
     return GS_OK;
 }
 

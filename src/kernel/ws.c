@@ -15,7 +15,7 @@ gs_status gs_kernel_build_ws(gs_kernel *kernel, const gs_schedule *schedule, con
     const int16_t *const cluster = gs_schedule_value(schedule, GS_WS_CLUSTER);
     const int16_t *const raster = gs_schedule_value(schedule, GS_WS_RASTER);
     const int out_bytes = (int)gs_type_size(problem->out);
-    const bool direct = problem->ldd * out_bytes % 16 != 0;
+    const bool direct = gs_ws_direct(problem);
     const int blocks = cluster[0] * cluster[1];
 
     kernel->name = "ws.cu";

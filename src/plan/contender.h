@@ -14,6 +14,7 @@ typedef struct gs_contender gs_contender;
 struct gs_contender {
     char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
+    int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     bool  bitwise;                   /* claims bit-equal results over repeats */
     void *self;
 

@@ -171,6 +171,7 @@ void gs_library_destroy(gs_library **library_address)
 }
 
 int gs_library_count(const gs_library *library) { return library->count; }
+int gs_library_chosen(const gs_library *library) { return library->chosen; }
 
 gs_status gs_library_choose(gs_library *library, int index)
 {

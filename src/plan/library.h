@@ -7,8 +7,9 @@
 #include <gemmsmith/plan.h>
 
 #include "device/device.h"
+#include "plan/table.h"
 
-#define GS_LIBRARY_ASKED     100               /* algorithms asked for */
+#define GS_LIBRARY_ASKED     GS_MAX_SUGGESTIONS   /* algorithms asked for */
 #define GS_LIBRARY_WORKSPACE (64u << 20)       /* bytes offered to the heuristic */
 
 typedef struct gs_library gs_library;
@@ -21,6 +22,7 @@ void      gs_library_destroy(gs_library **library);
 
 int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */
 gs_status gs_library_choose(gs_library *library, int index);        /* which one run uses; RANGE */
+int       gs_library_chosen(const gs_library *library);             /* its index */
 void      gs_library_describe(const gs_library *library, char *text, size_t size);  /* "algo 66 tile 20 stages 36 splitk 1 ... (3 of 8)" */
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
 size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'd' must be a multiple of */

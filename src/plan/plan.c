@@ -49,11 +49,14 @@ static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const 
     return GS_OK;
 }
 
-static gs_status use_library(gs_plan *plan, gs_error *error)
+/* suggestion: which of cuBLASLt's, from 1; one that it no longer makes becomes the first. */
+static gs_status use_library(gs_plan *plan, int suggestion, gs_error *error)
 {
     GS_TRY(gs_library_create(&plan->library, plan->device, &plan->problem, error));
+    if (suggestion > gs_library_count(plan->library)) suggestion = 1;
+    GS_TRY(gs_library_choose(plan->library, suggestion - 1));
     for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
-    snprintf(plan->schedule, sizeof plan->schedule, "library");
+    gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
     return GS_OK;
 }
 
@@ -70,8 +73,8 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
 {
     if (row->library) {
         if (!context->config.use_library) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
-        GS_TRY(use_library(plan, error));
-        snprintf(plan->why, sizeof plan->why, "tuned table, exact: cuBLASLt was faster than every own kernel");
+        GS_TRY(use_library(plan, row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: cuBLASLt was faster than every own kernel (%s)", plan->schedule);
         return finish(plan, origin, error);
     }
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
@@ -128,7 +131,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     }
     if (context->config.use_own && rung(plan, choose_default(plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
     if (context->config.use_library) {
-        GS_TRY(use_library(plan, error));
+        GS_TRY(use_library(plan, 1, error));
         if (context->config.use_own)
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
         else
@@ -163,8 +166,9 @@ gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem
     gs_plan *const plan = *out;
     gs_schedule parsed;
     gs_status status = schedule ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, "schedule", "must not be NULL");
-    if (status == GS_OK && strcmp(schedule, "library") == 0) {
-        status = use_library(plan, error);
+    const int suggestion = schedule ? gs_library_parse(schedule) : 0;
+    if (suggestion) {
+        status = use_library(plan, suggestion, error);
     } else if (status == GS_OK) {
         status = gs_schedule_parse(&parsed, schedule, error);
         if (status == GS_OK) status = use_schedule(plan, &parsed, problem, error);

@@ -222,6 +222,22 @@ static const table_column columns[] = {
 
 /* ---- reading ---- */
 
+int gs_library_parse(const char *text)
+{
+    if (strcmp(text, "library") == 0) return 1;
+    gs_scan scan = gs_scan_from(text);
+    int64_t number;
+    if (!gs_scan_take(&scan, "library/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
+    return number >= 1 && number <= GS_MAX_SUGGESTIONS ? (int)number : 0;
+}
+
+char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])
+{
+    if (!row->library) return gs_schedule_format(&row->schedule, text);
+    snprintf(text, GS_SCHEDULE_TEXT, row->library > 1 ? "library/%d" : "library", row->library);
+    return text;
+}
+
 /* A cell's own error is about a text that starts in the middle of the line. */
 static gs_status inner_error(gs_error *error, const gs_error *inner, const char *title, int place)
 {
@@ -231,7 +247,7 @@ static gs_status inner_error(gs_error *error, const gs_error *inner, const char 
 
 static gs_status read_schedule(gs_row *row, const char *word, int place, gs_error *error)
 {
-    row->library = strcmp(word, "library") == 0;
+    row->library = gs_library_parse(word);
     if (row->library) return GS_OK;
     gs_error inner = {0};
     if (gs_schedule_parse(&row->schedule, word, &inner) == GS_OK) return GS_OK;
@@ -453,10 +469,7 @@ static void write_cell(char text[CELL], const gs_row *row, const table_column *c
         gs_problem_format(&row->problem, text);
         break;
     case SCHEDULE:
-        if (row->library)
-            snprintf(text, CELL, "library");
-        else
-            gs_schedule_format(&row->schedule, text);
+        gs_row_choice(row, text);
         break;
     case NUMBER:
         memcpy(&number, field, sizeof number);

@@ -6,7 +6,8 @@
  *     f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.200  199.100     1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100    2026-11-20T12:00:00Z  tune-0.1.0
  *
  * Columns are separated by blanks, nothing is quoted, "-" is an empty gpu, date or by; a line that begins with '#' is a comment.
- * schedule may be "library": cuBLASLt was faster.
+ * schedule may be "library/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("library":
+ * the first). The number is heeded where the row's cublaslt version is the loaded one.
  * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval.
  * A row whose gpu, cc or sms is not the device's is skipped, and so is one that cannot be read; never the whole file. */
@@ -20,7 +21,7 @@
 
 typedef struct gs_row {
     gs_problem  problem;      /* alpha 1; beta 0 or 1 */
-    bool        library;      /* cuBLASLt, no schedule */
+    int         library;      /* 0: an own schedule; n: cuBLASLt with its n-th suggestion */
     gs_schedule schedule;
     double      us, library_us, ratio, low, high;
     int         mhz;
@@ -29,6 +30,14 @@ typedef struct gs_row {
     char        date[24];
     char        by[32];
 } gs_row;
+
+#define GS_MAX_SUGGESTIONS 100
+
+/* "library" or "library/3" -> 1 or 3; 0 for any other text. */
+int gs_library_parse(const char *text);
+
+/* The text form of a row's choice: its schedule or "library/3". Returns text. */
+char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT]);
 
 typedef struct gs_table gs_table;   /* rows and an index by problem */
 

@@ -27,6 +27,10 @@ gs_resources gs_resources_ws(const gs_schedule *, const gs_problem *, const gs_c
 int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem);
 int gs_ws_consumers(const gs_schedule *schedule);   /* consumer warpgroups */
 
+/* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
+ * beyond the last column: into the rows' padding, and past the end of D. */
+bool gs_ws_direct(const gs_problem *problem);
+
 /* Widest access, in elements (8, 4, 2, 1), that the leading dimensions of A and B allow, when pointers are 16-byte aligned. */
 int gs_problem_vector(const gs_problem *problem);
 

@@ -10,7 +10,7 @@ enum {
     NARROW_SPARE     = 24,         /* registers beyond the need, so that narrow copies are not squeezed into spilling */
     PAIR_REGISTERS   = 6,          /* of a pair of single elements in flight: values, predicates, addresses */
     PAIRS_SPARE      = 96,         /* the same for single elements, whose loads the compiler gathers */
-    MOST_PAIRS       = 16,         /* pairs of single elements in flight per thread; more end up in local memory */
+    MOST_PAIRS       = 15,         /* pairs of single elements in flight per thread; more end up in local memory */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
@@ -63,7 +63,7 @@ static int registers_of(const shape *s, const gs_problem *problem)
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int copies = vector == 1 ? PAIR_REGISTERS * pairs_of(s) : copies_of(s, vector);
     const bool narrow = vector == 4 || vector == 2;
-    const int addresses = 44 + copies + (narrow || s->threads == 32 ? 8 : 0);
+    const int addresses = 44 + copies + (narrow ? 20 : s->threads == 32 ? 8 : 0);
     return accumulators + fragments + addresses;
 }
 

@@ -19,6 +19,11 @@ int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem)
     return ALIGN_SLACK + stages * (tile[0] + tile[1]) * tile[2] * 2 + gs_ws_consumers(schedule) * 2 * CHUNK_BYTES + stages * 2 * 8;
 }
 
+bool gs_ws_direct(const gs_problem *problem)
+{
+    return (problem->ldd * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
+}
+
 /* 32-bit accumulator registers of a consumer thread. */
 static int accumulators(const gs_schedule *schedule, const gs_problem *problem)
 {
@@ -42,8 +47,7 @@ gs_status gs_check_ws(const gs_schedule *schedule, const gs_problem *problem, co
     const int limit = consumers == 3 ? 112 : 208;
     const int needed = accumulators(schedule, problem);
     if (needed > limit) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread, at most %d fit", needed, limit);
-    const bool indirect = problem->beta == 0 && problem->ldd * (int64_t)gs_type_size(problem->out) % 16 == 0;
-    if (needed > 112 && consumers == 2 && tile[0] * tile[1] > 256 * 128 && !indirect)
+    if (needed > 112 && consumers == 2 && tile[0] * tile[1] > 256 * 128 && (problem->beta != 0 || gs_ws_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");

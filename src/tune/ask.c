@@ -154,6 +154,7 @@ static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, c
     if (gs_reply_int(reply, "reference", -1) != 0) return reference_failed(reference, error);
     const json_t *const clocks = json_object_get(reply, "clocks");
     run->library_us = gs_reply_number(reference, "device_us", 0);
+    run->suggestion = (int)gs_reply_int(reference, "suggestion", 1);
     run->mhz = (int)gs_reply_int(json_object_get(clocks, "after"), "sm_mhz", 0);
     const int rounds = (int)gs_reply_int(reply, "rounds", 0);
     for (int i = 0; i < count; i++) GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)i + 1), reference, rounds, stage, error));

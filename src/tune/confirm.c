@@ -75,7 +75,8 @@ void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
     };
     row->problem.alpha = 1;
     row->problem.beta = run->problem->beta != 0;
-    row->library = gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK;
+    row->library = gs_library_parse(winner->candidate);
+    if (!row->library && gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK) row->library = 1;
     snprintf(row->gpu, sizeof row->gpu, "%s", run->caps->slug);
     gs_date_format(row->date);
     snprintf(row->by, sizeof row->by, "tune-%s", GS_VERSION_TEXT);
@@ -167,7 +168,7 @@ gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error
         trial.low = winner->ratio.low;
         trial.high = winner->ratio.high;
     } else {
-        snprintf(trial.candidate, sizeof trial.candidate, "library");
+        gs_row_choice(&(gs_row){.library = GS_MAX(run->suggestion, 1)}, trial.candidate);
         trial.us = trial.library_us = run->library_us;
         trial.ratio = trial.low = trial.high = 1;
     }

@@ -34,6 +34,7 @@ typedef struct gs_run {
     char                   text[GS_PROBLEM_TEXT];
     double                 floor_us;
     double                 library_us;   /* of the last run of the reference */
+    int                    suggestion;   /* of cuBLASLt's, which it used then, from 1 */
     int                    mhz;          /* in that run */
     int64_t                started;      /* gs_clock_ns */
     uint64_t               seed;         /* of the next request */

@@ -270,6 +270,7 @@ static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples 
     gs_json_string(json, "status", gs_status_name(status));
     gs_json_string(json, "message", status == GS_OK ? "" : why->text);
     gs_json_string(json, "detail", entry->contender.detail);
+    gs_json_int(json, "suggestion", entry->contender.suggestion);
     gs_json_bool(json, "wrong", samples && samples->wrong);
     gs_json_int(json, "mismatches", samples ? samples->compare.mismatches : 0);
     if (samples && status == GS_OK && !samples->wrong) put_figures(json, samples, rounds, ratios, raw);

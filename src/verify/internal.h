@@ -21,6 +21,7 @@ struct gs_verifier {
         gs_module   module;
         gs_function function;
     } reference[GS_REFERENCES];               /* loaded at first use */
+    bool        tested;                       /* gs_check_selftest has passed */
     gs_pointer  counts;                       /* a gs_check_counts */
     gs_pointer  counters;                     /* GS_COUNTERS 64-bit numbers */
 };
@@ -49,6 +50,9 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_
 
 /* Counts into the public form, with the values of the first mismatch. Waits. */
 gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d, gs_pointer reference, gs_compare *out, gs_error *error);
+
+/* Proves once, on a small problem, that the calls above see what they must on this device; later calls return at once. Waits. */
+gs_status gs_check_selftest(gs_verifier *verifier, gs_error *error);
 
 /* ---- watching what a contender allocates ----
  * Between begin and end, the device's alloc and free keep a list of what the contender allocates on this thread, so that its

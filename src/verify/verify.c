@@ -142,6 +142,7 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
     if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
     if (options->parts & ~(uint32_t)GS_PART_ALL) return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
     if (options->repeats < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "repeats", "must not be negative");
+    GS_TRY(gs_check_selftest(verifier, error));
     gs_trial trial = {
         .verifier = verifier, .contender = contender, .verdict = verdict,
         .parts = options->parts ? options->parts : GS_PART_ALL, .seed = options->seed ? options->seed : gs_random_entropy(),

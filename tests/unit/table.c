@@ -50,7 +50,7 @@ static gs_row make_row(const char *problem, const char *schedule)
     gs_row row = {.us = 1.25, .library_us = 1.5, .ratio = 1.2, .low = 1.1, .high = 1.3, .mhz = 1755, .gpu = "nvidia-h200", .cc = 90, .sms = 132,
                   .cublaslt = 130100, .date = "2026-11-20T12:00:00Z", .by = "tune-0.1.0"};
     row.problem = problem_of(problem);
-    row.library = strcmp(schedule, "library") == 0;
+    row.library = gs_library_parse(schedule);
     if (!row.library) assert_int_equal(gs_schedule_parse(&row.schedule, schedule, NULL), GS_OK);
     return row;
 }
@@ -85,6 +85,20 @@ static void reads_every_column(void **state)
     gs_table_destroy(&table);
 }
 
+static void suggestions_have_a_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int         number;
+    } forms[] = {{"library", 1}, {"library/2", 2}, {"library/100", 100}, {"library/0", 0}, {"library/101", 0}, {"library/-1", 0},
+                 {"library/", 0}, {"library/2x", 0}, {"library2", 0}, {"", 0}, {"simple", 0}};
+    for (size_t i = 0; i < GS_COUNT(forms); i++) assert_int_equal(gs_library_parse(forms[i].text), forms[i].number);
+    char text[GS_SCHEDULE_TEXT];
+    assert_string_equal(gs_row_choice(&(gs_row){.library = 1}, text), "library");
+    assert_string_equal(gs_row_choice(&(gs_row){.library = 7}, text), "library/7");
+}
+
 static void round_trips_sorted_and_aligned(void **state)
 {
     (void)state;
@@ -95,7 +109,7 @@ static void round_trips_sorted_and_aligned(void **state)
     gs_table *table;
     assert_int_equal(gs_table_create(&table), GS_OK);
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
-        gs_row row = make_row(problems[i], i % 2 ? "library" : "simple");
+        gs_row row = make_row(problems[i], i % 3 == 1 ? "library" : i % 3 == 2 ? "library/3" : "simple");
         row.us = 0.125 + 1000.5 * (double)i;
         assert_int_equal(gs_table_put(table, &row), GS_OK);
     }
@@ -425,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_column),
+        cmocka_unit_test(suggestions_have_a_number),
         cmocka_unit_test(round_trips_sorted_and_aligned),
         cmocka_unit_test(words_of_callers_stay_one_word),
         cmocka_unit_test(a_bad_row_costs_only_itself),

@@ -201,6 +201,8 @@ static void a_failing_contender_fails_alone(void **state)
     assert_string_equal(gs_reply_string(json_array_get(json_object_get(reply, "contenders"), 2), "status", ""), "GS_ERROR_PARSE");
     json_decref(reply);
 
+    /* a verifier whose kernels do nothing says so instead of passing everything */
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", "GS_ERROR_DEVICE", "verifier");
     expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[]}", "GS_ERROR_RANGE", "contenders");
     expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"reference\":1}", "GS_ERROR_RANGE", "reference");
     expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"mode\":\"x\"}", "GS_ERROR_PARSE", "mode");
