@@ -86,21 +86,19 @@ static int finish(const db *d, gs_status status, const gs_error *error, const ch
     return CLI_OK;
 }
 
-static int run_list(db *d, int count, char *const *words)
+static int run_list(db *d, char *const *words)
 {
     gs_error error;
     (void)words;
-    (void)count;
     const gs_status status = gs_store_winners(d->store, d->gpu, print_trial, d, &error);
     return finish(d, status, &error, "no winners");
 }
 
-static int run_show(db *d, int count, char *const *words)
+static int run_show(db *d, char *const *words)
 {
     gs_error error;
     gs_problem problem;
     char text[GS_PROBLEM_TEXT];
-    (void)count;
     if (gs_problem_parse(&problem, words[0], &error) != GS_OK) return cli_fail(d->command, words[0], &error);
     const gs_status status = gs_store_trials(d->store, d->gpu, gs_problem_format(&problem, text), print_trial, d, &error);
     return finish(d, status, &error, "nothing was tried for this problem");
@@ -135,10 +133,9 @@ static bool export_trial(void *self, const gs_trial *trial)
     return d->status == GS_OK;
 }
 
-static int run_export(db *d, int count, char *const *words)
+static int run_export(db *d, char *const *words)
 {
     gs_error error;
-    (void)count;
     if (gs_table_create(&d->table) != GS_OK) d->status = GS_ERROR_MEMORY;
     gs_status status = d->status == GS_OK ? gs_store_winners(d->store, d->gpu, export_trial, d, &error) : d->status;
     if (status == GS_OK && d->status != GS_OK) status = gs_fail(&error, d->status, NULL, "no memory for a table");
@@ -179,19 +176,17 @@ static gs_status import_row(db *d, const gs_row *row, gs_error *error)
                       .stage = "import"};
     char schedule[GS_SCHEDULE_TEXT];
     gs_problem_format(&row->problem, trial.problem);
-    snprintf(trial.candidate, sizeof trial.candidate, "%s",
-             gs_row_choice(row, schedule));
+    snprintf(trial.candidate, sizeof trial.candidate, "%s", gs_row_choice(row, schedule));
     snprintf(trial.date, sizeof trial.date, "%s", row->date);
     GS_TRY(gs_store_begin(d->store, &session, error));
     return gs_store_win(d->store, &session, &trial, error);
 }
 
-static int run_import(db *d, int count, char *const *words)
+static int run_import(db *d, char *const *words)
 {
     gs_error error = {0};
     gs_table *table = NULL;
     int skipped = 0, kept = 0;
-    (void)count;
     gs_status status = gs_table_create(&table);
     if (status != GS_OK) gs_fail(&error, status, NULL, "no memory for a table");
     if (status == GS_OK) status = gs_table_load(table, words[0], NULL, &skipped, &error);
@@ -210,11 +205,10 @@ static int run_import(db *d, int count, char *const *words)
     return CLI_OK;
 }
 
-static int run_merge(db *d, int count, char *const *words)
+static int run_merge(db *d, char *const *words)
 {
     gs_error error;
     int64_t copied = 0;
-    (void)count;
     if (gs_store_merge(d->store, words[0], &copied, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
     printf("%s: %lld rows copied into %s\n", words[0], (long long)copied, gs_store_path(d->store));
     return CLI_OK;
@@ -228,7 +222,7 @@ static const struct action {
     int         words;
     const char *argument;
     bool        needs_gpu;
-    int       (*run)(db *, int, char *const *);
+    int       (*run)(db *, char *const *);
 } actions[] = {
     {"list",   0, "no argument",                  true,  run_list},
     {"show",   1, "a problem",                    true,  run_show},
@@ -270,7 +264,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     gs_error error;
     if (gs_store_open(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    code = action->run(&d, words - 1, argv + 2);
+    code = action->run(&d, argv + 2);
     gs_store_close(&d.store);
     return code;
 }

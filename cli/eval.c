@@ -17,6 +17,7 @@
 #include "eval_print.h"
 #include "output.h"
 #include "plan/table.h"
+#include "problem/layout.h"
 #include "problems.h"
 #include "schedule/schedule.h"
 #include "session.h"
@@ -102,7 +103,7 @@ static int read_problems(const cli_command *command, const settings *s, int coun
     if (code >= 0) return code;
     *out = (cli_problems){0};
     for (int i = 0; i < written.count && code < 0; i++) {
-        const gs_problem first = cli_with_layout(&written.list[i], s->asked.layouts & 1u ? GS_NN : GS_TN);
+        const gs_problem first = gs_problem_in_layout(&written.list[i], s->asked.layouts & 1u ? GS_NN : GS_TN);
         code = cli_problems_add(command, out, &first);
     }
     cli_problems_free(&written);
@@ -193,7 +194,7 @@ static void write_key(const run_state *state, const char *request, const gs_prob
     gs_text_addf(key, "eval 1 %s sms=%d driver=%d cublaslt=%d %s%s %s", session->caps.slug, session->caps.sms,
                  session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
     for (gs_layout layout = GS_NN; layout <= GS_TN && state->table; layout++) {
-        const gs_problem one = cli_with_layout(problem, layout);
+        const gs_problem one = gs_problem_in_layout(problem, layout);
         const gs_row *row = gs_table_find(state->table, &one);
         char text[GS_SCHEDULE_TEXT];
         if (!row) row = gs_table_nearest(state->table, &one, &session->caps);
@@ -354,8 +355,8 @@ static int open_csv(run_state *state)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {
-        .asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1, .contenders = DEFAULT_CONTENDERS};
+    settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1,
+                  .contenders = DEFAULT_CONTENDERS};
     cli_session session = {0};
     run_state state = {.command = command, .session = &session, .s = &s};
     cli_problems problems;

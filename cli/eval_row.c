@@ -113,11 +113,11 @@ void eval_row_complete(json_t *reply, const eval_context *context)
     json_object_del(reply, "last");
     json_object_del(reply, "reference");
     json_t *const head = json_pack(
-        "{s:s,s:s,s:s,s:s,s:f,s:i,s:I,s:s,s:i,s:i,s:i,s:i,s:i,s:s,s:s,s:s}", "problem", gs_problem_format(context->problem, text),
+        "{s:s,s:s,s:s,s:s,s:f,s:i,s:I,s:s,s:i,s:i,s:i,s:i,s:i,s:s,s:s,s:s,s:s}", "problem", gs_problem_format(context->problem, text),
         "title", context->title, "own", context->own, "cache", context->cache, "floor_us", isfinite(floor_us) ? floor_us : 0.0,
         "band", gs_floor_band(context->problem, &session->caps), "seed", (json_int_t)context->seed, "gpu", session->caps.name,
         "cc", session->caps.cc, "sms", session->caps.sms, "driver", session->caps.driver, "cublaslt", session->cublaslt, "nvrtc",
-        session->nvrtc, "version", GS_VERSION_TEXT, "date", gs_date_format(date), "command", session->command);
+        session->nvrtc, "version", session->session.version, "commit", GS_COMMIT, "date", gs_date_format(date), "command", session->command);
     json_object_update(reply, head);
     json_decref(head);
     add_ratios(reply, context, server);
@@ -182,5 +182,3 @@ void eval_row_free(eval_row *row)
     json_decref(row->json);
     *row = (eval_row){0};
 }
-
-double eval_time(const eval_row *row, const eval_entry *entry) { return row->server ? entry->call_us : entry->device_us; }

@@ -51,6 +51,4 @@ void      eval_row_complete(json_t *reply, const eval_context *context);   /* tu
 gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error);     /* takes the reference; CORRUPT: no such row */
 void      eval_row_free(eval_row *row);
 
-double eval_time(const eval_row *row, const eval_entry *entry);   /* of the clock that counts in the row's mode; NaN */
-
 #endif

@@ -262,10 +262,10 @@ static void print_text(const job *j, const char *problem)
 {
     printf("%s on %s\n", problem, j->device->caps.name);
     if (j->checked) {
-        printf(
-            "%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound (f64 reference of the %s)\n",
-            j->compare.mismatches ? "WRONG" : "right", (long long)j->compare.mismatches, (long long)(j->m[3].rows * j->m[3].row),
-            j->compare.frobenius, j->compare.worst, j->on_cpu ? "CPU" : "GPU");
+        printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound"
+               " (f64 reference of the %s)\n",
+               j->compare.mismatches ? "WRONG" : "right", (long long)j->compare.mismatches,
+               (long long)(j->m[3].rows * j->m[3].row), j->compare.frobenius, j->compare.worst, j->on_cpu ? "CPU" : "GPU");
         if (j->compare.mismatches)
             printf("the first at row %lld, column %lld: %.9g instead of %.9g\n", (long long)j->compare.row,
                    (long long)j->compare.col, j->compare.got, j->compare.want);

@@ -20,8 +20,6 @@ static const struct {
     [CLI_NPY_U16] = {"<u2", 2},
 };
 
-size_t cli_npy_type_size(cli_npy_type type) { return types[type].size; }
-
 bool cli_npy_is(const void *bytes, size_t size) { return size >= MAGIC_SIZE && memcmp(bytes, MAGIC, MAGIC_SIZE) == 0; }
 
 /* A string in single or double quotes, without escapes. */

@@ -32,6 +32,4 @@ gs_status cli_npy_parse(cli_npy *npy, const void *bytes, size_t size, gs_error *
 /* Adds the header of version 1.0 to the text; the elements follow. */
 void cli_npy_header(gs_text *text, cli_npy_type type, const int64_t *extent, int axes);
 
-size_t cli_npy_type_size(cli_npy_type type);
-
 #endif

@@ -30,8 +30,6 @@ void cli_output_set(bool quiet, int verbose)
         gs_log_set_level(GS_LOG_WARNING);
 }
 
-bool cli_quiet(void) { return quiet_asked; }
-
 int cli_exit_code(gs_status status)
 {
     switch (status) {

@@ -11,7 +11,6 @@
 #include "command.h"
 
 void cli_output_set(bool quiet, int verbose);   /* also the log's level */
-bool cli_quiet(void);
 
 /* The exit code of a status: the only place where they meet. */
 int cli_exit_code(gs_status status);

@@ -8,18 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "output.h"
+#include "problem/layout.h"
 
 #define FILE_LIMIT (64u << 20)
-
-gs_problem cli_with_layout(const gs_problem *problem, gs_layout layout)
-{
-    gs_problem other = *problem;
-    if (layout == problem->layout) return other;
-    const int64_t row = problem->layout == GS_TN ? problem->k : problem->n, other_row = layout == GS_TN ? problem->k : problem->n;
-    other.layout = layout;
-    other.ldb = GS_MAX(other_row, 1) + (problem->ldb - GS_MAX(row, 1));
-    return other;
-}
 
 int cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem)
 {
@@ -54,7 +45,7 @@ static int add_text(const cli_command *command, cli_problems *problems, const cl
     if (!asked->layouts) return cli_problems_add(command, problems, &problem);
     int code = -1;
     for (gs_layout layout = GS_NN; layout <= GS_TN && code < 0; layout++) {
-        const gs_problem one = cli_with_layout(&problem, layout);
+        const gs_problem one = gs_problem_in_layout(&problem, layout);
         if (asked->layouts & 1u << layout) code = cli_problems_add(command, problems, &one);
     }
     return code;

@@ -28,12 +28,10 @@ typedef struct cli_asked {
 
 #define CLI_NEEDS_PROBLEM "which problem? For example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
 
-/* Fills *out, each problem once, every layout asked for. Returns -1 to go on, else the exit code. */
+/* Fills *out, each problem once, every layout asked for. Both return -1 to go on, else the exit code; what is there already is not
+ * added again. */
 int  cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words);
-int  cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem);   /* once; -1 or the exit code */
+int  cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem);
 void cli_problems_free(cli_problems *problems);
-
-/* The same matrices with B stored the other way; the rows of B keep their padding. */
-gs_problem cli_with_layout(const gs_problem *problem, gs_layout layout);
 
 #endif

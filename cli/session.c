@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "kernel/kernel.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -27,11 +28,13 @@ int cli_session_open(const cli_command *command, cli_session *session, const cha
         cli_session_close(session);
         return code;
     }
+    char sources[GS_SOURCES_ID];
+    snprintf(session->version, sizeof session->version, "%s+%s", GS_VERSION_TEXT, gs_kernel_sources_id(sources));
     if (!want_store) return -1;
     session->session = (gs_session){
         .command = session->command,
-        .version = GS_VERSION_TEXT,
-        .commit = "",
+        .version = session->version,
+        .commit = GS_COMMIT,
         .device = session->caps.slug,
         .cc = session->caps.cc,
         .sms = session->caps.sms,

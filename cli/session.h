@@ -15,11 +15,13 @@ typedef struct cli_session {
     gs_store  *store;          /* NULL: not asked for */
     gs_session session;
     char       command[1024];  /* the command line */
+    char       version[32];    /* of the program, and which kernel sources it carries: results of others do not count */
 } cli_session;
 
 /* Asks the worker of the device for its capabilities, then opens the store. Returns -1 to go on, else the exit code after one
  * line that says what is missing. argv must still be the user's own words. */
-int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store, const char *store_path);
+int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store,
+                      const char *store_path);
 void cli_session_close(cli_session *session);
 
 /* Remembers the command line as it was typed; before cli_parse, which moves words. */

@@ -156,7 +156,7 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
         const int failed = cli_fail(command, gs_problem_format(problem, text), &error);
         sum->failed++;
         /* What is wrong with one problem does not stop the others; what is wrong with the machine does. */
-        const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || failed == CLI_USAGE || cli_stopped() ||
+        const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || status == GS_ERROR_NOT_FOUND || cli_stopped() ||
                            status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER;
         if (fatal) code = failed;
     }

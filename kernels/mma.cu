@@ -345,7 +345,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 {
     extern __shared__ __align__(128) unsigned char shared[];
     const long long index = blockIdx.y + (long long)blockIdx.z * gridDim.y;   /* in the batch */
-    if (index >= p.batch) return;
+    if (index >= p.batch || p.m == 0 || p.n == 0) return;
 
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;

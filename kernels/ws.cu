@@ -249,7 +249,14 @@ static __device__ __forceinline__ void store_tile(const gs_tensor_map *map_d, un
             store_chunk_direct(buffer, p, at_row, at_col);
             __syncwarp();
 #else
-            if (threadIdx.x % 128 == 0) gs_tma_wait_read<1>();
+            if (threadIdx.x % 128 == 0) {
+                /* the store before last used this buffer; after an odd number of chunks, the last one of the tile before did */
+                if (BLOCKS * (GS_BN / CHUNK) % 2 == 1 && block + chunk == 0)
+                    gs_tma_wait_read<0>();
+                else
+                    gs_tma_wait_read<1>();
+            }
+            __syncwarp();
             gs_named_barrier(1 + consumer, 128);
             fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
             gs_tma_fence();
@@ -358,5 +365,6 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         }
         if (threadIdx.x % 128 == 0) gs_tma_wait_read<0>();
     }
+    __syncwarp();
     if (CLUSTER > 1) gs_cluster_barrier();
 }

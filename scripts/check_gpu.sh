@@ -41,10 +41,37 @@ for test in "$build"/tests/test_gpu_*; do   # GEMMSMITH_ROWS: where test_gpu_sam
     count "${test##*/test_}" 400 "$test" ${GEMMSMITH_ROWS:+"$GEMMSMITH_ROWS"}
 done
 
+# whole programs: one multiplication from files, the examples, the Python binding; each is one check
+check() {
+    name=$1
+    shift
+    if timeout 120 "$@" > "$log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok       $name"
+    elif [ $? = 77 ] || ! "$program" doctor > /dev/null 2>&1; then
+        skipped=$((skipped + 1))
+        echo "skipped  $name: $(tail -n 1 "$log")"
+    else
+        failed=$((failed + 1))
+        echo "FAILED   $name"
+        tail -n 20 "$log"
+    fi
+}
+check "gemm, random data" "$program" gemm bf16:257x512x320:tn
+check "gemm, beta"        "$program" gemm f16:100x200x300:nn:alpha=0.5:beta=2:d=f32
+check "example matmul"    "$build"/examples/example_matmul
+check "example graph"     "$build"/examples/example_graph
+check "Python binding"    env PYTHONPATH=python GEMMSMITH_LIBRARY="$build/libgemmsmith.so" python3 -c '
+import gemmsmith
+with gemmsmith.Context() as context:
+    plan = context.plan("f16:64x128x256:tn")
+    print(plan.why)'
+
 # verification is no timing: several processes may share the GPU, and compilation is most of the work
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
 count "random problems" 900 sh -c '
+    "$1" doctor > /dev/null 2>&1 || { echo "needs a GPU"; exit 3; }
     for job in $(seq "$2"); do "$1" verify --random $((($3 + $2 - 1) / $2)) --seed "$job" --quiet > "$4.$job" 2>&1 & done
     wait
     code=0

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Tunes and evaluates a file of problems, in both layouts, offline and server, and keeps every raw row.
-# Usage: measure.sh PROBLEMS OUT [BUILD]. OUT gets tune.jsonl, NAME.tuned, offline.jsonl, offline.csv, server.jsonl, server.csv and the tables.
+# Usage: measure.sh PROBLEMS OUT [BUILD]. OUT gets tune.jsonl, found.tuned, and rows, results and tables of three evaluations:
+# offline and server of what the library chooses, and own of the fastest own kernels, also where the library chose cuBLASLt.
 set -eu
 problems=$1 out=$2 build=${3:-build/release}
 [ ! -r build/deps/env ] || . build/deps/env
@@ -15,3 +16,23 @@ nvidia-smi --query-gpu=name,driver_version,power.limit,clocks.max.sm,clocks.mem 
 "$program" eval --file "$problems" --mode offline ${TORCH:+--torch} > "$out/offline.txt"
 "$program" eval --file "$problems" --mode server --csv "$out/server.csv" --json > "$out/server.jsonl"
 "$program" eval --file "$problems" --mode server > "$out/server.txt"
+
+: > "$out/own.txt"
+: > "$out/own.jsonl"
+python3 -c '
+import json, sys
+best = {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    best.setdefault(row["problem"].rsplit(":", 1)[0], []).append(row["best_own"])
+for problem, schedules in best.items():
+    print(problem, ",".join(dict.fromkeys(s for s in schedules if s)))' "$out/tune.jsonl" > "$out/own.list"
+while read -r problem schedules; do
+    for format in txt jsonl; do
+        flag=
+        [ $format = txt ] || flag=--json
+        "$program" eval "$problem:nn" --contenders "cublaslt-autotuning,$schedules" --csv "$out/own.csv.part" $flag >> "$out/own.$format" < /dev/null
+        [ ! -s "$out/own.csv.part" ] || cat "$out/own.csv.part" >> "$out/own.csv"
+    done
+done < "$out/own.list"
+rm -f "$out/own.csv.part" "$out/own.list"

@@ -27,7 +27,8 @@ typedef struct cuda {
     int (*graph_launch)(void *executable, void *stream);
 } cuda;
 
-/* Loads the driver and makes the first GPU's primary context current, the one that gemmsmith uses too. 0: no usable GPU. */
+/* Loads the driver and makes the first GPU's primary context current, the one that gemmsmith uses too (unless $GEMMSMITH_DEVICE
+ * names another GPU). 0: no usable GPU. */
 static inline int cuda_open(cuda *c)
 {
     const struct {

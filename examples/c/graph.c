@@ -2,7 +2,9 @@
  * Plans inside a CUDA graph: a chain of two multiplications, E = (A * B) * C, captured once and replayed. Running a plan
  * allocates nothing and may be captured; creating one is what must happen before.
  *
- *     cc graph.c -o graph $(pkg-config --cflags --libs gemmsmith) -ldl && ./graph */
+ *     cc graph.c -o graph $(pkg-config --cflags --libs gemmsmith) -ldl && ./graph
+ *
+ * That is for an installed library; a build has it as build/release/examples/example_graph. Exit code 77: no usable GPU. */
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The whole library in one page: open the GPU, choose a kernel for a problem, run it, check the result.
  *
- *     cc matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) -ldl && ./matmul */
+ *     cc matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) -ldl && ./matmul
+ *
+ * That is for an installed library; a build has it as build/release/examples/example_matmul. Exit code 77: no usable GPU. */
 #include <stdlib.h>
 #include <gemmsmith/gemmsmith.h>
 

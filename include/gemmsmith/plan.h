@@ -43,7 +43,8 @@ typedef struct gs_args {
     const void *b;             /* nn: K x N, tn: N x K, problem.in */
     const void *c;             /* M x N, problem.out */
     void       *d;             /* M x N, problem.out */
-    void       *workspace;     /* NULL: the plan's own; otherwise at least gs_plan_workspace bytes, 256-byte aligned */
+    void       *workspace;     /* NULL: the plan's own, so that runs of a plan must not overlap on the device where gs_plan_workspace
+                                  is not 0; otherwise at least that many bytes, 256-byte aligned */
 } gs_args;
 
 GS_API gs_config gs_config_default(void);
@@ -70,7 +71,8 @@ GS_API gs_status gs_plan_run(gs_plan *plan, const gs_args *args, gs_stream strea
 /* Destroys the plan, then sets *plan to NULL. Work in flight must have finished. Accepts NULL and *plan == NULL. */
 GS_API void gs_plan_destroy(gs_plan **plan);
 
-/* Plan from a cache inside the context, created at the first call for a problem, and run. Thread-safe; capture-safe once cached.
+/* Plan from a cache inside the context, created at the first call for a problem (where it has a workspace: for a problem and a
+ * stream), and run. Thread-safe; capture-safe once cached.
  * Pointers that are less aligned than the planned kernel needs are served by a kernel that takes them. */
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 

@@ -7,7 +7,12 @@
         print(plan.why)
         plan.run(a, b, d)                 # device pointers, or anything with data_ptr() or __cuda_array_interface__
 
-D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn has B stored K x N, tn has B stored N x K.
+D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn has B stored K x N, tn has B stored N x K. Of an operand only the
+address is taken: shape, strides, type and device are the caller's to get right. Nothing waits: synchronise the stream before
+the result is read.
+
+From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is
+an OSError at the first call, whatever the library refuses is an Error.
 """
 import ctypes as _c
 import os as _os
@@ -27,7 +32,7 @@ class _Problem(_c.Structure):
                 ("m", _c.c_int64), ("n", _c.c_int64), ("k", _c.c_int64),
                 ("lda", _c.c_int64), ("ldb", _c.c_int64), ("ldc", _c.c_int64), ("ldd", _c.c_int64),
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
-                ("epilogue", _c.c_uint32), ("reserved", _c.c_uint32 * 8)]
+                ("epilogue", _c.c_uint32), ("reserved", _c.c_uint32 * 9)]
 
 
 class _Config(_c.Structure):
@@ -84,7 +89,8 @@ def _lib():
 
 
 class Error(Exception):
-    """A call failed: .status is the number, .name the code ("GS_ERROR_PARSE")."""
+    """A call failed: .status is the number, .name the code ("GS_ERROR_PARSE"); .field and .column say what is at fault ("", 0: nothing
+    in particular)."""
 
     def __init__(self, status, error=None):
         self.status = status
@@ -107,7 +113,8 @@ def version():
 
 
 class Problem:
-    """What is multiplied, from its text form: "f16:4096x4096x4096:tn", "bf16:1x4096x4096:tn:d=f32"."""
+    """What is multiplied, from its text form: "f16:4096x4096x4096:tn", "bf16:1x4096x4096:tn:d=f32", "64_4096_64". str() gives the
+    canonical text."""
 
     def __init__(self, text):
         self._c = _Problem()
@@ -154,7 +161,10 @@ def _args(a, b, d, c, workspace=None):
 
 
 class Plan:
-    """A chosen, loaded kernel for one problem. Used by one thread at a time; made by Context.plan."""
+    """A chosen, loaded kernel for one problem. Used by one thread at a time; made by Context.plan.
+
+    .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "library", "explicit", "empty"),
+    .schedule is its text, .workspace its size in bytes."""
 
     def __init__(self, context, problem, schedule=None):
         self.problem = _problem(problem)
@@ -170,7 +180,8 @@ class Plan:
         context._plans.add(self)
 
     def run(self, a, b, d, c=None, workspace=None, stream=0):
-        """Puts one multiplication on the stream (the handle as an int). The operands must stay alive until it has run."""
+        """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0.
+        The operands must stay alive until it has run."""
         self._open()
         _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace)), stream))
 
@@ -216,12 +227,13 @@ class Context:
         _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
 
     def plan(self, problem, schedule=None):
-        """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a sentence, or "library"."""
+        """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a sentence,
+        "library", or "library/3" for the third algorithm that cuBLASLt suggests."""
         self._open()
         return Plan(self, problem, schedule)
 
     def gemm(self, problem, a, b, d, c=None, stream=0):
-        """Runs a problem with a plan that the context keeps."""
+        """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
         _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c)), stream, _c.byref(error)), error)
@@ -245,5 +257,6 @@ class Context:
 
 
 def open(device=None, tuned=None, cache=None, library=True, own=True):
-    """Opens a device ("cuda:0"; None: $GEMMSMITH_DEVICE, else the first)."""
+    """Opens a device ("cuda:0"; None: $GEMMSMITH_DEVICE, else the first). tuned: a table or a folder of them instead of
+    $GEMMSMITH_TUNED and the user's; cache: the folder of compiled kernels; library, own: whether plans may be cuBLASLt, or own kernels."""
     return Context(device, tuned, cache, library, own)

@@ -28,7 +28,7 @@ class Problem(ctypes.Structure):
     """gs_problem of include/gemmsmith/problem.h."""
     _fields_ = [(name, ctypes.c_int) for name in ("input", "acc", "out", "layout")] + \
                [(name, ctypes.c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "ldd", "batch")] + \
-               [("alpha", ctypes.c_float), ("beta", ctypes.c_float), ("epilogue", ctypes.c_uint32), ("reserved", ctypes.c_uint32 * 8)]
+               [("alpha", ctypes.c_float), ("beta", ctypes.c_float), ("epilogue", ctypes.c_uint32), ("reserved", ctypes.c_uint32 * 9)]
 
 
 class Error(ctypes.Structure):

@@ -18,7 +18,8 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
 
 /* Times the prepared contenders of one problem against each other, for auto-tuning: fills us[] with the median device time.
  * Provided by whoever sits above (src/bench), so that baseline does not depend on its sibling. */
-typedef gs_status (*gs_pick_function)(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *error);
+typedef gs_status (*gs_pick_function)(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us,
+                                      gs_error *error);
 void gs_baseline_set_pick(gs_pick_function pick);   /* once, at start-up */
 
 #endif

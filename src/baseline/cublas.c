@@ -35,6 +35,8 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cublasGemmEx has no epilogue");
     if (problem->out != problem->in && problem->out != GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
+    if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cublasGemmEx takes alpha and beta as f16 with f16 accumulation; they do not fit");
     if (problem->acc == GS_F16 && problem->out != GS_F16)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx with f16 accumulation writes f16");
     return GS_OK;
@@ -43,7 +45,8 @@ static gs_status check(const gs_problem *problem, gs_error *error)
 static gs_status open_handle(cublas *self, gs_error *error)
 {
     size_t free_bytes, total_bytes;
-    GS_TRY(self->device->ops->memory_info(self->device, &free_bytes, &total_bytes, error));   /* makes the device current on this thread */
+    /* Asked only to make the device current on this thread. */
+    GS_TRY(self->device->ops->memory_info(self->device, &free_bytes, &total_bytes, error));
     if (!self->workspace) GS_TRY(self->device->ops->alloc(self->device, WORKSPACE, &self->workspace, error));
     const int status = self->calls->create(&self->handle);
     if (status == GS_CUBLAS_SUCCESS) return GS_OK;
@@ -89,13 +92,16 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     const int in = gs_cuda_type(p->in), out = gs_cuda_type(p->out);
     int status;
     if (p->batch == 1)
-        status = self->calls->gemm(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb, args->a, in, p->lda,
-                                   &self->math.beta, args->d, out, p->ldd, self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+        status = self->calls->gemm(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
+                                   args->a, in, p->lda, &self->math.beta, args->d, out, p->ldd, self->math.compute_type,
+                                   GS_CUBLAS_GEMM_DEFAULT);
     else
-        status = self->calls->gemm_batched(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
-                                           gs_cublas_stride(p, 'b'), args->a, in, p->lda, gs_cublas_stride(p, 'a'), &self->math.beta, args->d, out, p->ldd,
-                                           gs_cublas_stride(p, 'd'), p->batch, self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
-    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+        status = self->calls->gemm_batched(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in,
+                                           p->ldb, gs_cublas_stride(p, 'b'), args->a, in, p->lda, gs_cublas_stride(p, 'a'),
+                                           &self->math.beta, args->d, out, p->ldd, gs_cublas_stride(p, 'd'), p->batch,
+                                           self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+    return status == GS_CUBLAS_SUCCESS ? GS_OK
+                                       : failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
 }
 
 static void destroy(gs_contender *contender)

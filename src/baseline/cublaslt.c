@@ -53,7 +53,8 @@ static int list_suggestions(gs_library *library, gs_contender *list, suggestion 
     return count;
 }
 
-static gs_status keep_fastest(cublaslt *self, const gs_problem *problem, gs_contender *list, const suggestion *suggestions, int count, gs_error *error)
+static gs_status keep_fastest(cublaslt *self, const gs_problem *problem, gs_contender *list, const suggestion *suggestions,
+                              int count, gs_error *error)
 {
     double us[GS_LIBRARY_ASKED];
     GS_TRY(gs_baseline_pick()(self->device, problem, list, count, us, error));
@@ -84,7 +85,8 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     cublaslt *const self = contender->self;
     gs_library_destroy(&self->library);
     if (self->tune && !gs_baseline_pick())
-        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-autotuning needs a timing function: call gs_baseline_set_pick first");
+        return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
+                       "cublaslt-autotuning needs a timing function: call gs_baseline_set_pick first");
     GS_TRY(gs_library_create(&self->library, self->device, problem, error));
     const gs_status status = self->tune ? tune(self, problem, error) : GS_OK;
     if (status != GS_OK) {

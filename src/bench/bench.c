@@ -26,8 +26,8 @@ static gs_bench_options complete(gs_bench_options options)
 
 static bool same_matrices(const gs_problem *x, const gs_problem *y)
 {
-    return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k && x->batch == y->batch &&
-           x->alpha == y->alpha && x->beta == y->beta && x->epilogue == y->epilogue;
+    return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k &&
+           x->batch == y->batch && x->alpha == y->alpha && x->beta == y->beta && x->epilogue == y->epilogue;
 }
 
 static gs_status check_request(const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)
@@ -35,7 +35,8 @@ static gs_status check_request(const gs_problem *problems, int count, const gs_b
     if (count < 1 || count > GS_MAX_CONTENDERS)
         return gs_fail(error, GS_ERROR_ARGUMENT, "count", "%d contenders: must be 1 to %d", count, GS_MAX_CONTENDERS);
     if (options->reference < 0 || options->reference >= count)
-        return gs_fail(error, GS_ERROR_ARGUMENT, "reference", "there is no contender %d: must be 0 to %d", options->reference, count - 1);
+        return gs_fail(error, GS_ERROR_ARGUMENT, "reference", "there is no contender %d: must be 0 to %d", options->reference,
+                       count - 1);
     if (problems[0].m == 0 || problems[0].n == 0 || problems[0].k == 0)
         return gs_fail(error, GS_ERROR_ARGUMENT, "problem", "an extent is 0: there is nothing to time");
     for (int i = 1; i < count; i++)
@@ -70,7 +71,8 @@ gs_status gs_run_reference(gs_run *run, int sets, gs_error *error)
     const gs_problem *const problem = &run->problems[0];
     run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
     const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
-    GS_TRY(gs_reference(run->verifier, problem, (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->reference, run->queue, error));
+    GS_TRY(gs_reference(run->verifier, problem, (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->reference,
+                        run->queue, error));
     return run->device->ops->queue_wait(run->device, run->queue, error);
 }
 
@@ -78,8 +80,8 @@ gs_status gs_run_compare(gs_run *run, int contender, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
     const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->reference, GS_BENCH_TOLERANCE, &samples->compare,
-                                run->queue, error));
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->reference, GS_BENCH_TOLERANCE,
+                                &samples->compare, run->queue, error));
     samples->wrong = samples->compare.mismatches > 0;
     return GS_OK;
 }
@@ -184,7 +186,8 @@ static gs_status reserve(gs_run *run, gs_error *error)
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm, &run->random, run->queue, error);
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm, &run->random,
+                          run->queue, error);
 }
 
 /* The first run loads what a library loads lazily, outside any capture and any timing. */
@@ -228,8 +231,8 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
     *out = NULL;
     const gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
     GS_TRY(check_request(problems, count, &completed, error));
-    gs_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count, .options = completed,
-                  .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
+    gs_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count,
+                  .options = completed, .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
     GS_TRY(new_measurement(&run.out, count, &completed, error));
     const gs_status status = measure(&run, error);
     release(&run);

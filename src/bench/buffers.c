@@ -83,7 +83,8 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     *sets = (gs_sets){0};
     sets->operands = calloc((size_t)count * 4, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
-    if (!sets->operands || !sets->use) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to list the operands of %d contenders", count);
+    if (!sets->operands || !sets->use)
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to list the operands of %d contenders", count);
     collect(sets, problems, count);
     size_t set_bytes = 0, free_bytes, total_bytes;
     for (int i = 0; i < sets->operand_count; i++) set_bytes += room(&sets->operands[i]);

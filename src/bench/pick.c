@@ -12,8 +12,8 @@
 #define NEAR          1.05   /* times the best median of the first run */
 #define MOST_NEAR     8
 
-static gs_status time_list(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count, int rounds,
-                           double *us, gs_error *error)
+static gs_status time_list(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count,
+                           int rounds, double *us, gs_error *error)
 {
     gs_bench_options options = gs_bench_defaults();
     options.rounds = rounds;
@@ -22,7 +22,8 @@ static gs_status time_list(gs_device *device, gs_verifier *verifier, const gs_pr
     options.check = false;
     gs_measurement *measurement;
     GS_TRY(gs_bench(device, verifier, problems, list, count, &options, &measurement, error));
-    for (int i = 0; i < count; i++) us[i] = measurement->samples[i].status == GS_OK ? measurement->samples[i].device_median : INFINITY;
+    for (int i = 0; i < count; i++)
+        us[i] = measurement->samples[i].status == GS_OK ? measurement->samples[i].device_median : INFINITY;
     gs_measurement_destroy(&measurement);
     return GS_OK;
 }
@@ -46,8 +47,8 @@ static int nearest(const double *us, int count, int *index)
 
 /* The second run's medians replace the first's; those that were not in it are scaled to the second run's clock, so that the
  * order of the two groups stays. */
-static gs_status refine(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count, double *us,
-                        gs_error *error)
+static gs_status refine(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count,
+                        double *us, gs_error *error)
 {
     int index[MOST_NEAR];
     gs_contender finalists[MOST_NEAR];

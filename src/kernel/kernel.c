@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 typedef gs_status (*builder)(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 
@@ -15,13 +16,16 @@ static const builder builders[GS_FAMILIES] = {
     [GS_FAMILY_WS]     = gs_kernel_build_ws,
 };
 
-gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                          gs_error *error)
 {
-    if (schedule->family >= GS_FAMILIES) return gs_fail(error, GS_ERROR_RANGE, "family", "no family has number %d", schedule->family);
+    if (schedule->family >= GS_FAMILIES)
+        return gs_fail(error, GS_ERROR_RANGE, "family", "no family has number %d", schedule->family);
     *kernel = (gs_kernel){0};
     GS_TRY(builders[schedule->family](kernel, schedule, problem, caps, error));
     if (kernel->option_count > GS_MAX_OPTIONS)
-        return gs_fail(error, GS_ERROR_RANGE, "options", "%s has an option that does not fit", gs_family_name((gs_family)schedule->family));
+        return gs_fail(error, GS_ERROR_RANGE, "options", "%s has an option that does not fit",
+                       gs_family_name((gs_family)schedule->family));
     return gs_manifest_check(&kernel->manifest, error);
 }
 
@@ -50,4 +54,13 @@ const char *gs_embedded_find(const char *name)
     for (const gs_embedded *file = gs_embedded_files; file->name; file++)
         if (strcmp(file->name, name) == 0) return file->text;
     return NULL;
+}
+
+char *gs_kernel_sources_id(char text[GS_SOURCES_ID])
+{
+    uint64_t id = 0;
+    for (const gs_embedded *file = gs_embedded_files; file->name; file++)
+        id = id * 31 + gs_hash64(file->name, strlen(file->name)) + gs_hash64(file->text, strlen(file->text));
+    snprintf(text, GS_SOURCES_ID, "%08x", (unsigned)(id ^ id >> 32));
+    return text;
 }

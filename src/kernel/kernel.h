@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A kernel: CUDA C source, the options it is compiled with, and its launch manifest.
- * A family turns (schedule, problem) into one; the registry finds the family. Sources come from kernels/, embedded at build time. */
+ * A family turns (schedule, problem) into one; the registry finds the family. Sources come from kernels/, embedded at build
+ * time. */
 #ifndef GS_KERNEL_KERNEL_H
 #define GS_KERNEL_KERNEL_H
 
@@ -26,9 +27,14 @@ typedef struct gs_embedded {
 extern const gs_embedded gs_embedded_files[];
 const char *gs_embedded_find(const char *name);   /* NULL if there is none */
 
+/* Eight hexadecimal digits over all embedded files: which kernel sources this is. Returns text. */
+#define GS_SOURCES_ID 9
+char *gs_kernel_sources_id(char text[GS_SOURCES_ID]);
+
 /* Builds the kernel of a schedule for a problem; both must have passed gs_schedule_check. Sizes stay run-time values: the
  * same kernel serves every problem that gives the same options. */
-gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error);
+gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                          gs_error *error);
 
 /* One per family: src/kernel/<family>.c. */
 gs_status gs_kernel_build_simple(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);

@@ -68,20 +68,24 @@ static gs_status check_map(const gs_map *map, gs_error *error)
 {
     if (map->operand < 'a' || map->operand > 'd') return gs_fail(error, GS_ERROR_RANGE, "map", "the operand must be a, b, c or d");
     if (map->inner < 1 || map->inner > MAX_BOX || map->outer < 1 || map->outer > MAX_BOX)
-        return gs_fail(error, GS_ERROR_RANGE, "map", "a box of %dx%d is not from 1x1 to %dx%d elements", map->inner, map->outer, MAX_BOX, MAX_BOX);
+        return gs_fail(error, GS_ERROR_RANGE, "map", "a box of %dx%d is not from 1x1 to %dx%d elements", map->inner, map->outer,
+                       MAX_BOX, MAX_BOX);
     if (map->swizzle != 0 && map->swizzle != 32 && map->swizzle != 64 && map->swizzle != 128)
         return gs_fail(error, GS_ERROR_RANGE, "map", "the swizzle must be sw0, sw32, sw64 or sw128");
     const int multiple = map->operand <= 'b' ? 8 : 4;
-    if (map->inner % multiple) return gs_fail(error, GS_ERROR_RANGE, "map", "the box's inner extent %d is no multiple of %d", map->inner, multiple);
+    if (map->inner % multiple)
+        return gs_fail(error, GS_ERROR_RANGE, "map", "the box's inner extent %d is no multiple of %d", map->inner, multiple);
     if (map->swizzle && map->inner * 2 > map->swizzle)
-        return gs_fail(error, GS_ERROR_RANGE, "map", "a box row of %d elements is longer than the swizzle of %d bytes", map->inner, map->swizzle);
+        return gs_fail(error, GS_ERROR_RANGE, "map", "a box row of %d elements is longer than the swizzle of %d bytes",
+                       map->inner, map->swizzle);
     return GS_OK;
 }
 
 static gs_status check_formula(const gs_formula *formula, const char *field, bool needed, gs_error *error)
 {
     gs_formula copy;
-    if (memchr(formula->text, '\0', sizeof formula->text) == NULL) return gs_fail(error, GS_ERROR_RANGE, field, "the formula has no end");
+    if (memchr(formula->text, '\0', sizeof formula->text) == NULL)
+        return gs_fail(error, GS_ERROR_RANGE, field, "the formula has no end");
     if (needed && formula->text[0] == '\0') return gs_fail(error, GS_ERROR_RANGE, field, "the formula is missing");
     const gs_status status = gs_formula_set(&copy, formula->text, error);
     return status == GS_OK || !error ? status : gs_fail(error, status, field, "formula '%.96s' cannot be read", formula->text);
@@ -160,7 +164,8 @@ static gs_status end_line(reader *r)
 static gs_status expect_line(reader *r, const char *keyword)
 {
     if (at_line(r, keyword)) return GS_OK;
-    return gs_fail_at(r->error, GS_ERROR_PARSE, 1, keyword, "expected a line '%s' here%s%s", keyword, r->keyword[0] ? ", not " : "", r->keyword);
+    return gs_fail_at(r->error, GS_ERROR_PARSE, 1, keyword, "expected a line '%s' here%s%s", keyword,
+                      r->keyword[0] ? ", not " : "", r->keyword);
 }
 
 static gs_status read_int(reader *r, int *value)
@@ -168,7 +173,8 @@ static gs_status read_int(reader *r, int *value)
     int64_t number;
     const int column = gs_scan_column(&r->scan);
     if (!gs_scan_int(&r->scan, &number)) return wrong(r, r->keyword, "a whole number");
-    if (number < 0 || number > 65536) return gs_fail_at(r->error, GS_ERROR_RANGE, column, r->keyword, "the number is too large or negative");
+    if (number < 0 || number > 65536)
+        return gs_fail_at(r->error, GS_ERROR_RANGE, column, r->keyword, "the number is too large or negative");
     *value = (int)number;
     return GS_OK;
 }
@@ -228,7 +234,8 @@ static gs_status read_align(reader *r, int align[4])
 /* "a 64x128 sw128" */
 static gs_status read_map(reader *r, gs_entry *entry)
 {
-    if (entry->map_count == GS_MAX_MAPS) return gs_fail_at(r->error, GS_ERROR_RANGE, 1, "map", "an entry has at most %d maps", GS_MAX_MAPS);
+    if (entry->map_count == GS_MAX_MAPS)
+        return gs_fail_at(r->error, GS_ERROR_RANGE, 1, "map", "an entry has at most %d maps", GS_MAX_MAPS);
     gs_map *const map = &entry->map[entry->map_count++];
     gs_scan_space(&r->scan);
     if (*r->scan.at < 'a' || *r->scan.at > 'd') return wrong(r, "map", "an operand: a, b, c or d");
@@ -287,7 +294,8 @@ static gs_status read_head(reader *r, gs_manifest *manifest)
     GS_TRY(expect_line(r, "manifest"));
     gs_scan_space(&r->scan);
     GS_TRY(read_int(r, &version));
-    if (version != 1) return gs_fail(r->error, GS_ERROR_PARSE, "manifest", "version %d is not known; this library reads version 1", version);
+    if (version != 1)
+        return gs_fail(r->error, GS_ERROR_PARSE, "manifest", "version %d is not known; this library reads version 1", version);
     GS_TRY(end_line(r));
 
     GS_TRY(expect_line(r, "accumulator"));

@@ -69,8 +69,9 @@ typedef struct gs_manifest {
     gs_entry   entry[GS_MAX_ENTRIES];
 } gs_manifest;
 
-gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);   /* error names line (as field "line 7: grid") and column */
-void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);                /* canonical; parses back to the same */
+/* The error names the line (as field "line 7: grid") and the column. */
+gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);
+void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);   /* canonical; parses back to the same */
 
 /* Limits that hold whatever the problem: block <= 1024 threads, cluster <= 16, boxes that a tensor map can have, ... */
 gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error);

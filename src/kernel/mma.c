@@ -15,7 +15,8 @@ static int store_vector(const gs_problem *problem)
     return vector;
 }
 
-gs_status gs_kernel_build_mma(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_kernel_build_mma(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                              gs_error *error)
 {
     const int16_t *const tile = gs_schedule_value(schedule, GS_MMA_TILE);
     const int16_t *const warps = gs_schedule_value(schedule, GS_MMA_WARPS);

@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-gs_status gs_kernel_build_simple(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_kernel_build_simple(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                                 gs_error *error)
 {
     (void)schedule, (void)caps;
     if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "simple has no epilogue");

@@ -6,9 +6,13 @@
 #include "kernel/kernel.h"
 #include "schedule/grammar.h"
 
-static gs_map map_of(char operand, int inner, int outer) { return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = 128}; }
+static gs_map map_of(char operand, int inner, int outer)
+{
+    return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = 128};
+}
 
-gs_status gs_kernel_build_ws(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_kernel_build_ws(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                             gs_error *error)
 {
     (void)caps;
     const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE);
@@ -42,7 +46,8 @@ gs_status gs_kernel_build_ws(gs_kernel *kernel, const gs_schedule *schedule, con
     gs_entry *const entry = &manifest->entry[0];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, "min(sms/%d,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d))*%d", blocks, tile[0], cluster[0], tile[1], cluster[1], blocks);
+    snprintf(text, sizeof text, "min(sms/%d,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d))*%d", blocks, tile[0], cluster[0], tile[1],
+             cluster[1], blocks);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));

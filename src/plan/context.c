@@ -72,25 +72,33 @@ void gs_close(gs_context **context)
 
 /* ---- gs_gemm ---- */
 
+/* One plan serves every alpha and beta, as long as C is read or is not; cuBLAS with f16 accumulation takes its scalars as f16,
+ * which not every value fits, so there they count. */
 static bool same_problem(const gs_problem *x, const gs_problem *y)
 {
+    if (x->acc == GS_F16 && (x->alpha != y->alpha || x->beta != y->beta)) return false;
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->layout == y->layout && x->m == y->m && x->n == y->n && x->k == y->k &&
-           x->lda == y->lda && x->ldb == y->ldb && x->ldc == y->ldc && x->ldd == y->ldd && x->batch == y->batch && x->alpha == y->alpha &&
-           x->beta == y->beta && x->epilogue == y->epilogue;
+           x->lda == y->lda && x->ldb == y->ldb && x->ldc == y->ldc && x->ldd == y->ldd && x->batch == y->batch &&
+           (x->beta != 0) == (y->beta != 0) && x->epilogue == y->epilogue;
 }
 
 static uint64_t hash_problem(const gs_problem *p, bool unaligned)
 {
-    const int64_t key[] = {p->in, p->acc, p->out, p->layout, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch, p->epilogue, unaligned};
-    const float scalars[] = {p->alpha, p->beta};
-    return (gs_hash64(key, sizeof key) ^ gs_hash64(scalars, sizeof scalars)) | 1;
+    const int64_t key[] = {p->in,  p->acc, p->out, p->layout, p->m,     p->n,        p->k,     p->lda,
+                           p->ldb, p->ldc, p->ldd, p->batch,  p->beta != 0, p->epilogue, unaligned};
+    return gs_hash64(key, sizeof key) | 1;
 }
 
 /* The entry of that problem, or the free one where it belongs. The table always has a free entry. */
-static gs_cached_plan *slot_of(gs_cached_plan *table, size_t capacity, const gs_problem *problem, uint64_t hash, bool unaligned)
+static gs_cached_plan *slot_of(gs_cached_plan *table, size_t capacity, const gs_problem *problem, const gs_cached_plan *wanted)
 {
-    size_t i = hash & (capacity - 1);
-    while (table[i].hash && !(table[i].hash == hash && table[i].unaligned == unaligned && same_problem(&table[i].plan->problem, problem))) i = (i + 1) & (capacity - 1);
+    size_t i = wanted->hash & (capacity - 1);
+    for (; table[i].hash; i = (i + 1) & (capacity - 1)) {
+        const gs_cached_plan *const have = &table[i];
+        if (have->hash == wanted->hash && have->unaligned == wanted->unaligned && same_problem(&have->plan->problem, problem) &&
+            (have->stream == wanted->stream || have->plan->workspace_bytes == 0))
+            break;
+    }
     return &table[i];
 }
 
@@ -102,7 +110,7 @@ static gs_status grow(gs_context *context, gs_error *error)
     if (!table) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu plans", capacity);
     for (size_t i = 0; i < context->cached_capacity; i++) {
         const gs_cached_plan *const old = &context->cached[i];
-        if (old->hash) *slot_of(table, capacity, &old->plan->problem, old->hash, old->unaligned) = *old;
+        if (old->hash) *slot_of(table, capacity, &old->plan->problem, old) = *old;
     }
     free(context->cached);
     context->cached = table;
@@ -110,18 +118,18 @@ static gs_status grow(gs_context *context, gs_error *error)
     return GS_OK;
 }
 
-static gs_status cached_plan(gs_context *context, const gs_problem *problem, bool unaligned, gs_plan **plan, gs_error *error)
+static gs_status cached_plan(gs_context *context, const gs_problem *problem, bool unaligned, gs_stream stream, gs_plan **plan, gs_error *error)
 {
     GS_TRY(grow(context, error));
-    const uint64_t hash = hash_problem(problem, unaligned);
-    gs_cached_plan *const slot = slot_of(context->cached, context->cached_capacity, problem, hash, unaligned);
+    gs_cached_plan wanted = {.hash = hash_problem(problem, unaligned), .unaligned = unaligned, .stream = stream};
+    gs_cached_plan *const slot = slot_of(context->cached, context->cached_capacity, problem, &wanted);
     if (!slot->hash) {
-        gs_plan *created;
-        GS_TRY(unaligned ? gs_plan_create_unaligned(context, problem, &created, error) : gs_plan_create(context, problem, &created, error));
-        *slot = (gs_cached_plan){.hash = hash, .unaligned = unaligned, .plan = created};
+        GS_TRY(unaligned ? gs_plan_create_unaligned(context, problem, &wanted.plan, error) : gs_plan_create(context, problem, &wanted.plan, error));
+        *slot = wanted;
         context->cached_count++;
     }
     *plan = slot->plan;
+    if (problem->acc != GS_F16) gs_plan_set_scalars(slot->plan, problem->alpha, problem->beta);
     return GS_OK;
 }
 
@@ -130,10 +138,10 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
     if (!context || !problem || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "context, problem and args must not be NULL");
     pthread_mutex_lock(&context->lock);
     gs_plan *plan;
-    gs_status status = cached_plan(context, problem, false, &plan, error);
+    gs_status status = cached_plan(context, problem, false, stream, &plan, error);
     if (status == GS_OK) status = gs_plan_run(plan, args, stream);
     if (status == GS_ERROR_ALIGNMENT) {
-        status = cached_plan(context, problem, true, &plan, error);
+        status = cached_plan(context, problem, true, stream, &plan, error);
         if (status == GS_OK) status = gs_plan_run(plan, args, stream);
     }
     pthread_mutex_unlock(&context->lock);

@@ -43,6 +43,8 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     GS_TRY(gs_problem_check(problem, error));
     if (problem->epilogue != GS_EPILOGUE_NONE)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cuBLASLt is used without epilogues; leave the field out");
+    if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
     if (problem->m == 0 || problem->n == 0 || problem->k == 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->m == 0 ? "m" : problem->n == 0 ? "n" : "k", "cuBLASLt takes no extent of 0");
     return GS_OK;
@@ -93,7 +95,7 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = GS_LIBRARY_WORKSPACE;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->ldc, p->out),
+    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 ? p->ldd : p->ldc, p->out),
                                    row_alignment(p->ldd, p->out)};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
@@ -232,6 +234,12 @@ static int matmul(gs_library *library, const gs_args *args, gs_queue queue)
     const void *const c = library->problem.beta == 0 ? args->d : args->c;
     return library->lt->matmul(library->handle, library->desc, &library->math.alpha, args->b, library->b, args->a, library->a, &library->math.beta,
                                c, layout_c(library), args->d, library->d, &chosen->algo, workspace, chosen->workspace, queue);
+}
+
+void gs_library_set_scalars(gs_library *library, float alpha, float beta)
+{
+    library->math.alpha.f32 = alpha;
+    library->math.beta.f32 = beta;
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */

@@ -27,6 +27,9 @@ void      gs_library_describe(const gs_library *library, char *text, size_t size
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
 size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'd' must be a multiple of */
 
+/* Other values of alpha and beta for the next runs, f32 accumulation only; whether beta is 0 must not change. */
+void gs_library_set_scalars(gs_library *library, float alpha, float beta);
+
 /* args->workspace NULL: the library object's own. */
 gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
 

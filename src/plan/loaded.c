@@ -196,6 +196,12 @@ gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, 
     return GS_OK;
 }
 
+void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta)
+{
+    loaded->args.alpha = alpha;
+    loaded->args.beta = beta;
+}
+
 size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded) { return &loaded->manifest; }
 const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->image; }

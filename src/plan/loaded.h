@@ -29,6 +29,9 @@ void      gs_loaded_destroy(gs_loaded **loaded);
 /* Re-encodes the tensor maps whose pointer changed, launches every entry. args->workspace must be there if the manifest asks for one. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 
+/* Other values of alpha and beta for the next runs; whether beta is 0 must not change. */
+void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta);
+
 size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
 const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log; the code is dropped after loading */

@@ -54,7 +54,8 @@ static gs_status use_library(gs_plan *plan, int suggestion, gs_error *error)
 {
     GS_TRY(gs_library_create(&plan->library, plan->device, &plan->problem, error));
     if (suggestion > gs_library_count(plan->library)) suggestion = 1;
-    GS_TRY(gs_library_choose(plan->library, suggestion - 1));
+    const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
+    if (chosen != GS_OK) return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
     for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
     gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
     return GS_OK;
@@ -117,7 +118,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
 {
     const gs_problem *const problem = &plan->problem;
     gs_error local;
-    if (problem->m == 0 || problem->n == 0 || problem->batch == 0) {
+    if (problem->m == 0 || problem->n == 0) {
         snprintf(plan->why, sizeof plan->why, "nothing to compute");
         snprintf(plan->schedule, sizeof plan->schedule, "empty");
         return finish(plan, GS_ORIGIN_EMPTY, error);
@@ -184,6 +185,10 @@ gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
 {
     GS_TRY(begin(context, problem, out, error));
+    if (!context->config.use_own) {
+        gs_plan_destroy(out);
+        return gs_fail(error, GS_ERROR_ALIGNMENT, NULL, "pointers are less aligned than cuBLASLt needs, and own kernels were not allowed");
+    }
     /* Odd leading dimensions promise nothing beyond the alignment of an element; the kernel is run with the real ones. */
     gs_problem shape = *problem;
     shape.lda |= 1;
@@ -195,6 +200,14 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
     return status;
 }
 
+void gs_plan_set_scalars(gs_plan *plan, float alpha, float beta)
+{
+    plan->problem.alpha = alpha;
+    plan->problem.beta = beta;
+    if (plan->loaded) gs_loaded_set_scalars(plan->loaded, alpha, beta);
+    if (plan->library) gs_library_set_scalars(plan->library, alpha, beta);
+}
+
 /* ---- running ---- */
 
 static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
@@ -202,7 +215,7 @@ static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)poi
 gs_status gs_plan_run(gs_plan *plan, const gs_args *args, gs_stream stream)
 {
     if (!plan || !args) return GS_ERROR_ARGUMENT;
-    if (plan->origin == GS_ORIGIN_EMPTY) return GS_OK;
+    if (plan->problem.m == 0 || plan->problem.n == 0) return GS_OK;
     const bool reads_c = plan->problem.beta != 0;
     if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c)) return GS_ERROR_ARGUMENT;
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||

@@ -23,11 +23,13 @@ struct gs_plan {
     char        why[256];
 };
 
-/* The plans of gs_gemm: open addressing, keyed by the problem and by whether pointers are less aligned than its plan needs. */
+/* The plans of gs_gemm: open addressing, keyed by the problem, by whether pointers are less aligned than its plan needs, and for a
+ * plan with a workspace by the stream: calls on two streams may overlap on the device, and must not share it. */
 typedef struct gs_cached_plan {
-    uint64_t hash;                            /* 0: free */
-    bool     unaligned;
-    gs_plan *plan;
+    uint64_t  hash;                           /* 0: free */
+    bool      unaligned;
+    gs_stream stream;                         /* of the call that created it */
+    gs_plan  *plan;
 } gs_cached_plan;
 
 struct gs_context {
@@ -38,6 +40,9 @@ struct gs_context {
     gs_cached_plan *cached;
     size_t          cached_capacity, cached_count;
 };
+
+/* Other values of alpha and beta for the next runs; whether beta is 0 must not change, nor may the accumulator be f16. */
+void gs_plan_set_scalars(gs_plan *plan, float alpha, float beta);
 
 /* The time model's choice among kernels that need no more than element-aligned pointers and rows. */
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);

@@ -13,7 +13,8 @@
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
-_Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem), "problems are compared as bytes");
+_Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem),
+               "problems are compared as bytes");
 
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 static const char *const layout_names[] = {[GS_NN] = "nn", [GS_TN] = "tn"};
@@ -159,7 +160,8 @@ static gs_status read_epilogue(reader *r)
         if (bit == 0) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "expected bias, relu, gelu or silu");
         if (bits & bit) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "%s stands twice", word);
         if (bits & ACTIVATIONS)
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "the activation comes last and there is one at most: bias,relu");
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep",
+                              "the activation comes last and there is one at most: bias,relu");
         bits |= bit;
     } while (gs_scan_take(&r->scan, ","));
     r->problem->epilogue = bits;
@@ -208,7 +210,8 @@ static gs_status join_fields(reader *r)
 {
     gs_problem *const p = r->problem;
     if (p->acc == GS_F16 && p->in != GS_F16)
-        return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[ACC], "acc", "f16 accumulation needs f16 inputs, not %s", type_names[p->in]);
+        return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[ACC], "acc", "f16 accumulation needs f16 inputs, not %s",
+                          type_names[p->in]);
     if (!r->column[D]) p->out = p->in;
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
@@ -284,8 +287,8 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
 {
     const gs_problem *const p = problem;
     text[0] = '\0';
-    append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? type_names[p->in] : "?", (long long)p->m, (long long)p->n, (long long)p->k,
-           valid_layout(p->layout) ? layout_names[p->layout] : "?");
+    append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? type_names[p->in] : "?", (long long)p->m, (long long)p->n,
+           (long long)p->k, valid_layout(p->layout) ? layout_names[p->layout] : "?");
     if (p->acc != GS_F32) append(text, ":acc=%s", valid_type(p->acc) ? type_names[p->acc] : "?");
     if (p->out != p->in) append(text, ":d=%s", valid_type(p->out) ? type_names[p->out] : "?");
     const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};

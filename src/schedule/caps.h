@@ -35,7 +35,8 @@ void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits);
 struct gs_problem;
 double gs_floor_us(const struct gs_problem *problem, const gs_caps *caps);
 
-/* Index 0 to 5 of the floor's band: under 1, 1-5, 5-20, 20-100, 100-1000, over 1000 microseconds. The launch term does not count. */
+/* Index 0 to 5 of the floor's band: under 1, 1-5, 5-20, 20-100, 100-1000, over 1000 microseconds. The launch term does not
+ * count. */
 int gs_floor_band(const struct gs_problem *problem, const gs_caps *caps);
 
 /* Values of an H200 SXM and an A100 SXM4, for tests and for tools that run without a device. */

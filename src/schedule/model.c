@@ -67,7 +67,8 @@ static double peak_flops_us(const gs_caps *caps) { return caps->tensor_flops * c
 
 static double roofline_us(const gs_problem *problem, const gs_caps *caps)
 {
-    return fmax(gs_problem_flops(problem) / (SUSTAINED * peak_flops_us(caps)), compulsory_bytes(problem) / (caps->memory_gbs * 1e3));
+    return fmax(gs_problem_flops(problem) / (SUSTAINED * peak_flops_us(caps)),
+                compulsory_bytes(problem) / (caps->memory_gbs * 1e3));
 }
 
 double gs_floor_us(const gs_problem *problem, const gs_caps *caps) { return fmax(roofline_us(problem, caps), caps->launch_us); }
@@ -135,7 +136,8 @@ static double overlap(double a, double b) { return fmax(a, b) + UNHIDDEN * fmin(
 static double ceil_div(double a, double b) { return ceil(a / b); }
 
 /* Bytes between device memory and L2. Tiles are walked in groups of tile rows (or columns, the roles of A and B exchanged): the
- * operand across the groups is read once per group unless all of it stays in L2, the group's own panel once unless it does not fit. */
+ * operand across the groups is read once per group unless all of it stays in L2, the group's own panel once unless it does not
+ * fit. */
 static double memory_bytes(const work *w, const gs_problem *p, const gs_caps *caps)
 {
     const double in = (double)gs_type_size(p->in), kept = L2_KEPT * caps->l2_bytes;
@@ -169,7 +171,8 @@ static double work_us(const work *w, const gs_problem *p, const gs_caps *caps)
     const double feed = w->feed / fmin(FEED_BYTES, l2_bytes / fmin(tiles, sms));
     const double load = LOAD_CYCLES / w->ahead * fmax(0, 1 - w->ahead / k_blocks);   /* the first ones are part of the start */
     const double k_block = overlap(overlap(w->tensor, w->port), overlap(feed, fmax(w->chain, load) / resident));
-    const double epilogue = STORE_CYCLES + (double)w->bm * w->bn * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1) / STORE_BYTES;
+    const double epilogue = STORE_CYCLES +
+                            (double)w->bm * w->bn * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1) / STORE_BYTES;
     const double ends = w->persistent ? LOAD_CYCLES + per_sm * epilogue : turns * (LOAD_CYCLES + epilogue);
     const double cycles = per_sm * k_blocks * k_block + ends;
     const double memory_us = memory_bytes(w, p, caps) / (caps->memory_gbs * 1e3);
@@ -214,8 +217,8 @@ static void remove_at(gs_schedule *list, int *size, int at)
 }
 
 /* Keeps list sorted by time, without two that differ only in the raster and with at most `variants` of a tile. */
-static void offer(gs_schedule *list, int *size, int most, int variants, const gs_schedule *schedule, double us, const gs_problem *problem,
-                  const gs_caps *caps)
+static void offer(gs_schedule *list, int *size, int most, int variants, const gs_schedule *schedule, double us,
+                  const gs_problem *problem, const gs_caps *caps)
 {
     if (*size == most && us >= gs_schedule_predict(&list[most - 1], problem, caps)) return;
     int twin = -1, worst_of_tile = -1, of_tile = 0;

@@ -57,7 +57,8 @@ static void list_families(char *text, size_t size)
 {
     size_t have = 0;
     text[0] = '\0';
-    for (int i = 0; i < GS_FAMILIES && have < size; i++) have += (size_t)snprintf(text + have, size - have, "%s%s", i ? " " : "", names[i]);
+    for (int i = 0; i < GS_FAMILIES && have < size; i++)
+        have += (size_t)snprintf(text + have, size - have, "%s%s", i ? " " : "", names[i]);
 }
 
 static gs_status read_slot(gs_scan *scan, const gs_slot *slot, uint8_t *index, gs_error *error)
@@ -90,8 +91,8 @@ gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *e
     const gs_grammar *const grammar = &gs_grammars[read.family];
     for (int i = 0; i < grammar->slot_count; i++) GS_TRY(read_slot(&scan, &grammar->slots[i], &read.word[i], error));
     if (!gs_scan_end(&scan))
-        return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&scan), names[read.family], "expected the end: this family has %d slots",
-                          grammar->slot_count);
+        return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&scan), names[read.family],
+                          "expected the end: this family has %d slots", grammar->slot_count);
     *schedule = read;
     return GS_OK;
 }

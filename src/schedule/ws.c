@@ -39,6 +39,8 @@ gs_status gs_check_ws(const gs_schedule *schedule, const gs_problem *problem, co
     if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "ws has no epilogue operations");
     if (problem->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "ws computes one product, not a batch");
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
+    if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
     if (problem->lda % 8 || problem->ldb % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "ws needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
 

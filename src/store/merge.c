@@ -38,7 +38,8 @@ static const char *const steps[] = {
     TAKE_MEASURED(high) ", " TAKE_MEASURED(rounds) ", " TAKE_MEASURED(mhz) ", " TAKE_MEASURED(stage) ", "
     TAKE_MEASURED(session) ", " TAKE_MEASURED(date)
     " WHERE (verdict = '' AND excluded.verdict <> '') OR (us = 0 AND excluded.us <> 0)"
-    " OR (registers = 0 AND excluded.registers <> 0) OR (smem = 0 AND excluded.smem <> 0) OR (predicted_us = 0 AND excluded.predicted_us <> 0)",
+    " OR (registers = 0 AND excluded.registers <> 0) OR (smem = 0 AND excluded.smem <> 0)"
+    " OR (predicted_us = 0 AND excluded.predicted_us <> 0)",
 
     "INSERT INTO main.winner" TRIAL_VALUES " FROM other.winner t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
     " ON CONFLICT (device, problem) DO NOTHING",
@@ -58,8 +59,9 @@ static const char *const steps[] = {
 
 static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *error)
 {
-    return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%s is damaged: %lld rows were copied, %d of %zu kinds of rows could not be read",
-                   gs_sql_tail(path), (long long)copied, lost, GS_COUNT(steps));
+    return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
+                   "%s is damaged: %lld rows were copied, %d of %zu kinds of rows could not be read", gs_sql_tail(path),
+                   (long long)copied, lost, GS_COUNT(steps));
 }
 
 /* Within the transaction. *lost counts the steps that met damage. */

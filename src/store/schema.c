@@ -86,9 +86,11 @@ static const char *const steps[] = {
     "  t.registers, t.smem, t.predicted_us, t.us, t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, t.date"
     "  FROM trial t JOIN problem p ON p.id = t.problem;"
     "CREATE VIEW winners AS SELECT w.device, p.text AS problem, p.m, p.n, p.k, w.candidate, w.us, w.library_us, w.ratio,"
-    "  w.low, w.high, w.rounds, w.mhz, s.cublaslt, w.date FROM winner w JOIN problem p ON p.id = w.problem JOIN session s ON s.id = w.session;"
+    "  w.low, w.high, w.rounds, w.mhz, s.cublaslt, w.date FROM winner w JOIN problem p ON p.id = w.problem"
+    "  JOIN session s ON s.id = w.session;"
     "CREATE VIEW samples AS SELECT t.device, p.text AS problem, t.candidate, x.clock, x.id AS measurement, a.round, a.us,"
-    "  a.reference_us FROM sample a JOIN measurement x ON x.id = a.measurement JOIN trial t ON t.id = x.trial JOIN problem p ON p.id = t.problem;",
+    "  a.reference_us FROM sample a JOIN measurement x ON x.id = a.measurement JOIN trial t ON t.id = x.trial"
+    "  JOIN problem p ON p.id = t.problem;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

@@ -182,8 +182,9 @@ gs_status gs_sql_status_of(gs_store *store, const char *other_path, int code, gs
     case GS_ERROR_DISK_FULL:
         return gs_fail(error, status, NULL, "%s: no room to write: free some space, then start again; what was kept is safe", name);
     case GS_ERROR_IO:
-        return gs_fail(error, status, NULL, "%s: %s%s%s: check the path and its permissions, or name another file in $GEMMSMITH_STORE",
-                       name, sqlite3_errstr(code), system ? ": " : "", system ? strerror(system) : "");
+        return gs_fail(error, status, NULL,
+                       "%s: %s%s%s: check the path and its permissions, or name another file in $GEMMSMITH_STORE", name,
+                       sqlite3_errstr(code), system ? ": " : "", system ? strerror(system) : "");
     case GS_ERROR_STORE:
         return gs_fail(error, status, NULL, "%s: %s", name, store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code));
     default:

@@ -211,7 +211,8 @@ gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_tria
     return put(store, GS_SQL_PUT_WINNER, session, winner, error);
 }
 
-static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock)
+static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate,
+                           const char *clock)
 {
     char uid[33], date[GS_DATE_TEXT];
     make_uid(uid);
@@ -241,8 +242,8 @@ static int put_samples(gs_store *store, const double *us, const double *referenc
     return code;
 }
 
-gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock,
-                           const double *us, const double *reference_us, int count, gs_error *error)
+gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate,
+                           const char *clock, const double *us, const double *reference_us, int count, gs_error *error)
 {
     gs_problem parsed;
     char text[GS_PROBLEM_TEXT];
@@ -322,7 +323,8 @@ static gs_status visit_rows(gs_store *store, const char *sql, const char *device
     return status;
 }
 
-gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self, gs_error *error)
+gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self,
+                          gs_error *error)
 {
     if (!problem) return visit_rows(store, TRIAL_READ "trial" TRIAL_JOIN TRIAL_ORDER, device, NULL, visit, self, error);
     gs_problem parsed;

@@ -56,21 +56,24 @@ gs_status gs_store_put(gs_store *store, const gs_session *session, const gs_tria
 
 /* Raw paired samples of one measurement, kept beside the trial (made if there is none yet): times in microseconds, in rounds.
  * clock: "device" or "call". reference_us may be NULL. */
-gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate, const char *clock,
-                           const double *us, const double *reference_us, int count, gs_error *error);
+gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate,
+                           const char *clock, const double *us, const double *reference_us, int count, gs_error *error);
 
 /* Calls visit for every trial of (device, problem), best ratio first; problem NULL: all. Stops when visit returns false.
  * visit may read the store, but not write to it. */
 typedef bool (*gs_trial_visit)(void *self, const gs_trial *trial);
-gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self, gs_error *error);
+gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self,
+                          gs_error *error);
 
-/* Winners: the confirmed choice of a problem; candidate "library" or "library/3" (its third suggestion) when cuBLASLt was faster. */
+/* Winners: the confirmed choice of a problem; candidate "library" or "library/3" (its third suggestion) when cuBLASLt was
+ * faster. */
 gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_trial *winner, gs_error *error);
 gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit visit, void *self, gs_error *error);
 
-/* eval results that were finished, for resuming: key is the whole request (problem, mode, options), value its JSON row. */
+/* eval results that were finished, for resuming: key is the whole request (problem, mode, options), value its JSON row.
+ * get: NOT_FOUND; *value is the caller's. */
 gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error);
-gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error);   /* NOT_FOUND; *value is the caller's */
+gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error);
 
 /* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays.
  * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could

@@ -89,20 +89,24 @@ gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, i
 /* Statuses of a single contender that say something about the machine, not about the candidate. */
 static bool machine_failed(gs_status status)
 {
-    return status == GS_ERROR_NO_COMPILER || status == GS_ERROR_MEMORY || status == GS_ERROR_NO_DRIVER || status == GS_ERROR_DISK_FULL;
+    return status == GS_ERROR_NO_COMPILER || status == GS_ERROR_MEMORY || status == GS_ERROR_NO_DRIVER ||
+           status == GS_ERROR_DISK_FULL;
 }
 
 static gs_status reference_failed(const json_t *entry, gs_error *error)
 {
     const gs_status status = gs_status_find(gs_reply_string(entry, "status", ""));
     if (status == GS_OK)
-        return gs_fail(error, GS_ERROR_LIBRARY, NULL, "the reference " GS_RUN_REFERENCE " computed a wrong result; nothing can be compared with it");
-    return gs_fail(error, status, NULL, "the reference " GS_RUN_REFERENCE " cannot run: %s", gs_reply_string(entry, "message", "no reason given"));
+        return gs_fail(error, GS_ERROR_LIBRARY, NULL,
+                       "the reference " GS_RUN_REFERENCE " computed a wrong result; nothing can be compared with it");
+    return gs_fail(error, status, NULL, "the reference " GS_RUN_REFERENCE " cannot run: %s",
+                   gs_reply_string(entry, "message", "no reason given"));
 }
 
 static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *entry, const json_t *reference, gs_error *error)
 {
-    const json_t *const ours = json_object_get(entry, "device_samples"), *const theirs = json_object_get(reference, "device_samples");
+    const json_t *const ours = json_object_get(entry, "device_samples");
+    const json_t *const theirs = json_object_get(reference, "device_samples");
     const size_t count = GS_MIN(json_array_size(ours), json_array_size(theirs));
     if (count == 0) return GS_OK;
     double *const us = calloc(2 * count, sizeof *us);
@@ -111,25 +115,30 @@ static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *
         us[i] = json_number_value(json_array_get(ours, i));
         us[count + i] = json_number_value(json_array_get(theirs, i));
     }
-    const gs_status status = gs_store_samples(run->store, run->session, run->text, c->text, "device", us, us + count, (int)count, error);
+    const gs_status status = gs_store_samples(run->store, run->session, run->text, c->text, "device", us, us + count, (int)count,
+                                              error);
     free(us);
     return status;
 }
 
 /* One candidate's entry of a reply: a verdict or figures. */
-static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds, const char *stage, gs_error *error)
+static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds,
+                            const char *stage, gs_error *error)
 {
     const gs_status status = gs_status_find(gs_reply_string(entry, "status", ""));
     const char *const message = gs_reply_string(entry, "message", "");
-    if (machine_failed(status)) return gs_fail(error, status, NULL, "%s: %s", c->text, message);
+    if (machine_failed(status) || status == GS_ERROR_DEVICE_MEMORY || gs_verdict_from_status(status) == GS_VERDICTS)
+        return gs_fail(error, status, NULL, "%s: %s", c->text, message);
     if (status != GS_OK) return gs_run_reject(run, c, gs_verdict_from_status(status), 0, message, error);
     if (gs_reply_bool(entry, "wrong", false)) return gs_run_reject(run, c, GS_VERDICT_TIMED, 0, NULL, error);
 
     const json_t *const ratio = json_object_get(entry, "device_ratio");
     const double us = gs_reply_number(entry, "device_us", 0);
-    const gs_ratio figures = {gs_reply_number(ratio, "median", 0), gs_reply_number(ratio, "low", 0), gs_reply_number(ratio, "high", 0), GS_UNCLEAR};
+    const gs_ratio figures = {gs_reply_number(ratio, "median", 0), gs_reply_number(ratio, "low", 0),
+                              gs_reply_number(ratio, "high", 0), GS_UNCLEAR};
     if (!(us > 0) || !(figures.median > 0))
-        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device, c->text);
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device,
+                       c->text);
     if (us < FLOOR_SHARE * run->floor_us) {
         char reason[128];
         snprintf(reason, sizeof reason, "%.3f us, but the device needs at least %.3f us", us, run->floor_us);
@@ -146,18 +155,21 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     return strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
 }
 
-static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, const json_t *reply, const char *stage, gs_error *error)
+static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, const json_t *reply, const char *stage,
+                            gs_error *error)
 {
     const json_t *const entries = json_object_get(reply, "contenders"), *const reference = json_array_get(entries, 0);
     if (json_array_size(entries) != (size_t)count + 1)
-        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", run->worker->device, (int)json_array_size(entries), count + 1);
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d",
+                       run->worker->device, (int)json_array_size(entries), count + 1);
     if (gs_reply_int(reply, "reference", -1) != 0) return reference_failed(reference, error);
     const json_t *const clocks = json_object_get(reply, "clocks");
     run->library_us = gs_reply_number(reference, "device_us", 0);
     run->suggestion = (int)gs_reply_int(reference, "suggestion", 1);
     run->mhz = (int)gs_reply_int(json_object_get(clocks, "after"), "sm_mhz", 0);
     const int rounds = (int)gs_reply_int(reply, "rounds", 0);
-    for (int i = 0; i < count; i++) GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)i + 1), reference, rounds, stage, error));
+    for (int i = 0; i < count; i++)
+        GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)i + 1), reference, rounds, stage, error));
     return GS_OK;
 }
 

@@ -40,7 +40,8 @@ static gs_status nothing_passed(const gs_run *run, gs_error *error)
     GS_TRY(gs_run_check(run, error));
     for (int i = 0; i < run->count; i++)
         if (!run->list[i].measured && !gs_candidate_out(&run->list[i]))
-            return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before every candidate was measured", run->options->budget_s);
+            return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before every candidate was measured",
+                           run->options->budget_s);
     return GS_OK;
 }
 
@@ -70,23 +71,29 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
 void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
 {
     *row = (gs_row){
-        .problem = *run->problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low, .high = winner->high,
-        .mhz = winner->mhz, .cc = run->caps->cc, .sms = run->caps->sms, .cublaslt = run->session->cublaslt,
+        .problem = *run->problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low,
+        .high = winner->high, .mhz = winner->mhz, .cc = run->caps->cc, .sms = run->caps->sms,
+        .cublaslt = winner->date[0] ? winner->cublaslt : run->session->cublaslt,   /* of a stored winner: when it was measured */
     };
     row->problem.alpha = 1;
     row->problem.beta = run->problem->beta != 0;
     row->library = gs_library_parse(winner->candidate);
     if (!row->library && gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK) row->library = 1;
     snprintf(row->gpu, sizeof row->gpu, "%s", run->caps->slug);
-    gs_date_format(row->date);
-    snprintf(row->by, sizeof row->by, "tune-%s", GS_VERSION_TEXT);
+    if (winner->date[0])
+        snprintf(row->date, sizeof row->date, "%s", winner->date);
+    else
+        gs_date_format(row->date);
+    const char *const version = winner->version[0] ? winner->version : run->session->version;
+    snprintf(row->by, sizeof row->by, "%s%s", strchr(version, '-') ? "" : "tune-", version);   /* imported rows carry theirs whole */
 }
 
 /* Waits for the lock beside the table, so that two tuners of one table both keep their rows. */
 static gs_status lock_table(const char *path, int *lock, gs_error *error)
 {
     char name[GS_PATH];
-    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
+    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
+        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
     *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*lock < 0 && errno == ENOENT) {
         char directory[GS_PATH];
@@ -117,17 +124,22 @@ static gs_status update_table(gs_table *table, const char *path, const gs_row *r
         if (error) *error = first;
         return loaded;
     }
-    if (skipped > 0) return gs_fail(error, GS_ERROR_PARSE, NULL, "%s has %d rows that cannot be read (%.200s); repair or remove them first", path, skipped, first.text);
+    if (skipped > 0)
+        return gs_fail(error, GS_ERROR_PARSE, NULL, "%s has %d rows that cannot be read (%.200s); repair or remove them first",
+                       path, skipped, first.text);
     if (only_if_absent)
         for (int i = 0; i < gs_table_size(table); i++) {
             const gs_row *const other = gs_table_row(table, i);
             char a[GS_PROBLEM_TEXT], b[GS_PROBLEM_TEXT];
-            if (strcmp(gs_problem_format(&other->problem, a), gs_problem_format(&row->problem, b)) == 0 && strcmp(other->gpu, row->gpu) == 0) return GS_OK;
+            if (strcmp(gs_problem_format(&other->problem, a), gs_problem_format(&row->problem, b)) == 0 &&
+                strcmp(other->gpu, row->gpu) == 0)
+                return GS_OK;
         }
     if (gs_table_put(table, row) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
     gs_text text = {0};
     gs_table_format(table, &text);
-    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table") : gs_file_write(path, gs_text_string(&text), text.size, error);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table")
+                                         : gs_file_write(path, gs_text_string(&text), text.size, error);
     gs_text_free(&text);
     return status;
 }

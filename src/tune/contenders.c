@@ -7,19 +7,10 @@
 
 #include "base/error.h"
 #include "baseline/baseline.h"
+#include "problem/layout.h"
 
-gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout)
-{
-    gs_problem other = *problem;
-    if (layout == problem->layout) return other;
-    const int64_t padding = problem->ldb - (problem->layout == GS_NN ? problem->n : problem->k);
-    other.layout = layout;
-    other.ldb = (layout == GS_NN ? problem->n : problem->k) + padding;
-    if (other.ldb < 1) other.ldb = 1;
-    return other;
-}
-
-gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME], gs_error *error)
+gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
+                             gs_error *error)
 {
     const char *const colon = strchr(text, ':');
     const char *const rest = colon ? colon + 1 : text;
@@ -33,7 +24,8 @@ gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_lay
             return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: the layout before ':' is nn, tn or nothing", text);
     }
     if (!*rest || strlen(rest) >= GS_CONTENDER_NAME)
-        return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: a name of 1 to %d characters is needed", text, GS_CONTENDER_NAME - 1);
+        return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: a name of 1 to %d characters is needed", text,
+                       GS_CONTENDER_NAME - 1);
     memcpy(name, rest, strlen(rest) + 1);
     return GS_OK;
 }

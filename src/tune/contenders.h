@@ -27,11 +27,9 @@ typedef struct gs_contenders {
     gs_prepared *entry[GS_PREPARED];
 } gs_contenders;
 
-/* The problem with its B in another layout: the same matrices; a padded ldb keeps its padding. */
-gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
-
 /* Splits "tn:ws/..." into layout and name; without a layout, the problem's own. PARSE for an unknown layout or an empty name. */
-gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME], gs_error *error);
+gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
+                             gs_error *error);
 
 /* A contender by name, not prepared: a baseline, "plan" or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
@@ -39,8 +37,8 @@ gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char
 /* A new request about this problem: forgets what was prepared for another one. */
 void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
 
-/* The prepared contender, from the cache or new; valid until the next begin. One that cannot compute the problem is an entry with its
- * status; only PARSE, MEMORY and a full cache (RANGE) are returned. */
+/* The prepared contender, from the cache or new; valid until the next begin. One that cannot compute the problem is an entry with
+ * its status; only PARSE, MEMORY and a full cache (RANGE) are returned. */
 gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_problem *problem, gs_prepared **out, gs_error *error);
 
 void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry and the context */

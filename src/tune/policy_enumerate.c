@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The policy "enumerate": the time model's shortlist, which is varied, then every other valid schedule in the order of its predicted
- * time. It learns nothing. */
+ * The policy "enumerate": the time model's shortlist, which is varied, then every other valid schedule in the order of its
+ * predicted time. It learns nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static int sentences(void)
     int total = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
         int product = 1;
-        for (int slot = 0; slot < gs_family_slots((gs_family)family); slot++) product *= gs_family_slot((gs_family)family, slot)->count;
+        for (int slot = 0; slot < gs_family_slots((gs_family)family); slot++)
+            product *= gs_family_slot((gs_family)family, slot)->count;
         total += product;
     }
     return total;
@@ -51,7 +52,8 @@ static int by_place(const void *left, const void *right)
 
 static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *caps, int most)
 {
-    const int shortlisted = gs_schedule_shortlist(problem, caps, self->families, self->first, GS_MIN(GS_MAX(most, SHORTEST), self->capacity));
+    const int shortlisted = gs_schedule_shortlist(problem, caps, self->families, self->first,
+                                                  GS_MIN(GS_MAX(most, SHORTEST), self->capacity));
     self->count = self->next = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (self->families != 0 && !(self->families >> family & 1)) continue;

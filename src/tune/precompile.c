@@ -144,8 +144,8 @@ static int usable_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs, const char *cache,
-                        int *failed, gs_error *error)
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
+                        const char *cache, int *failed, gs_error *error)
 {
     *failed = 0;
     if (count <= 0) return GS_OK;

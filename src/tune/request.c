@@ -49,7 +49,8 @@ gs_status gs_worker_request(gs_worker *worker, const char *request, double timeo
     GS_TRY(gs_worker_call(worker, request, timeout_s, &line, error));
     json_t *const object = json_loads(line, 0, NULL);
     if (!json_is_object(object) || !json_is_boolean(json_object_get(object, "ok"))) {
-        const gs_status status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s wrote something that is no reply: %.60s", worker->device, line);
+        const gs_status status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL,
+                                         "the worker of %s wrote something that is no reply: %.60s", worker->device, line);
         free(line);
         json_decref(object);
         gs_worker_stop(worker);
@@ -63,7 +64,8 @@ gs_status gs_worker_request(gs_worker *worker, const char *request, double timeo
     gs_status status = gs_status_find(gs_reply_string(object, "status", ""));
     if (status == GS_OK) status = GS_ERROR_DEVICE;
     const char *const field = gs_reply_string(object, "field", "");
-    gs_fail_at(error, status, (int)gs_reply_int(object, "column", 0), *field ? field : NULL, "%s", gs_reply_string(object, "message", "the worker gave no reason"));
+    gs_fail_at(error, status, (int)gs_reply_int(object, "column", 0), *field ? field : NULL, "%s",
+               gs_reply_string(object, "message", "the worker gave no reason"));
     json_decref(object);
     return status;
 }
@@ -94,6 +96,7 @@ gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *
     if (nvrtc) *nvrtc = (int)gs_reply_int(reply, "nvrtc", 0);
     json_decref(reply);
     if (caps->cc <= 0 || caps->sms <= 0 || !caps->slug[0])
-        return gs_fail(error, GS_ERROR_DEVICE_UNKNOWN, NULL, "the worker of %s does not say what its device can do", worker->device);
+        return gs_fail(error, GS_ERROR_DEVICE_UNKNOWN, NULL, "the worker of %s does not say what its device can do",
+                       worker->device);
     return GS_OK;
 }

@@ -60,7 +60,8 @@ void gs_run_progress(const gs_run *run, const char *stage, int done, int total, 
 gs_status gs_run_keep(gs_run *run, const gs_candidate *candidate, const char *stage, int part, const char *reason, gs_error *error);
 
 /* Gives a candidate its bad verdict, in the store too. */
-gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason, gs_error *error);
+gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason,
+                        gs_error *error);
 
 /* One interleaved run of the reference and these candidates (0: the reference alone), whose figures or verdicts it fills and keeps.
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
@@ -69,10 +70,14 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
 /* Full verification of one candidate, whose verdict it fills and keeps. WORKER_HUNG, WORKER_DIED as above. */
 gs_status gs_run_verify(gs_run *run, gs_candidate *candidate, gs_error *error);
 
-/* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the reference;
- * then that failure is returned. */
+/* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the
+ * reference; then that failure is returned. */
 gs_status gs_tune_blame(gs_run *run, gs_candidate *candidate, gs_status lost, const gs_error *why, gs_error *error);
-static inline bool gs_worker_lost(gs_status status) { return status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT; }
+
+static inline bool gs_worker_lost(gs_status status)
+{
+    return status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT;
+}
 
 /* Races all candidates that were not measured yet, then the best of all. */
 gs_status gs_run_race(gs_run *run, gs_error *error);

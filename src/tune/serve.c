@@ -14,6 +14,7 @@
 #include "baseline/baseline.h"
 #include "bench/bench.h"
 #include "plan/library.h"
+#include "problem/layout.h"
 #include "schedule/schedule.h"
 #include "tune/contenders.h"
 #include "tune/request.h"
@@ -87,7 +88,7 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
 static gs_contender *need_yardstick(server *s)
 {
     gs_error why = {0};
-    if (!s->yardstick_tried && gs_baseline_create(&s->yardstick, s->device, "cublas", &why) != GS_OK) {
+    if (!s->yardstick_tried && gs_baseline_create(&s->yardstick, s->device, "cublaslt-heuristic", &why) != GS_OK) {
         s->yardstick = (gs_contender){0};
         gs_log(GS_LOG_WARNING, "no yardstick: %s", why.text);
     }
@@ -277,7 +278,8 @@ static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples 
     gs_json_end(json, '}');
 }
 
-static void put_measurement(gs_json *json, const bench_list *list, const gs_bench_options *options, const gs_measurement *measured, int reference, bool raw)
+static void put_measurement(gs_json *json, const bench_list *list, const gs_bench_options *options,
+                            const gs_measurement *measured, int reference, bool raw)
 {
     const int rounds = measured ? measured->rounds : 0;
     gs_json_int(json, "reference", reference);
@@ -316,8 +318,10 @@ static gs_status bench(server *s, const json_t *request, gs_json *json, gs_error
         /* Where the reference cannot run the others are still timed, against the first that can, and no ratio is given. */
         int reference = options.reference;
         options.reference = GS_MAX(list->place[reference], 0);
-        if (list->runs > 0) status = gs_bench(s->device, s->verifier, list->problems, list->contenders, list->runs, &options, &measured, error);
-        if (list->place[reference] < 0 || (measured && (measured->samples[options.reference].status != GS_OK || measured->samples[options.reference].wrong)))
+        if (list->runs > 0)
+            status = gs_bench(s->device, s->verifier, list->problems, list->contenders, list->runs, &options, &measured, error);
+        if (list->place[reference] < 0 ||
+            (measured && (measured->samples[options.reference].status != GS_OK || measured->samples[options.reference].wrong)))
             reference = -1;
         if (status == GS_OK) put_measurement(json, list, &options, measured, reference, gs_reply_bool(request, "samples", false));
     }
@@ -367,8 +371,9 @@ static void reply_to(server *s, const char *line, gs_text *text)
     gs_json json = gs_json_into(text);
     gs_json_begin(&json, NULL, '{');
     gs_json_bool(&json, "ok", true);
-    gs_status status = json_is_object(request) ? answer(s, request, &json, &error)
-                                               : gs_fail_at(&error, GS_ERROR_PARSE, parse.column, "request", "no JSON object: %.200s", parse.text);
+    gs_status status = json_is_object(request)
+                           ? answer(s, request, &json, &error)
+                           : gs_fail_at(&error, GS_ERROR_PARSE, parse.column, "request", "no JSON object: %.200s", parse.text);
     json_decref(request);
     if (status == GS_OK && text->failed) status = gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the reply");
     if (status == GS_ERROR_FAULT) s->lost = true;

@@ -24,8 +24,12 @@ double gs_run_left(const gs_run *run)
 
 gs_status gs_run_check(const gs_run *run, gs_error *error)
 {
-    if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped; what was measured is in the store, run the same command to go on");
-    if (gs_run_left(run) == 0) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed", run->options->budget_s);
+    if (gs_stop_requested)
+        return gs_fail(error, GS_ERROR_INTERRUPTED, NULL,
+                       "stopped; what was measured is in the store, run the same command to go on");
+    if (gs_run_left(run) == 0)
+        return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed",
+                       run->options->budget_s);
     return GS_OK;
 }
 
@@ -104,7 +108,7 @@ static gs_status resume(gs_run *run, const trials *known, bool *resumed, gs_erro
     wanted w = {.problem = run->text};
     *resumed = false;
     GS_TRY(gs_store_winners(run->store, run->caps->slug, find_winner, &w, error));
-    if (!w.found) return GS_OK;
+    if (!w.found || w.trial.cc != run->caps->cc || w.trial.sms != run->caps->sms) return GS_OK;
     gs_tune_result *const result = run->result;
     gs_run_row(run, &w.trial, &result->row);
     for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* best ratio first */
@@ -126,7 +130,8 @@ static gs_status resume(gs_run *run, const trials *known, bool *resumed, gs_erro
 static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials *known)
 {
     char text[GS_SCHEDULE_TEXT];
-    const gs_trial *const trial = find_trial(known, gs_schedule_format(schedule, text));
+    const gs_trial *trial = find_trial(known, gs_schedule_format(schedule, text));
+    if (trial && strcmp(trial->version, run->session->version) != 0) trial = NULL;   /* about other kernel sources */
     if (trial && trial->verdict[0] && strcmp(trial->verdict, "pass") != 0) return;
     const gs_resources resources = gs_schedule_resources(schedule, run->problem, run->caps);
     gs_candidate *const c = &run->list[run->count++];
@@ -170,7 +175,8 @@ static gs_status compile(gs_run *run, gs_error *error)
     for (int i = 0; i < run->count; i++) list[i] = run->list[i].schedule;
     int failed = 0;
     gs_run_progress(run, "compile", 0, run->count, NULL);
-    const gs_status status = gs_precompile(run->caps, run->problem, list, run->count, run->options->jobs, run->options->cache_path, &failed, error);
+    const gs_status status = gs_precompile(run->caps, run->problem, list, run->count, run->options->jobs,
+                                           run->options->cache_path, &failed, error);
     free(list);
     run->result->compiled = run->count - failed;
     if (status == GS_OK) gs_run_progress(run, "compile", run->count, run->count, NULL);
@@ -235,8 +241,9 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
     if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
         return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to tune");
     gs_run run = {
-        .store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options, .result = result,
-        .floor_us = gs_floor_us(problem, caps), .started = gs_clock_ns(), .seed = options->seed ? options->seed : gs_random_entropy(),
+        .store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options,
+        .result = result, .floor_us = gs_floor_us(problem, caps), .started = gs_clock_ns(),
+        .seed = options->seed ? options->seed : gs_random_entropy(),
     };
     gs_problem_format(problem, run.text);
     const gs_status status = tune(&run, error);

@@ -26,7 +26,8 @@ struct gs_policy {
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
-    void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);   /* NULL: it does not */
+    /* NULL: it does not learn. */
+    void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);
     gs_status (*save)(const gs_policy *policy, const char *path, gs_error *error);   /* NULL: nothing to keep */
     gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);
     void (*destroy)(gs_policy *policy);
@@ -36,8 +37,8 @@ struct gs_policy {
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
-/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside the
- * dead zone around 1, -1 where there is no ratio. */
+/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
+ * the dead zone around 1, -1 where there is no ratio. */
 double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
 
 /* ---- tuning ---- */
@@ -60,7 +61,7 @@ typedef struct gs_tune_options {
     const char *tuned_path;            /* table to write */
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        again;                 /* measure even what the store already has a winner for */
-    double      timeout_s;             /* the shortest wait for a reply of the worker, to which the time for the problem's size is added; 0: 60 */
+    double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
     void       *self;
 } gs_tune_options;
@@ -83,7 +84,7 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
 /* Compiles schedules into the cubin cache with `jobs` child processes (0: all cores); *failed counts those that do not compile.
  * A child that crashes costs its one schedule. cache NULL: the default; "": there is none, nothing is done.
  * INTERRUPTED: gs_stop_requested was set. NO_COMPILER. */
-gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs, const char *cache,
-                        int *failed, gs_error *error);
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
+                        const char *cache, int *failed, gs_error *error);
 
 #endif

@@ -19,7 +19,7 @@
 
 volatile sig_atomic_t gs_stop_requested;
 
-enum { EXIT_WAIT_MS = 2000, KILL_WAIT_MS = 20000, STOP_WAIT_S = 10, LONGEST_S = 1000000 };
+enum { EXIT_WAIT_MS = 2000, KILL_WAIT_MS = 20000, STOP_WAIT_S = 10, LONGEST_S = 1000000, MOST_READS = 64 };
 
 void gs_worker_init(gs_worker *worker, const char *device, const char *program)
 {
@@ -63,7 +63,8 @@ static _Noreturn void become(const gs_worker *worker, const ends *e, pid_t paren
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     const char *const arguments[] = {worker->program, "worker", "--device", worker->device, NULL};
-    if (dup2(e->in[0], STDIN_FILENO) >= 0 && dup2(e->out[1], STDOUT_FILENO) >= 0 && (e->err[1] < 0 || dup2(e->err[1], STDERR_FILENO) >= 0))
+    if (dup2(e->in[0], STDIN_FILENO) >= 0 && dup2(e->out[1], STDOUT_FILENO) >= 0 &&
+        (e->err[1] < 0 || dup2(e->err[1], STDERR_FILENO) >= 0))
         execvp(worker->program, (char *const *)arguments);
     const int why = errno;
     if (write(e->failed[1], &why, sizeof why) < 0) _exit(126);
@@ -125,9 +126,10 @@ static void keep_tail(gs_worker *worker)
 {
     char bytes[4096];
     ssize_t got;
-    while (worker->errors >= 0 && (got = read(worker->errors, bytes, sizeof bytes)) != 0) {
+    /* bounded, so that a child that writes without pause cannot hold its parent beyond the deadline */
+    for (int reads = 0; worker->errors >= 0 && (got = read(worker->errors, bytes, sizeof bytes)) != 0; reads++) {
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return;
+        if (got < 0 || reads == MOST_READS) return;
         const size_t room = sizeof worker->tail - 1;
         size_t have = strlen(worker->tail), more = (size_t)got;
         const char *from = bytes;
@@ -203,11 +205,13 @@ static gs_status died(gs_worker *worker, gs_error *error)
     const char *const words = last_words(worker);
     const char *const colon = *words ? ": " : "";
     if (killed)
-        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s closed its pipe without a reply%s%s", worker->device, colon, words);
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s closed its pipe without a reply%s%s", worker->device,
+                       colon, words);
     if (WIFSIGNALED(code))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s was killed by signal %d (%s)%s%s", worker->device,
                        WTERMSIG(code), strsignal(WTERMSIG(code)), colon, words);
-    return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s exited with code %d%s%s", worker->device, WEXITSTATUS(code), colon, words);
+    return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s exited with code %d%s%s", worker->device,
+                   WEXITSTATUS(code), colon, words);
 }
 
 /* ---- talking ---- */
@@ -247,7 +251,8 @@ static heard receive_some(gs_worker *worker)
 static gs_status converse(gs_worker *worker, const char *request, double timeout_s, gs_error *error)
 {
     sending s = {request, strlen(request) + 1};
-    const int64_t until = gs_clock_ns() + (int64_t)((timeout_s < LONGEST_S ? timeout_s : (double)LONGEST_S) * 1e9);   /* also for NaN */
+    const double wait_s = timeout_s < LONGEST_S ? timeout_s : (double)LONGEST_S;   /* also for NaN */
+    const int64_t until = gs_clock_ns() + (int64_t)(wait_s * 1e9);
     int64_t stop_until = 0;
     bool killed;
     for (;;) {
@@ -259,11 +264,16 @@ static gs_status converse(gs_worker *worker, const char *request, double timeout
         }
         if (now >= until) {
             reap(worker, 0, &killed);
-            return gs_fail(error, GS_ERROR_WORKER_HUNG, NULL, "the worker of %s did not answer within %.3g s and was killed", worker->device, timeout_s);
+            return gs_fail(error, GS_ERROR_WORKER_HUNG, NULL, "the worker of %s did not answer within %.3g s and was killed",
+                           worker->device, timeout_s);
         }
         struct pollfd list[3] = {{worker->from, POLLIN, 0}, {worker->errors, POLLIN, 0}, {s.left ? worker->to : -1, POLLOUT, 0}};
         const int64_t wait_ms = (until - now) / 1000000 + 1;
-        if (poll(list, 3, wait_ms < 200 ? (int)wait_ms : 200) < 0 && errno != EINTR) return gs_fail_errno(error, errno, NULL, "poll failed");
+        if (poll(list, 3, wait_ms < 200 ? (int)wait_ms : 200) < 0 && errno != EINTR) {
+            const int why = errno;
+            reap(worker, 0, &killed);   /* or the next call would take this one's reply for its own */
+            return gs_fail_errno(error, why, NULL, "poll failed");
+        }
         if (list[1].revents) keep_tail(worker);
         if (list[2].revents && !send_some(worker->to, &s)) s.left = 0;   /* its last words may still be on the way */
         if (!list[0].revents) continue;
@@ -273,7 +283,8 @@ static gs_status converse(gs_worker *worker, const char *request, double timeout
         case HEARD_END:  return died(worker, error);
         case HEARD_TOO_MUCH:
             reap(worker, 0, &killed);
-            return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s wrote a line of more than %u MiB and was killed", worker->device, GS_WORKER_REPLY >> 20);
+            return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s wrote a line of more than %u MiB and was killed",
+                           worker->device, GS_WORKER_REPLY >> 20);
         case HEARD_NO_MEMORY:
             reap(worker, 0, &killed);
             return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the reply of the worker");
@@ -289,13 +300,15 @@ gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
     int code;
     bool killed;
-    if (worker->pid > 0 && waitpid(worker->pid, &code, WNOHANG) == worker->pid) reap(worker, 0, &killed);   /* died between two calls */
+    /* It may have died between two calls. */
+    if (worker->pid > 0 && waitpid(worker->pid, &code, WNOHANG) == worker->pid) reap(worker, 0, &killed);
     if (worker->pid == 0) GS_TRY(start(worker, error));
     gs_text_clear(&worker->pending);
     GS_TRY(converse(worker, request, timeout_s, error));
     gs_text_add(&worker->pending, "");
     const size_t size = worker->pending.size;
-    const bool ends_here = size >= sizeof last - 1 && memcmp(worker->pending.data + size - (sizeof last - 1), last, sizeof last - 1) == 0;
+    const bool ends_here = size >= sizeof last - 1 &&
+                           memcmp(worker->pending.data + size - (sizeof last - 1), last, sizeof last - 1) == 0;
     *reply = gs_text_take(&worker->pending);
     if (ends_here) reap(worker, EXIT_WAIT_MS, &killed);
     if (!*reply) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the reply of the worker");

@@ -32,7 +32,10 @@ gs_problem gs_problem_exact(const gs_problem *problem)
 }
 
 /* Products that are not 0, where `density` of them are: the mean plus eight deviations. */
-static double filled(double terms, double density) { return density >= 1 ? terms : fmin(terms, terms * density + 8 * sqrt(terms * density) + 64); }
+static double filled(double terms, double density)
+{
+    return density >= 1 ? terms : fmin(terms, terms * density + 8 * sqrt(terms * density) + 64);
+}
 
 static double segments(const gs_problem *problem, const gs_data_plan *plan)
 {
@@ -76,7 +79,8 @@ static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
     if (problem->acc == GS_F16) {
         /* the walk must stay exact for certain: no credit for heavy integers of opposite signs */
         const double heavies = 2 * segments(problem, plan) * plan->heavy * plan->light;
-        const double partial = heavies > 0 ? fmin(largest, heavies + 10 * plan->light * plan->light * sqrt((double)problem->k) * ldexp(1, -plan->sparse) + 40 * (plan->sparse > 0)) : likely;
+        const double spread = 10 * plan->light * plan->light * sqrt((double)problem->k) * ldexp(1, -plan->sparse);
+        const double partial = heavies > 0 ? fmin(largest, heavies + spread + 40 * (plan->sparse > 0)) : likely;
         return partial <= F16_EXACT && (alpha * partial + C_MOST * beta) / unit <= F16_EXACT;
     }
     if (largest >= F32_SAFE || (alpha * largest + C_MOST * beta) / unit > F32_EXACT) return false;
@@ -94,7 +98,8 @@ static bool plan_integer(const gs_problem *problem, gs_data_plan *plan)
                 for (size_t c = 0; c < GS_COUNT(counts); c++)
                     for (size_t l = 0; l < GS_COUNT(lights); l++) {
                         const double length = ceil((double)problem->k / counts[c] / 2) * 2;
-                        *plan = (gs_data_plan){.light = lights[l], .heavy = GS_MIN(heavies[set][h], most), .segment = (int)fmin(fmax(length, 2), 1 << 30), .sparse = sparse};
+                        *plan = (gs_data_plan){.light = lights[l], .heavy = GS_MIN(heavies[set][h], most),
+                                               .segment = (int)fmin(fmax(length, 2), 1 << 30), .sparse = sparse};
                         if (fits(problem, GS_VALUES_INTEGER, plan)) return true;
                     }
     return false;

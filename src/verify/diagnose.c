@@ -29,7 +29,8 @@ static gs_status describe(gs_trial *trial, const gs_check_counts *counts, char t
     return GS_OK;
 }
 
-/* Another launch over the same data; *right says whether it was right. Nothing is blamed here but a fault, after which the device is lost. */
+/* Another launch over the same data; *right says whether it was right. Nothing is blamed here but a fault, after which the device
+ * is lost. */
 static gs_status try_again(gs_trial *trial, bool zero, double tolerance, bool *right, gs_check_counts *counts, gs_error *error)
 {
     const gs_verdict before = *trial->verdict;
@@ -58,7 +59,8 @@ static gs_status diagnose_memory(gs_trial *trial, int part, double tolerance, co
     gs_check_counts counts;
     GS_TRY(try_again(trial, true, tolerance, &right, &counts, error));
     if (right) {
-        gs_trial_blame(trial, GS_VERDICT_STATE, 6, "right only when output and workspace are zero before the launch; otherwise %s", where);
+        gs_trial_blame(trial, GS_VERDICT_STATE, 6,
+                       "right only when output and workspace are zero before the launch; otherwise %s", where);
         return GS_OK;
     }
     if (gs_trial_failed(trial) || trial->problem.beta != 0) return GS_OK;
@@ -76,7 +78,8 @@ static gs_status diagnose_chance(gs_trial *trial, double tolerance, const char *
     gs_check_counts counts;
     for (int i = 0; i < 3; i++) {
         GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
-        if (gs_trial_failed(trial) || counts.unwritten) return GS_OK;   /* the poison alternates: hashes would differ for another reason */
+        /* The poison alternates: where some of it is left, hashes differ for another reason. */
+        if (gs_trial_failed(trial) || counts.unwritten) return GS_OK;
         GS_TRY(gs_trial_output_hash(trial, &hash[i], error));
         if (right || (i > 0 && hash[i] != hash[0] && trial->contender->bitwise)) {
             gs_trial_blame(trial, GS_VERDICT_REPEAT, 7, "the same launch gives different results: %s", where);
@@ -97,7 +100,8 @@ static gs_status diagnose_exact(gs_trial *trial, const char *where, gs_error *er
         GS_TRY(with_data(trial, GS_VALUES_INDEX, &right, &counts, error));
         if (gs_trial_failed(trial)) return GS_OK;
         if (right) gs_trial_blame(trial, GS_VERDICT_EXACT, 1, "%s; single products are right, sums are not", where);
-        else if (counts.zeros == counts.mismatches) gs_trial_blame(trial, GS_VERDICT_EXACT, 1, "%s; terms of the sum are missing", where);
+        else if (counts.zeros == counts.mismatches)
+            gs_trial_blame(trial, GS_VERDICT_EXACT, 1, "%s; terms of the sum are missing", where);
         else gs_trial_blame(trial, GS_VERDICT_INDEX, 3, "%s; elements show the product of another row or column", where);
         return GS_OK;
     }
@@ -110,7 +114,8 @@ static gs_status diagnose_exact(gs_trial *trial, const char *where, gs_error *er
             return GS_OK;
         }
     }
-    gs_trial_blame(trial, GS_VERDICT_EXACT, 1, "%s; right for inputs of four bits: inputs are rounded to fewer bits than they have", where);
+    gs_trial_blame(trial, GS_VERDICT_EXACT, 1,
+                   "%s; right for inputs of four bits: inputs are rounded to fewer bits than they have", where);
     return GS_OK;
 }
 
@@ -119,11 +124,13 @@ gs_status gs_trial_diagnose(gs_trial *trial, int part, double tolerance, const g
     char where[128];
     GS_TRY(describe(trial, counts, where, error));
     if (counts->unwritten && trial->right) {
-        gs_trial_blame(trial, GS_VERDICT_STATE, 6, "an earlier launch was right, this one left %llu elements unwritten", (unsigned long long)counts->unwritten);
+        gs_trial_blame(trial, GS_VERDICT_STATE, 6, "an earlier launch was right, this one left %llu elements unwritten",
+                       (unsigned long long)counts->unwritten);
         return GS_OK;
     }
     if (counts->unwritten) {
-        gs_trial_blame(trial, GS_VERDICT_UNWRITTEN, part, "%llu elements never written; %s", (unsigned long long)counts->unwritten, where);
+        gs_trial_blame(trial, GS_VERDICT_UNWRITTEN, part, "%llu elements never written; %s",
+                       (unsigned long long)counts->unwritten, where);
         return GS_OK;
     }
     const bool rounded_down = tolerance == 0 && counts->truncated == counts->mismatches && counts->mismatches >= LEAN;
@@ -131,7 +138,9 @@ gs_status gs_trial_diagnose(gs_trial *trial, int part, double tolerance, const g
     GS_TRY(diagnose_memory(trial, part, tolerance, where, error));
     if (!gs_trial_failed(trial)) GS_TRY(diagnose_chance(trial, tolerance, where, error));
     if (gs_trial_failed(trial)) return GS_OK;
-    if (rounded_down) gs_trial_blame(trial, GS_VERDICT_BIAS, part, "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
+    if (rounded_down)
+        gs_trial_blame(trial, GS_VERDICT_BIAS, part,
+                       "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
     else if (special) gs_trial_blame(trial, GS_VERDICT_SPECIAL, part, "inf or NaN in the inputs: %s", where);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else gs_trial_blame(trial, of_part[part], part, "%s", where);

@@ -71,7 +71,10 @@ static gs_status run_edge(gs_trial *trial, const edge *e, gs_error *error)
 }
 
 /* Refused before anything was computed: by prepare, by a tensor map that cannot be, by the launch itself. */
-static bool refused(const gs_verdict *verdict) { return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH; }
+static bool refused(const gs_verdict *verdict)
+{
+    return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH;
+}
 
 gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
 {

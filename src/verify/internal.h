@@ -7,7 +7,10 @@
 #include "verify/data.h"
 #include "verify/verify.h"
 
-enum { GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE, GS_CHECK_COMPARE, GS_CHECK_KERNELS };
+enum {
+    GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
+    GS_CHECK_COMPARE, GS_CHECK_KERNELS
+};
 
 #define GS_REFERENCES 24   /* input type x output type x layout x whether C is read */
 #define GS_COUNTERS   16
@@ -38,18 +41,23 @@ gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes
 
 /* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding ('a' to
  * 'c') or without ('d'), changed units of D's padding. */
-gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue, gs_error *error);
-gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue, gs_error *error);
-gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
+gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue,
+                         gs_error *error);
+gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
+                        gs_error *error);
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
+                           gs_queue queue, gs_error *error);
 
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
 /* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. Waits. */
-gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+                           uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
 /* Counts into the public form, with the values of the first mismatch. Waits. */
-gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d, gs_pointer reference, gs_compare *out, gs_error *error);
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d,
+                           gs_pointer reference, gs_compare *out, gs_error *error);
 
 /* Proves once, on a small problem, that the calls above see what they must on this device; later calls return at once. Waits. */
 gs_status gs_check_selftest(gs_verifier *verifier, gs_error *error);
@@ -74,7 +82,9 @@ typedef struct gs_watch {
 void      gs_watch_begin(gs_watch *watch, gs_verifier *verifier);
 void      gs_watch_end(gs_watch *watch);
 void      gs_watch_pause(gs_watch *watch, bool pause);   /* what is allocated meanwhile is not the contender's */
-gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);   /* contents and guard bands */
+
+/* Contents and guard bands. */
+gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);
 gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error);
 
 #endif

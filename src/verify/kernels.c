@@ -86,8 +86,8 @@ static gs_status launch(gs_verifier *verifier, int kernel, void *param, uint64_t
     gs_device *const device = verifier->device;
     const uint64_t blocks = (total + THREADS - 1) / THREADS, most = (uint64_t)device->caps.sms * 16;
     const gs_launch what = {
-        .function = verifier->function[kernel], .grid = {(uint32_t)GS_MIN(blocks, GS_MAX(most, 1)), 1, 1}, .block = {THREADS, 1, 1}, .cluster = {1, 1, 1},
-        .params = (void *[]){param},
+        .function = verifier->function[kernel], .grid = {(uint32_t)GS_MIN(blocks, GS_MAX(most, 1)), 1, 1},
+        .block = {THREADS, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){param},
     };
     return device->ops->launch(device, &what, queue, error);
 }
@@ -102,14 +102,16 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
     return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)((g.rows * g.batch - 1) * g.ld + g.cols), queue, error);
 }
 
-gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to, gs_queue queue, gs_error *error)
+gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
+                      gs_queue queue, gs_error *error)
 {
     if (operand < 'a' || operand > 'c') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b or c");
     const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
     return gs_check_generate(verifier, &g, to, queue, error);
 }
 
-static gs_status on_range(gs_verifier *verifier, int kernel, gs_pointer at, size_t bytes, uint64_t seed, gs_pointer count, gs_queue queue, gs_error *error)
+static gs_status on_range(gs_verifier *verifier, int kernel, gs_pointer at, size_t bytes, uint64_t seed, gs_pointer count,
+                          gs_queue queue, gs_error *error)
 {
     gs_range range = {.at = address(at), .units = bytes / 2, .seed = seed, .count = address(count)};
     return launch(verifier, kernel, &range, range.units, queue, error);
@@ -125,16 +127,22 @@ gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes
     return on_range(verifier, GS_CHECK_GUARD_FILL, at, bytes, seed, 0, queue, error);
 }
 
-static gs_pointer counter(const gs_verifier *verifier, int slot) { return verifier->counters + (gs_pointer)slot * sizeof(uint64_t); }
+static gs_pointer counter(const gs_verifier *verifier, int slot)
+{
+    return verifier->counters + (gs_pointer)slot * sizeof(uint64_t);
+}
 
-gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue, gs_error *error)
+gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue,
+                         gs_error *error)
 {
     return on_range(verifier, GS_CHECK_GUARD, at, bytes, seed, counter(verifier, slot), queue, error);
 }
 
-gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue, gs_error *error)
+gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
+                        gs_error *error)
 {
-    gs_rows rows = {.at = address(at), .rows = 1, .cols = gs_problem_bytes(problem, operand) / 2, .out = address(counter(verifier, slot))};
+    gs_rows rows = {.at = address(at), .rows = 1, .cols = gs_problem_bytes(problem, operand) / 2,
+                    .out = address(counter(verifier, slot))};
     if (operand == 'd') {
         const uint64_t units = gs_type_size(problem->out) / 2;
         rows.rows = (uint64_t)(problem->m * problem->batch);
@@ -144,12 +152,13 @@ gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char o
     return launch(verifier, GS_CHECK_HASH, &rows, rows.rows * rows.cols, queue, error);
 }
 
-gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot, gs_queue queue, gs_error *error)
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
+                           gs_queue queue, gs_error *error)
 {
     const uint64_t units = gs_type_size(problem->out) / 2;
     gs_rows rows = {
-        .at = address(d), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n * units, .ld = (uint64_t)problem->ldd * units,
-        .pattern = pattern, .out = address(counter(verifier, slot)),
+        .at = address(d), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n * units,
+        .ld = (uint64_t)problem->ldd * units, .pattern = pattern, .out = address(counter(verifier, slot)),
     };
     if (rows.rows == 0 || rows.cols == 0) return GS_OK;
     return launch(verifier, GS_CHECK_PADDING, &rows, (rows.rows - 1) * (rows.ld - rows.cols), queue, error);
@@ -182,21 +191,24 @@ static gs_status reference_function(gs_verifier *verifier, const gs_problem *pro
         gs_module *const module = &verifier->reference[index].module;
         if (!*module) GS_TRY(load(verifier->device, &kernel, module, error));
         gs_function_info info;
-        GS_TRY(verifier->device->ops->function(verifier->device, *module, "gs_reference", &verifier->reference[index].function, &info, error));
+        GS_TRY(verifier->device->ops->function(verifier->device, *module, "gs_reference", &verifier->reference[index].function,
+                                               &info, error));
     }
     *out = verifier->reference[index].function;
     return GS_OK;
 }
 
-gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out, gs_queue queue, gs_error *error)
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
+                       gs_queue queue, gs_error *error)
 {
-    if (p->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
+    if (p->epilogue != GS_EPILOGUE_NONE)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
     if (p->m == 0 || p->n == 0) return GS_OK;
     gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
     GS_TRY(reference_function(verifier, p, &what.function, error));
     gs_kernel_args args = {
-        .a = address(a), .b = address(b), .c = address(c), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->n,
-        .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
+        .a = address(a), .b = address(b), .c = address(c), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
+        .ldd = p->n, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
     };
     what.grid[0] = (uint32_t)((p->m + 63) / 64);
     what.grid[1] = (uint32_t)GS_MIN((p->n + 63) / 64, 65535);
@@ -207,14 +219,16 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
 
 /* ---- comparison ---- */
 
-gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+                           uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     const gs_bound bound = gs_bound_make(problem, tolerance);
     gs_check check = {
-        .d = address(d), .reference = address(reference), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd,
-        .type = (int)problem->out, .exact = tolerance == 0, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute,
-        .poison = poison, .counts = address(verifier->counts),
+        .d = address(d), .reference = address(reference), .rows = (uint64_t)(problem->m * problem->batch),
+        .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd, .type = (int)problem->out, .exact = tolerance == 0,
+        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison,
+        .counts = address(verifier->counts),
     };
     *out = (gs_check_counts){.first = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
@@ -225,7 +239,8 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_
     return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
 }
 
-gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d, gs_pointer reference, gs_compare *out, gs_error *error)
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d,
+                           gs_pointer reference, gs_compare *out, gs_error *error)
 {
     double worst;
     memcpy(&worst, &counts->worst, sizeof worst);
@@ -246,7 +261,8 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
     return device->ops->copy_out(device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error);
 }
 
-gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
+                               double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
 {
     GS_TRY(gs_check_selftest(verifier, error));
     gs_check_counts counts;

@@ -79,7 +79,8 @@ static gs_status memory(const bench *b, gs_error *error)
     GS_TRY(gs_check_counters_read(v, counters, v->queue, error));
     if (counters[SLOT_CLEAN] != 0) return blame("untouched memory looks changed", error);
     if (counters[SLOT_GUARD] != 1 || counters[SLOT_PADDING] != 1) return blame("a write outside a buffer is not seen", error);
-    if (counters[SLOT_HASH] == 0 || counters[SLOT_HASH] == counters[SLOT_HASH_CHANGED]) return blame("a changed input is not seen", error);
+    if (counters[SLOT_HASH] == 0 || counters[SLOT_HASH] == counters[SLOT_HASH_CHANGED])
+        return blame("a changed input is not seen", error);
     return GS_OK;
 }
 

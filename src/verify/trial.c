@@ -10,7 +10,11 @@
 
 enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9 };
 
-static uint64_t guard_seed(const gs_trial *trial, int operand, int side) { return gs_mix(trial->seed + 0x51ed2701u + (uint64_t)(operand * 2 + side)); }
+static uint64_t guard_seed(const gs_trial *trial, int operand, int side)
+{
+    return gs_mix(trial->seed + 0x51ed2701u + (uint64_t)(operand * 2 + side));
+}
+
 static uint64_t workspace_seed(const gs_trial *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
 void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char *format, ...)
@@ -58,7 +62,8 @@ gs_status gs_trial_alloc(gs_trial *trial, gs_error *error)
         GS_TRY(trial->watch.ops->alloc(device, buffer->bytes + 2 * GS_GUARD, &buffer->base, error));
         buffer->at = buffer->base + GS_GUARD;
         GS_TRY(gs_check_guard_fill(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), verifier->queue, error));
-        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), verifier->queue, error));
+        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), verifier->queue,
+                                   error));
     }
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
@@ -82,11 +87,13 @@ gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
     if (c_kind < 0) c_kind = trial->problem.beta != 0 ? kind : GS_VALUES_NAN;
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < 3; i++) {
-        const gs_datagen g = gs_datagen_make(&trial->problem, (char)('a' + i), i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        const gs_datagen g = gs_datagen_make(&trial->problem, (char)('a' + i), i == 2 ? c_kind : kind,
+                                             gs_mix(trial->seed + (uint64_t)kind));
         GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
-    GS_TRY(gs_reference(verifier, &trial->problem, trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->reference, queue, error));
+    GS_TRY(gs_reference(verifier, &trial->problem, trial->operand[0].at, trial->operand[1].at, trial->operand[2].at,
+                        trial->reference, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
     memcpy(trial->hash, &counters[SLOT_HASH], sizeof trial->hash);
@@ -102,7 +109,8 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
     for (int i = 0; i < 4; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
         GS_TRY(gs_check_guard(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
-        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), SLOT_GUARD + i, queue, error));
+        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), SLOT_GUARD + i, queue,
+                              error));
         if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
@@ -112,13 +120,16 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
 
     for (int i = 0; i < 4; i++) {
         if (!counters[SLOT_GUARD + i]) continue;
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed", "ABCD"[i], (unsigned long long)counters[SLOT_GUARD + i]);
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed",
+                       "ABCD"[i], (unsigned long long)counters[SLOT_GUARD + i]);
         return GS_OK;
     }
     if (counters[SLOT_WORKSPACE])
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed", (unsigned long long)counters[SLOT_WORKSPACE]);
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed",
+                       (unsigned long long)counters[SLOT_WORKSPACE]);
     else if (counters[SLOT_PADDING])
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed", (unsigned long long)counters[SLOT_PADDING]);
+        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
+                       (unsigned long long)counters[SLOT_PADDING]);
     for (int i = 0; i < 3 && !gs_trial_failed(trial); i++)
         if (counters[SLOT_HASH + i] != trial->hash[i]) gs_trial_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
     return GS_OK;
@@ -160,7 +171,8 @@ gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *
 
 gs_status gs_trial_compare(gs_trial *trial, double tolerance, gs_check_counts *counts, gs_error *error)
 {
-    return gs_check_compare(trial->verifier, &trial->problem, trial->operand[3].at, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error);
+    return gs_check_compare(trial->verifier, &trial->problem, trial->operand[3].at, trial->reference, tolerance, trial->poison,
+                            counts, trial->verifier->queue, error);
 }
 
 gs_status gs_trial_output_hash(gs_trial *trial, uint64_t *hash, gs_error *error)

@@ -56,7 +56,8 @@ void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char 
 /* Finds the most specific reason for a wrong result of the launch before, and writes the verdict. part: 1 to 5. */
 gs_status gs_trial_diagnose(gs_trial *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);
 
-/* Part 5: derived problems, each of which the contender may refuse. *taken counts those it did not. The trial's buffers must be free. */
+/* Part 5: derived problems, each of which the contender may refuse. *taken counts those it did not. The trial's buffers must be
+ * free. */
 gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error);
 
 #endif

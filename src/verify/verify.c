@@ -58,9 +58,11 @@ static gs_status judge_normal(gs_trial *trial, const gs_compare *yardstick, gs_e
     trial->verdict->error = compare.frobenius;
     trial->verdict->limit = limit;
     if (compare.frobenius > limit)
-        gs_trial_blame(trial, GS_VERDICT_TOLERANCE, 4, "error of %.3g on normal data, at most %.3g is allowed%s", compare.frobenius, limit, yardstick ? " (1.5 times the library's)" : "");
+        gs_trial_blame(trial, GS_VERDICT_TOLERANCE, 4, "error of %.3g on normal data, at most %.3g is allowed%s",
+                       compare.frobenius, limit, yardstick ? " (1.5 times the library's)" : "");
     else if (fabs(compare.bias) > lean)
-        gs_trial_blame(trial, GS_VERDICT_BIAS, 4, "errors lean to one side by %.2f of their size, at most %.2f is allowed", compare.bias, lean);
+        gs_trial_blame(trial, GS_VERDICT_BIAS, 4, "errors lean to one side by %.2f of their size, at most %.2f is allowed",
+                       compare.bias, lean);
     return GS_OK;
 }
 
@@ -70,7 +72,8 @@ static gs_status normal_part(gs_trial *trial, const gs_verify_options *options, 
     GS_TRY(gs_trial_data(trial, GS_VALUES_NORMAL, -1, error));
     gs_compare theirs;
     bool measured = false;
-    if (options->yardstick && (trial->parts & GS_PART_NORMAL)) GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
+    if (options->yardstick && (trial->parts & GS_PART_NORMAL))
+        GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
     const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : REPEATS;
     uint64_t first = 0;
     for (int i = 0; i < repeats; i++) {
@@ -129,18 +132,22 @@ static gs_status all_parts(gs_trial *trial, const gs_problem *problem, const gs_
     }
     *trial->verdict = (gs_verdict){.row = -1, .col = -1, .error = frobenius, .limit = limit};
     gs_problem_format(problem, trial->verdict->problem);
-    snprintf(trial->verdict->reason, sizeof trial->verdict->reason, "%s%s", trial->parts == GS_PART_ALL ? "every test passed" : "the chosen tests passed", edges);
+    snprintf(trial->verdict->reason, sizeof trial->verdict->reason, "%s%s",
+             trial->parts == GS_PART_ALL ? "every test passed" : "the chosen tests passed", edges);
     return GS_OK;
 }
 
-gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options, gs_verdict *verdict, gs_error *error)
+gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
+                    gs_verdict *verdict, gs_error *error)
 {
     static const gs_verify_options defaults;
     if (!options) options = &defaults;
     *verdict = (gs_verdict){.row = -1, .col = -1};
     GS_TRY(gs_problem_check(problem, error));
-    if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
-    if (options->parts & ~(uint32_t)GS_PART_ALL) return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
+    if (problem->epilogue != GS_EPILOGUE_NONE)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
+    if (options->parts & ~(uint32_t)GS_PART_ALL)
+        return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
     if (options->repeats < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "repeats", "must not be negative");
     GS_TRY(gs_check_selftest(verifier, error));
     gs_trial trial = {

@@ -25,10 +25,10 @@ typedef struct gs_verdict {
     char            reason[256];      /* one line for a person */
 } gs_verdict;
 
-const char     *gs_verdict_name(gs_verdict_code code);                    /* "accumulator" */
+const char     *gs_verdict_name(gs_verdict_code code);        /* "accumulator" */
 const char     *gs_verdict_text(gs_verdict_code code);
-gs_verdict_code gs_verdict_find(const char *name);                        /* GS_VERDICTS if unknown */
-gs_verdict_code gs_verdict_from_status(gs_status status);                 /* COMPILE, SPILL, FAULT, ... for a failed prepare or run */
+gs_verdict_code gs_verdict_find(const char *name);            /* GS_VERDICTS if unknown */
+gs_verdict_code gs_verdict_from_status(gs_status status);     /* COMPILE, SPILL, FAULT, ... for a failed prepare or run */
 
 enum {
     GS_PART_EXACT = 1, GS_PART_CANCELLATION = 2, GS_PART_INDEX = 4, GS_PART_NORMAL = 8,
@@ -51,7 +51,8 @@ void      gs_verifier_destroy(gs_verifier **verifier);
  * the machine; the verdict is about the contender. After a FAULT verdict the device is lost for this process. options NULL: all
  * zero. Afterwards the contender is prepared for whatever was tried last. What it allocates from the device meanwhile is taken
  * for its workspace: poisoned before every launch, with a guard band behind. UNSUPPORTED: an epilogue, which has no reference. */
-gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options, gs_verdict *verdict, gs_error *error);
+gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
+                    gs_verdict *verdict, gs_error *error);
 
 /* Pieces that timing uses too. All pointers are device memory. */
 
@@ -65,10 +66,12 @@ typedef enum gs_data {
 
 /* Fills operand 'a', 'b' or 'c' of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
  * so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
-gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to, gs_queue queue, gs_error *error);
+gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
+                      gs_queue queue, gs_error *error);
 
 /* f64 reference of the problem into out (M x N x 8 bytes, packed). */
-gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out, gs_queue queue, gs_error *error);
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
+                       gs_queue queue, gs_error *error);
 
 typedef struct gs_compare {
     int64_t mismatches;        /* elements beyond the bound, NaN where none should be, or unwritten */
@@ -82,7 +85,8 @@ typedef struct gs_compare {
 /* Compares D (problem.out, ldd) with a reference. Componentwise bound: tolerance times (the rounding of the output type plus
  * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
  * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
-gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
+                               double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
 /* The same on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);

@@ -49,7 +49,9 @@ gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_que
     gs_status status = GS_OK;
     for (int i = 0; status == GS_OK && i < watch->count; i++) {
         status = gs_check_poison(watch->verifier, watch->block[i].at, watch->block[i].bytes, pattern, queue, error);
-        if (status == GS_OK) status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, queue, error);
+        if (status == GS_OK)
+            status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD,
+                                         seed + (uint64_t)i, queue, error);
     }
     return status;
 }
@@ -58,6 +60,7 @@ gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queu
 {
     gs_status status = GS_OK;
     for (int i = 0; status == GS_OK && i < watch->count; i++)
-        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, slot, queue, error);
+        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, slot,
+                                queue, error);
     return status;
 }

@@ -373,7 +373,8 @@ gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribut
 {
     ENTER_CONTEXT();
     (void)function;
-    return attribute == GS_CU_FUNCTION_MAX_DYNAMIC_SMEM && (value < 0 || value > 232448) ? GS_CU_ERROR_INVALID_VALUE : GS_CU_SUCCESS;
+    return attribute == GS_CU_FUNCTION_MAX_DYNAMIC_SMEM && (value < 0 || value > 232448) ? GS_CU_ERROR_INVALID_VALUE
+                                                                                         : GS_CU_SUCCESS;
 }
 
 /* ---- launches ---- */
@@ -399,8 +400,9 @@ static gs_cu_result launch(gs_cu_function function, gs_cu_stream stream, const f
     return GS_CU_SUCCESS;
 }
 
-gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-                            unsigned int block_y, unsigned int block_z, unsigned int smem, gs_cu_stream stream, void **params, void **extra)
+gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                            unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int smem,
+                            gs_cu_stream stream, void **params, void **extra)
 {
     ENTER_CONTEXT();
     (void)params;
@@ -449,15 +451,16 @@ gs_cu_result cuOccupancyMaxActiveClusters(int *clusters, gs_cu_function function
     return GS_CU_SUCCESS;
 }
 
-gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type type, unsigned int rank, void *address, const uint64_t *extents,
-                                    const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                                    gs_cu_tensor_interleave interleave, gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion,
-                                    gs_cu_tensor_fill fill)
+gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type type, unsigned int rank, void *address,
+                                    const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                                    const uint32_t *element_strides, gs_cu_tensor_interleave interleave,
+                                    gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion, gs_cu_tensor_fill fill)
 {
     ENTER();
     const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
     const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
-    if (rank != 2 || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 || element_strides[1] != 1)
+    if (rank != 2 || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||
+        element_strides[1] != 1)
         return GS_CU_ERROR_INVALID_VALUE;
     if ((uintptr_t)address % 16 || strides[0] % 16 || !extents[0] || !extents[1]) return GS_CU_ERROR_INVALID_VALUE;
     if (!box[0] || !box[1] || box[0] > 256 || box[1] > 256 || box[0] * element > span) return GS_CU_ERROR_INVALID_VALUE;

@@ -34,7 +34,8 @@ static bool rule(const char *key, const char *value, char *out, size_t size)
     while (at && *at) {
         const char *const end = strchr(at, ';') ? strchr(at, ';') : at + strlen(at);
         const char *const text = at + key_size + 1;
-        if (strncmp(at, key, key_size) == 0 && at[key_size] == '=' && (!value || ((size_t)(end - text) == strlen(value) && strncmp(text, value, strlen(value)) == 0))) {
+        if (strncmp(at, key, key_size) == 0 && at[key_size] == '=' &&
+            (!value || ((size_t)(end - text) == strlen(value) && strncmp(text, value, strlen(value)) == 0))) {
             if (out) snprintf(out, size, "%.*s", (int)(end - text), text);
             return true;
         }
@@ -159,7 +160,8 @@ static void put_ratio(gs_json *json, const gs_ratio *ratio)
     gs_json_end(json, '}');
 }
 
-static void put_entry(gs_json *json, const char *name, const gs_problem *problem, const double *reference, int rounds, uint64_t seed, bool raw)
+static void put_entry(gs_json *json, const char *name, const gs_problem *problem, const double *reference, int rounds,
+                      uint64_t seed, bool raw)
 {
     double us[ROUNDS_MOST], sorted[ROUNDS_MOST];
     gs_schedule schedule;
@@ -180,6 +182,7 @@ static void put_entry(gs_json *json, const char *name, const gs_problem *problem
     gs_json_string(json, "layout", problem->layout == GS_NN ? "nn" : "tn");
     gs_json_string(json, "status", status);
     gs_json_string(json, "message", ok ? "" : "as the script says");
+    gs_json_int(json, "suggestion", strstr(name, "cublaslt") ? 3 : 0);
     gs_json_bool(json, "wrong", wrong);
     if (ok && !wrong) {
         const gs_ratio ratio = gs_ratio_paired(reference ? reference : us, us, rounds, seed);

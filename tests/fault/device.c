@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,32 +18,17 @@
 #include "base/error.h"
 #include "device/cuda/driver_api.h"
 #include "device/device.h"
-#include "fake/fake_cuda.h"
+#include "fake/opened.h"
 
-#define FAKE     GS_BINARY_DIR "/tests/fake/libfake_cuda.so"
 #define FAKE_OLD GS_BINARY_DIR "/tests/fake/libfake_cuda_old.so"
 
-static fake_cuda_live_function  *live;
-static fake_cuda_last_function  *last_launch;
-static fake_cuda_calls_function *calls;
 static gs_cu_result (*get_current)(gs_cu_context *context);
 static gs_cu_result (*set_current)(gs_cu_context context);
-
-static void put_function(void *library, const char *name, void *field)
-{
-    void *const address = dlsym(library, name);
-    if (!address) fail_msg("the fake driver has no %s", name);
-    memcpy(field, &address, sizeof address);
-}
 
 static int group_setup(void **state)
 {
     (void)state;
-    void *const library = dlopen(FAKE, RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail_msg("%s", dlerror());
-    put_function(library, "fake_cuda_live", &live);
-    put_function(library, "fake_cuda_last", &last_launch);
-    put_function(library, "fake_cuda_calls", &calls);
+    void *const library = open_fake();
     put_function(library, "cuCtxGetCurrent", &get_current);
     put_function(library, "cuCtxSetCurrent", &set_current);
     return 0;
@@ -65,8 +49,8 @@ static void inject(const char *call, int result)
 static int setup(void **state)
 {
     (void)state;
-    static const char *const names[] = {"FAKE_CUDA_VERSION", "FAKE_CUDA_DEVICES", "FAKE_CUDA_CC", "FAKE_CUDA_NAME", "FAKE_CUDA_MEMORY",
-                                        "FAKE_CUDA_FAIL", "FAKE_CUDA_ERROR", "GEMMSMITH_DEVICE"};
+    static const char *const names[] = {"FAKE_CUDA_VERSION", "FAKE_CUDA_DEVICES", "FAKE_CUDA_CC", "FAKE_CUDA_NAME",
+                                        "FAKE_CUDA_MEMORY", "FAKE_CUDA_FAIL", "FAKE_CUDA_ERROR", "GEMMSMITH_DEVICE"};
     for (size_t i = 0; i < GS_COUNT(names); i++) unsetenv(names[i]);
     return 0;
 }
@@ -138,7 +122,8 @@ static void test_opening_says_what_is_missing(void **state)
         char output[1024];
         const int code = run_self(cases[i].settings, "open", output, sizeof output);
         if (code != (int)cases[i].status || !strstr(output, cases[i].text))
-            fail_msg("%s: status %d, expected %d with \"%s\": %s", cases[i].settings, code, (int)cases[i].status, cases[i].text, output);
+            fail_msg("%s: status %d, expected %d with \"%s\": %s", cases[i].settings, code, (int)cases[i].status, cases[i].text,
+                     output);
     }
 }
 
@@ -153,7 +138,8 @@ static int child_old(void)
     gs_tensor_map map;
     static char code[] = "cubin";
     const gs_image image = {.code = code, .size = sizeof code};
-    const gs_tensor tensor = {.address = 4096, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64}, .swizzle = 128};
+    const gs_tensor tensor = {.address = 4096, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64},
+                              .swizzle = 128};
 
     if (gs_device_open(&device, "cuda:0", "", &error) != GS_OK) return 1;
     if (strncmp(device->caps.uuid, "GPU-", 4) != 0) return 2;
@@ -284,9 +270,10 @@ static void test_every_call_of_open_may_fail(void **state)
     static const struct {
         const char *call, *mentions;
     } cases[] = {
-        {"cuInit", "cuInit"}, {"cuDeviceGetCount", "cuDeviceGetCount"}, {"cuDeviceGet", "cuDeviceGet"}, {"cuDeviceGetName", "cuDeviceGetName"},
-        {"cuDeviceTotalMem_v2", "cuDeviceTotalMem"}, {"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain"},
-        {"cuCtxGetCurrent", "cuCtxGetCurrent"}, {"cuCtxSetCurrent", "cuCtxSetCurrent"},
+        {"cuInit", "cuInit"}, {"cuDeviceGetCount", "cuDeviceGetCount"}, {"cuDeviceGet", "cuDeviceGet"},
+        {"cuDeviceGetName", "cuDeviceGetName"}, {"cuDeviceTotalMem_v2", "cuDeviceTotalMem"},
+        {"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain"}, {"cuCtxGetCurrent", "cuCtxGetCurrent"},
+        {"cuCtxSetCurrent", "cuCtxSetCurrent"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) expect_open_fails(cases[i].call, 999, GS_ERROR_DEVICE, cases[i].mentions);
     expect_open_fails("cuDevicePrimaryCtxRetain", GS_CU_ERROR_OUT_OF_MEMORY, GS_ERROR_DEVICE_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
@@ -458,7 +445,8 @@ static void test_function_and_shared_memory(void **state)
 static void test_tensor_map(void **state)
 {
     const work *const w = *state;
-    gs_tensor tensor = {.address = w->memory, .element = GS_BF16, .extent = {100, 64}, .stride = 208, .box = {64, 128}, .swizzle = 128};
+    gs_tensor tensor = {.address = w->memory, .element = GS_BF16, .extent = {100, 64}, .stride = 208, .box = {64, 128},
+                        .swizzle = 128};
     gs_tensor_map map;
     gs_error error = {0};
     assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_OK);
@@ -550,7 +538,8 @@ static gs_status perform(const work *w, const char *call, gs_error *error)
 {
     const gs_device_ops *const ops = w->device->ops;
     const gs_launch launch = plain_launch(w);
-    const gs_tensor tensor = {.address = w->memory, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64}, .swizzle = 128};
+    const gs_tensor tensor = {.address = w->memory, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64},
+                              .swizzle = 128};
     const gs_image image = some_image();
     gs_tensor_map map;
     void *out;
@@ -589,10 +578,11 @@ static void test_every_operation_may_fail(void **state)
 {
     const work *const w = *state;
     static const char *const failing[] = {
-        "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemsetD32Async", "cuMemGetInfo_v2", "cuModuleLoadDataEx", "cuModuleGetFunction",
-        "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2", "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled",
-        "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime",
-        "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
+        "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemsetD32Async", "cuMemGetInfo_v2", "cuModuleLoadDataEx",
+        "cuModuleGetFunction", "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2",
+        "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled", "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize",
+        "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamBeginCapture_v2",
+        "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
     };
     const int before = live();
     for (size_t i = 0; i < GS_COUNT(failing); i++) {

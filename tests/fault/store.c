@@ -15,43 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "store/sql.h"
+#include "store_folder.h"
 
-#define DEVICE "nvidia-h200"
 #define NOBODY 65534
-
-static char     folder[256];
-static gs_error error;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *const base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/gs-store-XXXXXX", base && *base ? base : "/tmp");
-    return mkdtemp(folder) ? chmod(folder, 0755) : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[320];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
-static const char *path_of(char path[GS_PATH], const char *name)
-{
-    snprintf(path, GS_PATH, "%s/%s", folder, name);
-    return path;
-}
-
-#define CHECK(call)                                                                  \
-    do {                                                                             \
-        const gs_status check_ = (call);                                             \
-        if (check_ != GS_OK) fail_msg("%s: %s", gs_status_name(check_), error.text); \
-    } while (0)
 
 static gs_status put(gs_store *store, const gs_session *session, int number)
 {
@@ -206,7 +173,8 @@ static void a_full_disk_loses_nothing(void **state)
     assert_int_equal(status, GS_ERROR_DISK_FULL);
     assert_non_null(strstr(error.text, "full.db"));
     double us[20000] = {0};
-    assert_int_equal(gs_store_samples(store, &session, "f16:64x64x64:nn", "simple", "device", us, us, 20000, &error), GS_ERROR_DISK_FULL);
+    assert_int_equal(gs_store_samples(store, &session, "f16:64x64x64:nn", "simple", "device", us, us, 20000, &error),
+                     GS_ERROR_DISK_FULL);
     assert_int_equal(count_trials(store), kept);   /* the trial of those samples went with them */
     assert_int_equal(sqlite3_exec(store->db, "PRAGMA max_page_count = 100000", NULL, NULL, NULL), SQLITE_OK);
     CHECK(put(store, &session, kept));
@@ -403,7 +371,8 @@ static void other_versions_and_programs_are_refused(void **state)
     gs_store_close(&store);
 }
 
-/* A writer that reports each row once the store has taken it; it dies in the middle of a large transaction, or when it is killed. */
+/* A writer that reports each row once the store has taken it; it dies in the middle of a large transaction, or when it is
+ * killed. */
 static int write_and_report(int report, int rows)
 {
     gs_store *store;
@@ -413,7 +382,8 @@ static int write_and_report(int report, int rows)
         if (put(store, &session, i) != GS_OK) return 2;
         if (write(report, &i, sizeof i) != sizeof i) return 3;
     }
-    sqlite3_exec(store->db, "PRAGMA cache_size = 4; BEGIN IMMEDIATE; UPDATE trial SET us = 0.5, reason = reason || reason", NULL, NULL, NULL);
+    sqlite3_exec(store->db, "PRAGMA cache_size = 4; BEGIN IMMEDIATE; UPDATE trial SET us = 0.5, reason = reason || reason", NULL,
+                 NULL, NULL);
     kill(getpid(), SIGKILL);
     return 4;
 }

@@ -95,12 +95,29 @@ static void serves_many_with_one_child(void **state)
     assert_int_equal(worker->started, 1);
 }
 
-static void exits(void **state) { expect_failure(*state, "mode=exit", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 3: no device left"); }
-static void exits_silently(void **state) { expect_failure(*state, "mode=silent-exit", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 0"); }
-static void aborts(void **state) { expect_failure(*state, "mode=abort", PLENTY, GS_ERROR_WORKER_DIED, "signal 6 (Aborted): CUDA error: illegal instruction"); }
+static void exits(void **state)
+{
+    expect_failure(*state, "mode=exit", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 3: no device left");
+}
+
+static void exits_silently(void **state)
+{
+    expect_failure(*state, "mode=silent-exit", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 0");
+}
+
+static void aborts(void **state)
+{
+    expect_failure(*state, "mode=abort", PLENTY, GS_ERROR_WORKER_DIED, "signal 6 (Aborted): CUDA error: illegal instruction");
+}
+
 static void closes_its_pipe(void **state) { expect_failure(*state, "mode=close", PLENTY, GS_ERROR_WORKER_DIED, "closed its pipe"); }
 static void writes_garbage(void **state) { expect_failure(*state, "mode=garbage", PLENTY, GS_ERROR_WORKER_DIED, "no reply"); }
-static void writes_half_a_line(void **state) { expect_failure(*state, "mode=half", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 0"); }
+
+static void writes_half_a_line(void **state)
+{
+    expect_failure(*state, "mode=half", PLENTY, GS_ERROR_WORKER_DIED, "exited with code 0");
+}
+
 static void writes_100_mib(void **state) { expect_failure(*state, "mode=long", PLENTY, GS_ERROR_WORKER_DIED, "more than 64 MiB"); }
 
 static void never_answers(void **state)
@@ -175,7 +192,9 @@ static void last_reply_ends_the_child(void **state)
     gs_caps caps;
     json_t *reply;
     setenv("FAKE_WORKER", "fault=simple", 1);
-    assert_int_equal(gs_worker_request(worker, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", PLENTY, &reply, NULL), GS_OK);
+    assert_int_equal(gs_worker_request(worker, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}",
+                                       PLENTY, &reply, NULL),
+                     GS_OK);
     assert_string_equal(json_string_value(json_object_get(reply, "verdict")), "fault");
     json_decref(reply);
     assert_int_equal(worker->pid, 0);
@@ -213,7 +232,8 @@ static void stop_during_a_call(void **state)
     signal(SIGALRM, on_alarm);
     const struct itimerval soon = {.it_value = {.tv_usec = 150000}};
     setitimer(ITIMER_REAL, &soon, NULL);
-    assert_int_equal(gs_worker_call(worker, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"rounds\":3}", PLENTY, &reply, NULL), GS_OK);
+    static const char request[] = "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"rounds\":3}";
+    assert_int_equal(gs_worker_call(worker, request, PLENTY, &reply, NULL), GS_OK);
     assert_int_equal(gs_stop_requested, 1);
     assert_non_null(reply);
     free(reply);
@@ -277,9 +297,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(says_hello), CASE(serves_many_with_one_child), CASE(exits), CASE(exits_silently), CASE(aborts), CASE(closes_its_pipe),
-        CASE(writes_garbage), CASE(writes_half_a_line), CASE(writes_100_mib), CASE(never_answers), CASE(never_reads), CASE(slow_start_is_no_fault),
-        CASE(cannot_be_started), CASE(the_environment_names_another_program), CASE(dies_between_two_calls), CASE(last_reply_ends_the_child),
-        CASE(a_request_is_one_line), CASE(stop_before_a_call), CASE(stop_during_a_call), CASE(leaks_no_descriptors), CASE(dies_with_its_parent),
+        CASE(writes_garbage), CASE(writes_half_a_line), CASE(writes_100_mib), CASE(never_answers), CASE(never_reads),
+        CASE(slow_start_is_no_fault), CASE(cannot_be_started), CASE(the_environment_names_another_program),
+        CASE(dies_between_two_calls), CASE(last_reply_ends_the_child), CASE(a_request_is_one_line), CASE(stop_before_a_call),
+        CASE(stop_during_a_call), CASE(leaks_no_descriptors), CASE(dies_with_its_parent),
     };
     return cmocka_run_group_tests_name("fault/worker", tests, NULL, NULL);
 }

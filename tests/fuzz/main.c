@@ -31,7 +31,8 @@ static const char *const seeds[] = {
     "1ws/128x256x64/s4/c2x1/coop/g8",
     "1mma/64x64x64/w2x2/s3/h4",
     "1simple",
-    "2" HEAD "workspace m*n*4\nentry gs_ws\ngrid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\nblock 384 1 1\ncluster 2 1 1\nsmem 214016\ndependent\n"
+    "2" HEAD "workspace m*n*4\nentry gs_ws\ngrid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\nblock 384 1 1\ncluster 2 1 1\n"
+        "smem 214016\ndependent\n"
         "map a 64x128 sw128\nmap b 64x256 sw128\nmap d 64x64 sw0\nentry gs_reduce\ngrid cdiv(m*n,256) 1 1\nblock 256 1 1\n",
     "2# comment\n" HEAD "entry k\ngrid 1 1 1\nblock 1 1 1\n",
     "3min(sms,cdiv(m,128)*cdiv(n,256))",
@@ -43,9 +44,10 @@ static const char *const seeds[] = {
 
 /* Pieces that parsers care about. */
 static const char *const pieces[] = {
-    ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807", "9223372036854775808", "-1",
-    "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=", ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(",
-    "min(", "sms", "ws/", "mma/", "sw128", "entry ", "map a ", "gemmsmith-tuned 1\n", "library", "\xff", "\xc3\xa9", "%s%n", "\r\n",
+    ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807",
+    "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
+    ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "map a ",
+    "gemmsmith-tuned 1\n", "library", "\xff", "\xc3\xa9", "%s%n", "\r\n",
 };
 
 typedef struct input {

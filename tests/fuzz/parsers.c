@@ -44,7 +44,8 @@ static void fuzz_problem(const char *text)
     REQUIRE(memcmp(&first, &second, sizeof first) == 0);
     const gs_status valid = gs_problem_check(&first, &error);
     REQUIRE(valid == GS_OK || valid == GS_ERROR_RANGE || valid == GS_ERROR_UNSUPPORTED);
-    for (char operand = 'a'; operand <= 'd'; operand++) REQUIRE(valid != GS_OK || gs_problem_bytes(&first, operand) <= (size_t)1 << 46);
+    for (char operand = 'a'; operand <= 'd'; operand++)
+        REQUIRE(valid != GS_OK || gs_problem_bytes(&first, operand) <= (size_t)1 << 46);
 }
 
 static void fuzz_schedule(const char *text)
@@ -61,7 +62,8 @@ static void fuzz_schedule(const char *text)
     REQUIRE(gs_schedule_parse(&second, once, NULL) == GS_OK);
     REQUIRE(memcmp(&first, &second, sizeof first) == 0);
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 500, 300, 72);
-    if (gs_schedule_check(&first, &problem, &gs_caps_h200, &error) == GS_OK) REQUIRE(gs_schedule_predict(&first, &problem, &gs_caps_h200) > 0);
+    if (gs_schedule_check(&first, &problem, &gs_caps_h200, &error) == GS_OK)
+        REQUIRE(gs_schedule_predict(&first, &problem, &gs_caps_h200) > 0);
 }
 
 static void fuzz_manifest(const char *text)
@@ -89,7 +91,8 @@ static void fuzz_formula(const char *text)
     static const gs_formula_names names[] = {
         {0},
         {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 64, .ldb = 257, .ldc = 257, .ldd = 257, .sms = 132},
-        {.m = GS_MAX_EXTENT, .n = GS_MAX_EXTENT, .k = GS_MAX_EXTENT, .batch = GS_MAX_EXTENT, .lda = GS_MAX_LD, .ldd = GS_MAX_LD, .sms = 132},
+        {.m = GS_MAX_EXTENT, .n = GS_MAX_EXTENT, .k = GS_MAX_EXTENT, .batch = GS_MAX_EXTENT, .lda = GS_MAX_LD, .ldd = GS_MAX_LD,
+         .sms = 132},
     };
     gs_formula formula;
     gs_error error = {0};

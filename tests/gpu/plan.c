@@ -152,6 +152,30 @@ static void test_graph(void **state)
     }
 }
 
+/* Many short tiles per block: the epilogue of a tile starts while the last store of the tile before may still read its buffer.
+ * The tiles have an odd and an even number of chunks per consumer. */
+static void test_many_tiles(void **state)
+{
+    (void)state;
+    if (device->caps.cc != 90) skip();
+    static const char *const schedules[] = {"ws/192x192x64/s3/c1x1/coop/g8", "ws/128x64x64/s8/c1x1/coop/g8", "ws/64x192x64/s4/c1x2/coop/h4",
+                                            "ws/128x192x64/s4/c2x1/coop/g8", "ws/128x256x64/s4/c2x1/coop/g8"};
+    const gs_problem problem = problem_of("f16:6144x6144x64:tn");
+    operands o;
+    make_operands(&o, &problem, 0);
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        gs_plan *plan = NULL;
+        OK(gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error));
+        for (int repeat = 0; repeat < 10; repeat++) {
+            OK(device->ops->fill(device, o.memory[3], 0x7fff7fff, gs_problem_bytes(&problem, 'd'), NULL, &error));
+            OK(gs_plan_run(plan, &o.args, NULL));
+            check_operands(&o, &problem, schedules[i]);
+        }
+        gs_plan_destroy(&plan);
+    }
+    free_operands(&o);
+}
+
 /* Host time per call, issued without waiting, of three ways in the same loop; small enough never to wait for the GPU. */
 static void test_host_cost(void **state)
 {
@@ -216,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_rungs),
         cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_many_tiles),
         cmocka_unit_test(test_host_cost),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

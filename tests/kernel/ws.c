@@ -123,6 +123,7 @@ static void test_refuses(void **state)
     (void)state;
     const char *const good = "ws/128x128x64/s4/c1x1/coop/g8";
     refuse(good, "f16:4096x4096x4096:tn", &gs_caps_a100, "family");
+    refuse(good, "f16:2147483600x8x8:tn", &gs_caps_h200, "m");
     refuse(good, "f16:4096x4096x4095:tn", &gs_caps_h200, "lda");
     refuse(good, "f16:4096x4095x4096:nn", &gs_caps_h200, "ldb");
     refuse(good, "f16:4096x4096x4096:tn:b=2", &gs_caps_h200, "b");

@@ -188,7 +188,8 @@ static void hashes_tell_apart(void **state)
     const gs_hash empty = gs_hash_bytes("", 0);
     assert_string_equal(gs_hash_format(empty, text), "99aa06d3014798d86001c324468d497f");   /* XXH3-128 of nothing, as published */
     assert_true(gs_hash64("", 0) == 0x2d06800538d394c2ull);
-    const gs_hash joined = gs_hash_strings((const char *const[]){"ab", ""}, 2), split = gs_hash_strings((const char *const[]){"a", "b"}, 2);
+    const gs_hash joined = gs_hash_strings((const char *const[]){"ab", ""}, 2),
+                  split = gs_hash_strings((const char *const[]){"a", "b"}, 2);
     assert_false(joined.low == split.low && joined.high == split.high);
     const gs_hash again = gs_hash_strings((const char *const[]){"a", "b"}, 2);
     assert_memory_equal(&split, &again, sizeof split);

@@ -152,9 +152,10 @@ static gs_status sim_clocks(gs_device *device, gs_clocks *out, gs_error *error)
 }
 
 static const gs_device_ops sim_ops = {
-    .alloc = sim_alloc, .free = sim_free, .fill = sim_fill, .memory_info = sim_memory_info, .queue_create = sim_make, .queue_destroy = sim_unmake,
-    .queue_wait = sim_wait, .event_create = sim_make, .event_destroy = sim_unmake, .event_record = sim_record, .event_us = sim_event_us,
-    .capture_begin = sim_capture_begin, .capture_end = sim_capture_end, .graph_launch = sim_graph_launch, .graph_destroy = sim_unmake, .clocks = sim_clocks,
+    .alloc = sim_alloc, .free = sim_free, .fill = sim_fill, .memory_info = sim_memory_info, .queue_create = sim_make,
+    .queue_destroy = sim_unmake, .queue_wait = sim_wait, .event_create = sim_make, .event_destroy = sim_unmake,
+    .event_record = sim_record, .event_us = sim_event_us, .capture_begin = sim_capture_begin, .capture_end = sim_capture_end,
+    .graph_launch = sim_graph_launch, .graph_destroy = sim_unmake, .clocks = sim_clocks,
 };
 static gs_device device = {.ops = &sim_ops, .caps = {.l2_bytes = L2}};
 
@@ -176,7 +177,8 @@ void gs_verifier_destroy(gs_verifier **out)
     *out = NULL;
 }
 
-gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to, gs_queue queue, gs_error *error)
+gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
+                      gs_queue queue, gs_error *error)
 {
     (void)self, (void)problem, (void)queue, (void)error;
     assert_int_equal(kind, GS_DATA_NORMAL);
@@ -185,14 +187,16 @@ gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand
     return GS_OK;
 }
 
-gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out, gs_queue queue, gs_error *error)
+gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
+                       gs_queue queue, gs_error *error)
 {
     (void)self, (void)problem, (void)b, (void)c, (void)queue, (void)error;
     *(uint32_t *)(uintptr_t)out = *(uint32_t *)(uintptr_t)a + 1;
     return GS_OK;
 }
 
-gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
+gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+                               gs_compare *out, gs_queue queue, gs_error *error)
 {
     (void)self, (void)problem, (void)queue, (void)error;
     assert_true(tolerance > 0);
@@ -530,7 +534,8 @@ static void server_mode(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(players[i].runs, 41);
         assert_true(samples[i].call_p50 < 200);   /* microseconds: the simulated device is done at once */
-        assert_true(samples[i].call_p50 > 0 && samples[i].call_p50 <= samples[i].call_p95 && samples[i].call_p95 <= samples[i].call_p99);
+        assert_true(samples[i].call_p50 > 0 && samples[i].call_p50 <= samples[i].call_p95 &&
+                    samples[i].call_p95 <= samples[i].call_p99);
     }
     assert_true(fabs(samples[0].device_median - 10) < 0.01 && fabs(samples[2].device_median - 8) < 0.01);
     assert_true(samples[1].wrong && !samples[0].wrong && !samples[2].wrong);
@@ -569,7 +574,8 @@ static void impossible_requests(void **state)
     gs_measurement *measurement;
     gs_bench_options options = quick();
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, 0, &options, &measurement, &error), GS_ERROR_ARGUMENT);
-    assert_int_equal(gs_bench(&device, verifier, problems, contenders, GS_MAX_CONTENDERS + 1, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_bench(&device, verifier, problems, contenders, GS_MAX_CONTENDERS + 1, &options, &measurement, &error),
+                     GS_ERROR_ARGUMENT);
     options.reference = 2;
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, 2, &options, &measurement, &error), GS_ERROR_ARGUMENT);
     options.reference = 0;

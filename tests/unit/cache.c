@@ -346,7 +346,8 @@ static void test_key(void **state)
 {
     (void)state;
     const char *const options[] = {"-DA=1", "-DB"}, *const joined[] = {"-DA=1-DB", ""}, *const swapped[] = {"-DB", "-DA=1"};
-    const char *const names[] = {"a.h"}, *const texts[] = {"int x;"}, *const other_names[] = {"b.h"}, *const other_texts[] = {"int y;"};
+    const char *const names[] = {"a.h"}, *const texts[] = {"int x;"}, *const other_names[] = {"b.h"},
+                      *const other_texts[] = {"int y;"};
     const gs_source base = {.name = "k.cu", .text = "source", .options = options, .option_count = 2,
                             .header_names = names, .header_texts = texts, .header_count = 1};
     gs_source variant[9];

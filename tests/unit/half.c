@@ -26,11 +26,15 @@ static double by_definition(const struct format *f, unsigned bits)
 {
     const int exponent = (int)(bits >> f->mantissa & ((1u << (15 - f->mantissa)) - 1));
     const double fraction = (double)(bits & ((1u << f->mantissa) - 1));
-    const double magnitude = exponent ? ldexp(fraction + ldexp(1, f->mantissa), exponent - f->bias - f->mantissa) : ldexp(fraction, 1 - f->bias - f->mantissa);
+    const double magnitude = exponent ? ldexp(fraction + ldexp(1, f->mantissa), exponent - f->bias - f->mantissa)
+                                      : ldexp(fraction, 1 - f->bias - f->mantissa);
     return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-static bool is_finite(const struct format *f, unsigned bits) { return (bits >> f->mantissa & ((1u << (15 - f->mantissa)) - 1)) != (1u << (15 - f->mantissa)) - 1; }
+static bool is_finite(const struct format *f, unsigned bits)
+{
+    return (bits >> f->mantissa & ((1u << (15 - f->mantissa)) - 1)) != (1u << (15 - f->mantissa)) - 1;
+}
 
 static void every_pattern_widens_exactly_and_comes_back(void **state)
 {
@@ -40,7 +44,8 @@ static void every_pattern_widens_exactly_and_comes_back(void **state)
         for (unsigned bits = 0; bits < 65536; bits++) {
             const float value = f->widen((uint16_t)bits);
             if (is_finite(f, bits)) {
-                if ((double)value != by_definition(f, bits) || !signbit(value) != !(bits & 0x8000)) fail_msg("%s %04x widens to %a", f->name, bits, (double)value);
+                if ((double)value != by_definition(f, bits) || !signbit(value) != !(bits & 0x8000))
+                    fail_msg("%s %04x widens to %a", f->name, bits, (double)value);
                 if (f->narrow(value) != bits) fail_msg("%s %04x comes back as %04x", f->name, bits, f->narrow(value));
             } else if (bits & ((1u << f->mantissa) - 1)) {
                 assert_true(isnan(value));
@@ -60,13 +65,15 @@ static void every_gap_rounds_to_nearest_even(void **state)
     for (size_t i = 0; i < 2; i++) {
         const struct format *const f = &formats[i];
         for (unsigned bits = 0; is_finite(f, bits); bits++) {
-            const double low = by_definition(f, bits), high = is_finite(f, bits + 1) ? by_definition(f, bits + 1) : 2 * low - by_definition(f, bits - 1);
+            const double low = by_definition(f, bits),
+                         high = is_finite(f, bits + 1) ? by_definition(f, bits + 1) : 2 * low - by_definition(f, bits - 1);
             const float middle = (float)((low + high) / 2);
             if ((double)middle != (low + high) / 2) fail_msg("no exact midpoint above %04x", bits);
             const unsigned even = bits + (bits & 1);
             for (unsigned sign = 0; sign <= 0x8000; sign += 0x8000) {
                 const float signed_middle = sign ? -middle : middle, towards = sign ? -INFINITY : INFINITY;
-                if (f->narrow(signed_middle) != (even | sign)) fail_msg("%s: the tie above %04x goes to %04x", f->name, bits, f->narrow(signed_middle));
+                if (f->narrow(signed_middle) != (even | sign))
+                    fail_msg("%s: the tie above %04x goes to %04x", f->name, bits, f->narrow(signed_middle));
                 assert_int_equal(f->narrow(nextafterf(signed_middle, towards)), (bits + 1) | sign);
                 assert_int_equal(f->narrow(nextafterf(signed_middle, 0)), bits | sign);
             }
@@ -100,7 +107,8 @@ static void as_the_compiler_converts(void **state)
         const _Float16 theirs = (_Float16)value;
         uint16_t theirs_bits;
         memcpy(&theirs_bits, &theirs, sizeof theirs_bits);
-        if (gs_f32_to_f16(value) != theirs_bits) fail_msg("%a gives %04x, the compiler %04x", (double)value, gs_f32_to_f16(value), theirs_bits);
+        if (gs_f32_to_f16(value) != theirs_bits)
+            fail_msg("%a gives %04x, the compiler %04x", (double)value, gs_f32_to_f16(value), theirs_bits);
     }
 }
 #endif
@@ -110,7 +118,8 @@ static void rounding_to_odd_rounds_once(void **state)
 {
     (void)state;
     for (unsigned bits = 0x0400; bits < 0x7bff; bits += 3) {
-        const double low = by_definition(&formats[0], bits), high = by_definition(&formats[0], bits + 1), middle = (low + high) / 2, hair = (high - low) * 0x1p-40;
+        const double low = by_definition(&formats[0], bits), high = by_definition(&formats[0], bits + 1),
+                     middle = (low + high) / 2, hair = (high - low) * 0x1p-40;
         assert_int_equal(gs_f32_to_f16(gs_round_to_odd(middle + hair)), bits + 1);
         assert_int_equal(gs_f32_to_f16(gs_round_to_odd(middle - hair)), bits);
         assert_int_equal(gs_f32_to_f16(gs_round_to_odd(-middle - hair)), (bits + 1) | 0x8000);

@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-static const gs_formula_names names = {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 65, .ldb = 66, .ldc = 67, .ldd = 68, .sms = 132};
+static const gs_formula_names names = {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 65, .ldb = 66, .ldc = 67, .ldd = 68,
+                                       .sms = 132};
 
 static void formulas_compute(void **state)
 {
@@ -58,8 +59,9 @@ static void formulas_with_errors_are_refused(void **state)
         const char *text;
         int         column;
     } cases[] = {
-        {"m+", 3}, {"+m", 1}, {"m n", 2}, {"m + n", 2}, {"cdiv(m)", 7}, {"cdiv(m,n", 9}, {"cdiv", 5}, {"(m", 3}, {"m)", 2}, {"q", 1}, {"mm", 1},
-        {"-1", 1}, {"M", 1}, {"m;n", 2}, {"m%n", 2}, {"min(m,n,k)", 8}, {"1x", 2}, {"batches", 1}, {"()", 2}, {"m**n", 3}, {"sms(1)", 4},
+        {"m+", 3}, {"+m", 1}, {"m n", 2}, {"m + n", 2}, {"cdiv(m)", 7}, {"cdiv(m,n", 9}, {"cdiv", 5}, {"(m", 3}, {"m)", 2},
+        {"q", 1}, {"mm", 1}, {"-1", 1}, {"M", 1}, {"m;n", 2}, {"m%n", 2}, {"min(m,n,k)", 8}, {"1x", 2}, {"batches", 1}, {"()", 2},
+        {"m**n", 3}, {"sms(1)", 4},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         gs_formula formula = {"m"};
@@ -86,14 +88,16 @@ static void formulas_out_of_range_say_so(void **state)
     (void)state;
     static const char *const texts[] = {
         "m/(n-257)", "cdiv(m,0)", "cdiv(m,0-1)", "n-m", "9223372036854775807+1", "9223372036854775807*2", "3037000500*3037000500",
-        "0-9223372036854775807-2", "(0-9223372036854775807-1)/(0-1)", "(0-9223372036854775807-1)*(0-1)", "0-(0-9223372036854775807-1)",
+        "0-9223372036854775807-2", "(0-9223372036854775807-1)/(0-1)", "(0-9223372036854775807-1)*(0-1)",
+        "0-(0-9223372036854775807-1)",
     };
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         gs_formula formula;
         gs_error error = {0};
         int64_t value = 42;
         assert_int_equal(gs_formula_set(&formula, texts[i], NULL), GS_OK);
-        if (gs_formula_value(&formula, &names, &value, &error) != GS_ERROR_RANGE) fail_msg("%s is %lld", texts[i], (long long)value);
+        if (gs_formula_value(&formula, &names, &value, &error) != GS_ERROR_RANGE)
+            fail_msg("%s is %lld", texts[i], (long long)value);
         assert_int_equal(value, 42);
         assert_true(error.text[0] != '\0');
     }
@@ -306,7 +310,8 @@ static void built_kernels_have_good_manifests(void **state)
                 if (gs_kernel_build(&kernel, &list[s], &problem, &gs_caps_h200, &error) != GS_OK)
                     fail_msg("%s: %s: %s", texts[i], error.field, error.text);
                 gs_manifest_format(&kernel.manifest, &text);
-                if (gs_manifest_parse(&back, gs_text_string(&text), &error) != GS_OK) fail_msg("%s: %s\n%s", error.field, error.text, text.data);
+                if (gs_manifest_parse(&back, gs_text_string(&text), &error) != GS_OK)
+                    fail_msg("%s: %s\n%s", error.field, error.text, text.data);
                 gs_manifest_format(&back, &again);
                 assert_string_equal(gs_text_string(&again), gs_text_string(&text));
                 assert_ptr_equal(kernel.source, gs_embedded_find(kernel.name));
@@ -317,7 +322,8 @@ static void built_kernels_have_good_manifests(void **state)
         }
     gs_kernel kernel;
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 1, 1, 1);
-    assert_int_equal(gs_kernel_build(&kernel, &(gs_schedule){.family = GS_FAMILIES}, &problem, &gs_caps_h200, NULL), GS_ERROR_RANGE);
+    assert_int_equal(gs_kernel_build(&kernel, &(gs_schedule){.family = GS_FAMILIES}, &problem, &gs_caps_h200, NULL),
+                     GS_ERROR_RANGE);
     assert_null(gs_embedded_find("no/such.cu"));
     assert_non_null(gs_embedded_find("common/args.h"));
 }

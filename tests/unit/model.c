@@ -114,8 +114,9 @@ static void small_problems_get_small_tiles(void **state)
 static void predictions_stay_above_the_floor(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"f16:64x64x64:nn", "f16:4096x4096x4096:tn", "f16:16384x16384x64:nn", "f16:64x64x16384:tn", "f16:1x1x1:nn",
-                                        "f16:100x100x0:nn", "f16:100x36x77:nn:acc=f16:b=9:beta=1", "bf16:16384x16384x16384:tn:d=f32", "f16:0x0x0:nn"};
+    static const char *const texts[] = {"f16:64x64x64:nn", "f16:4096x4096x4096:tn", "f16:16384x16384x64:nn", "f16:64x64x16384:tn",
+                                        "f16:1x1x1:nn", "f16:100x100x0:nn", "f16:100x36x77:nn:acc=f16:b=9:beta=1",
+                                        "bf16:16384x16384x16384:tn:d=f32", "f16:0x0x0:nn"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         const gs_problem problem = parse(texts[i]);
         const double floor_us = gs_floor_us(&problem, &gs_caps_h200);
@@ -148,7 +149,8 @@ static void shortlists_are_sorted_valid_and_diverse(void **state)
             int same_tile = 0;
             assert_int_equal(gs_schedule_check(&list[a], &problem, &gs_caps_h200, NULL), GS_OK);
             if (a > 0)
-                assert_true(gs_schedule_predict(&list[a - 1], &problem, &gs_caps_h200) <= gs_schedule_predict(&list[a], &problem, &gs_caps_h200));
+                assert_true(gs_schedule_predict(&list[a - 1], &problem, &gs_caps_h200) <=
+                            gs_schedule_predict(&list[a], &problem, &gs_caps_h200));
             for (int b = 0; b < a; b++) {
                 const int raster = gs_family_slots((gs_family)list[a].family) - 1;
                 assert_false(list[a].family == list[b].family && memcmp(list[a].word, list[b].word, (size_t)raster) == 0);

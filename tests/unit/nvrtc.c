@@ -193,7 +193,8 @@ static void test_ignored_setmaxnreg_is_reported(void **state)
 static void test_options_are_confined(void **state)
 {
     need_compiler(state);
-    static const char *const forbidden[] = {"-I/usr/include", "--include-path=/", "-D", "", "-lineinfo", "--pre-include=/etc/passwd", " -DA"};
+    static const char *const forbidden[] = {"-I/usr/include", "--include-path=/", "-D", "", "-lineinfo",
+                                            "--pre-include=/etc/passwd", " -DA"};
     gs_source source = good_source();
     source.option_count = 1;
     for (size_t i = 0; i < GS_COUNT(forbidden); i++) {

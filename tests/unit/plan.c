@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +16,11 @@
 #include "allocations.h"
 #include "base/file.h"
 #include "device/device.h"
-#include "fake/fake_cuda.h"
+#include "fake/opened.h"
 #include "schedule/schedule.h"
 
-#define FAKE GS_BINARY_DIR "/tests/fake/libfake_cuda.so"
-
-static fake_cuda_live_function  *live;
-static fake_cuda_last_function  *last_launch;
-static fake_cuda_calls_function *calls;
 static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";
 static char cache[64], table[64];
-
-static void put_function(void *library, const char *name, void *field)
-{
-    void *const address = dlsym(library, name);
-    if (!address) fail_msg("the fake driver has no %s", name);
-    memcpy(field, &address, sizeof address);
-}
 
 static int group_setup(void **state)
 {
@@ -44,11 +31,7 @@ static int group_setup(void **state)
     setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
     setenv("GEMMSMITH_CUBLASLT", "/nonexistent", 1);
     setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
-    void *const library = dlopen(FAKE, RTLD_NOW);
-    if (!library) return -1;
-    put_function(library, "fake_cuda_live", &live);
-    put_function(library, "fake_cuda_last", &last_launch);
-    put_function(library, "fake_cuda_calls", &calls);
+    open_fake();
     return 0;
 }
 
@@ -84,8 +67,10 @@ static gs_context *open_with(const char *rows)
 static char operand[1 << 16] __attribute__((aligned(256)));
 static const gs_args good = {.a = operand, .b = operand + 16384, .c = operand + 32768, .d = operand + 49152};
 
-static const char row_4096[] = "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
-                               "f16:64x64x64:tn library 2.0 1.9 0.95 0.94 0.96 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
+static const char row_4096[] =
+    "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170"
+    " 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
+    "f16:64x64x64:tn library 2.0 1.9 0.95 0.94 0.96 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
 
 static void test_ladder(void **state)
 {
@@ -138,7 +123,14 @@ static void test_ladder(void **state)
     assert_int_equal(gs_plan_create_schedule(context, &problem, "simple", &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_EXPLICIT);
     gs_plan_destroy(&plan);
-    assert_int_equal(gs_plan_create_schedule(context, &problem, "ws/128x256x64/s4/c2x1/coop/g8", &plan, &error), GS_ERROR_UNSUPPORTED);
+    /* an empty problem is not launched, whoever named the schedule */
+    const gs_problem empty = gs_problem_make(GS_F16, GS_TN, 64, 0, 64);
+    assert_int_equal(gs_plan_create_schedule(context, &empty, "simple", &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_run(plan, &(gs_args){.a = operand, .b = operand}, NULL), GS_OK);
+    assert_int_equal(calls("cuLaunchKernelEx"), before);
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "ws/128x256x64/s4/c2x1/coop/g8", &plan, &error),
+                     GS_ERROR_UNSUPPORTED);
     assert_null(plan);
     assert_int_equal(gs_plan_create_schedule(context, &problem, "nonsense", &plan, &error), GS_ERROR_PARSE);
     assert_int_equal(gs_plan_create_schedule(context, &problem, "library", &plan, &error), GS_ERROR_NO_LIBRARY);
@@ -215,6 +207,15 @@ static void test_gemm_keeps_plans(void **state)
         }
         assert_int_equal(calls("cuModuleLoadDataEx") - loaded, round == 0 ? 40 : 0);
     }
+    /* another alpha, and another stream for a plan without a workspace, need no other plan; a beta that reads C does */
+    gs_problem scaled = gs_problem_make(GS_F16, GS_NN, 16, 8, 32);
+    const int before = calls("cuModuleLoadDataEx");
+    scaled.alpha = 3;
+    assert_int_equal(gs_gemm(context, &scaled, &good, operand, &error), GS_OK);
+    assert_int_equal(calls("cuModuleLoadDataEx"), before);
+    scaled.beta = 1;
+    assert_int_equal(gs_gemm(context, &scaled, &good, NULL, &error), GS_OK);
+    assert_int_equal(calls("cuModuleLoadDataEx"), before + 1);
     /* a pointer that the plan cannot take gets a kernel that can */
     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
     gs_args shifted = good;
@@ -234,7 +235,8 @@ static void test_failing_driver(void **state)
 {
     (void)state;
     need_compiler();
-    static const char *const failing[] = {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuOccupancyMaxActiveClusters"};
+    static const char *const failing[] = {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute",
+                                          "cuOccupancyMaxActiveClusters"};
     for (size_t i = 0; i < sizeof failing / sizeof failing[0]; i++) {
         gs_context *context = open_with(row_4096);
         gs_plan *plan = NULL;

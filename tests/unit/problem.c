@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "problem/layout.h"
 
 static gs_problem parse(const char *text)
 {
@@ -112,7 +113,8 @@ static void errors_name_field_and_column(void **state)
         before = problem;
         gs_error error = {0};
         const gs_status status = gs_problem_parse(&problem, cases[i].text, &error);
-        if (status != cases[i].status || error.status != status || strcmp(error.field, cases[i].field) != 0 || error.column != cases[i].column)
+        if (status != cases[i].status || error.status != status || strcmp(error.field, cases[i].field) != 0 ||
+            error.column != cases[i].column)
             fail_msg("'%s': status %d field '%s' column %d: %s", cases[i].text, (int)status, error.field, error.column, error.text);
         assert_true(error.text[0] != '\0' && strchr(error.text, '\n') == NULL);
         assert_memory_equal(&problem, &before, sizeof problem);
@@ -132,7 +134,8 @@ static void floats_read_back_exactly(void **state)
         char text[GS_PROBLEM_TEXT];
         gs_problem_format(&problem, text);
         assert_int_equal(gs_problem_parse(&back, text, NULL), GS_OK);
-        if (back.alpha != problem.alpha) fail_msg("%.9g came back as %.9g from %s", (double)problem.alpha, (double)back.alpha, text);
+        if (back.alpha != problem.alpha)
+            fail_msg("%.9g came back as %.9g from %s", (double)problem.alpha, (double)back.alpha, text);
     }
 }
 
@@ -241,7 +244,8 @@ static void any_struct_can_be_formatted(void **state)
     assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
     memset(&p, 0x80, sizeof p);
     assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
-    p = parse("bf16:2147483647x2147483647x2147483647:tn:d=f32:lda=68719476736:ldb=68719476736:ldc=68719476736:ldd=68719476736:b=2147483647");
+    p = parse("bf16:2147483647x2147483647x2147483647:tn:d=f32"
+              ":lda=68719476736:ldb=68719476736:ldc=68719476736:ldd=68719476736:b=2147483647");
     p.alpha = p.beta = -1.17549435e-38f;
     p.epilogue = GS_EPILOGUE_BIAS | GS_EPILOGUE_SILU;
     const gs_problem back = parse(gs_problem_format(&p, text));   /* the longest valid text fits */
@@ -254,6 +258,28 @@ static void version_matches_header(void **state)
     assert_string_equal(gs_version(), GS_VERSION_TEXT);
 }
 
+static void the_other_layout_keeps_the_padding(void **state)
+{
+    (void)state;
+    gs_problem nn = gs_problem_make(GS_F16, GS_NN, 100, 200, 300);
+    const gs_problem tn = gs_problem_in_layout(&nn, GS_TN);
+    assert_int_equal(tn.layout, GS_TN);
+    assert_int_equal(tn.ldb, 300);
+    assert_int_equal(tn.lda, nn.lda);
+    assert_int_equal(tn.ldd, nn.ldd);
+    nn.ldb = 208;
+    const gs_problem padded = gs_problem_in_layout(&nn, GS_TN);
+    assert_int_equal(padded.ldb, 308);
+    assert_int_equal(gs_problem_check(&padded, NULL), GS_OK);
+    const gs_problem back = gs_problem_in_layout(&padded, GS_NN);
+    char text[GS_PROBLEM_TEXT], want[GS_PROBLEM_TEXT];
+    assert_string_equal(gs_problem_format(&back, text), gs_problem_format(&nn, want));
+
+    /* a row of B has one element even where its extent is 0 */
+    const gs_problem empty = gs_problem_make(GS_F16, GS_NN, 100, 0, 300), other = gs_problem_in_layout(&empty, GS_TN);
+    assert_int_equal(other.ldb, 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +289,7 @@ int main(void)
         cmocka_unit_test(locale_does_not_matter),
         cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
+        cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(version_matches_header),

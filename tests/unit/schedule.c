@@ -46,7 +46,8 @@ static void numbers_are_those_of_the_text(void **state)
     gs_schedule schedule;
     char text[GS_SCHEDULE_TEXT];
     assert_int_equal(gs_schedule_parse(&schedule, "ws/128x256x64/s4/c2x1/coop/g8", NULL), GS_OK);
-    const int16_t *const tile = gs_schedule_value(&schedule, GS_WS_TILE), *const cluster = gs_schedule_value(&schedule, GS_WS_CLUSTER);
+    const int16_t *const tile = gs_schedule_value(&schedule, GS_WS_TILE), *const cluster = gs_schedule_value(&schedule,
+                                                                                                             GS_WS_CLUSTER);
     assert_true(tile[0] == 128 && tile[1] == 256 && tile[2] == 64);
     assert_true(cluster[0] == 2 && cluster[1] == 1);
     assert_int_equal(gs_schedule_value(&schedule, GS_WS_STAGES)[0], 4);
@@ -123,7 +124,8 @@ static void foreign_tokens_are_refused(void **state)
     (void)state;
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
     char text[GS_SCHEDULE_TEXT];
-    const gs_schedule bad[] = {{.family = GS_FAMILIES}, {.family = GS_FAMILY_WS, .word = {200}}, {.family = GS_FAMILY_MMA, .word = {0, 0, 0, 10}}};
+    const gs_schedule bad[] = {{.family = GS_FAMILIES}, {.family = GS_FAMILY_WS, .word = {200}},
+                               {.family = GS_FAMILY_MMA, .word = {0, 0, 0, 10}}};
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
         gs_error error = {0};
         assert_int_equal(gs_schedule_check(&bad[i], &problem, &gs_caps_h200, &error), GS_ERROR_RANGE);
@@ -135,7 +137,8 @@ static void foreign_tokens_are_refused(void **state)
 static void simple_takes_everything_but_an_epilogue(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"f16:1x1x1:nn", "bf16:257x33x7:tn:d=f32:lda=9:beta=1:b=3", "f16:0x4x4:nn:acc=f16", "f16:4x4x0:nn:beta=2"};
+    static const char *const texts[] = {"f16:1x1x1:nn", "bf16:257x33x7:tn:d=f32:lda=9:beta=1:b=3", "f16:0x4x4:nn:acc=f16",
+                                        "f16:4x4x0:nn:beta=2"};
     const gs_schedule simple = gs_schedule_first(GS_FAMILY_SIMPLE);
     gs_problem problem;
     gs_error error = {0};
@@ -153,7 +156,8 @@ static void simple_takes_everything_but_an_epilogue(void **state)
 static void valid_schedules_fit_the_device(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"f16:4096x4096x4096:tn", "bf16:129x4096x64:nn:d=f32:beta=1", "f16:64x64x64:nn:acc=f16", "f16:33x17x65:tn"};
+    static const char *const texts[] = {"f16:4096x4096x4096:tn", "bf16:129x4096x64:nn:d=f32:beta=1", "f16:64x64x64:nn:acc=f16",
+                                        "f16:33x17x65:tn"};
     static const gs_caps *const devices[] = {&gs_caps_h200, &gs_caps_a100};
     for (size_t d = 0; d < GS_COUNT(devices); d++)
         for (size_t i = 0; i < GS_COUNT(texts); i++) {

@@ -69,7 +69,8 @@ static void equal_contenders_are_the_same(void **state)
 static void verdicts(void **state)
 {
     (void)state;
-    const double unit[4] = {1, 1, 1, 1}, over[4] = {1.009, 1.009, 1.009, 1.009}, wide[4] = {0.9, 1.1, 0.9, 1.1}, mixed[4] = {0.8, 1.2, 1.2, 1.2};
+    const double unit[4] = {1, 1, 1, 1}, over[4] = {1.009, 1.009, 1.009, 1.009}, wide[4] = {0.9, 1.1, 0.9, 1.1},
+                 mixed[4] = {0.8, 1.2, 1.2, 1.2};
     const double broken[4] = {1, 0, 1, 1};
     assert_int_equal(gs_ratio_paired(over, unit, 4, 1).verdict, GS_SAME);
     assert_int_equal(gs_ratio_paired(wide, unit, 4, 1).verdict, GS_SAME);      /* the median is 1 */

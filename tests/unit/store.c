@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the store keeps what it is given, keeps what it had where a field is empty, merges both ways, and serves two processes at once. */
+ * Proves that the store keeps what it is given, keeps what it had where a field is empty, merges both ways, and serves two
+ * processes at once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,42 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "store/store.h"
-
-#define DEVICE "nvidia-h200"
-
-static char     folder[256];
-static gs_error error;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *const base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/gs-store-XXXXXX", base && *base ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[320];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
-static const char *path_of(char path[GS_PATH], const char *name)
-{
-    snprintf(path, GS_PATH, "%s/%s", folder, name);
-    return path;
-}
-
-#define CHECK(call)                                                     \
-    do {                                                                             \
-        const gs_status check_ = (call);                                             \
-        if (check_ != GS_OK) fail_msg("%s: %s", gs_status_name(check_), error.text); \
-    } while (0)
+#include "store_folder.h"
 
 static gs_store *open_store(const char *name)
 {
@@ -61,8 +28,8 @@ static gs_store *open_store(const char *name)
 
 static gs_session begin(gs_store *store)
 {
-    gs_session session = {.command = "tune", .version = "0.1.0", .commit = "abc", .device = DEVICE, .cc = 90, .sms = 132, .driver = 13000,
-                          .cublaslt = 130100, .nvrtc = 13000};
+    gs_session session = {.command = "tune", .version = "0.1.0", .commit = "abc", .device = DEVICE, .cc = 90, .sms = 132,
+                          .driver = 13000, .cublaslt = 130100, .nvrtc = 13000};
     CHECK(gs_store_begin(store, &session, &error));
     assert_true(session.id > 0);
     return session;
@@ -70,8 +37,8 @@ static gs_session begin(gs_store *store)
 
 static gs_trial make_trial(const char *problem, const char *candidate, double ratio)
 {
-    gs_trial trial = {.verdict = "pass", .registers = 168, .smem = 200000, .predicted_us = 9, .us = 10, .library_us = 10 * ratio, .ratio = ratio,
-                      .low = ratio - 0.01, .high = ratio + 0.01, .rounds = 30, .mhz = 1755, .stage = "race"};
+    gs_trial trial = {.verdict = "pass", .registers = 168, .smem = 200000, .predicted_us = 9, .us = 10, .library_us = 10 * ratio,
+                      .ratio = ratio, .low = ratio - 0.01, .high = ratio + 0.01, .rounds = 30, .mhz = 1755, .stage = "race"};
     snprintf(trial.problem, sizeof trial.problem, "%s", problem);
     snprintf(trial.candidate, sizeof trial.candidate, "%s", candidate);
     return trial;
@@ -408,7 +375,8 @@ static int write_some(int child, int count)
         snprintf(trial.problem, sizeof trial.problem, "f16:64x64x%d:tn", 8 * (i + 1));
         snprintf(trial.candidate, sizeof trial.candidate, "source:%d", child);
         gs_status status = gs_store_put(store, &session, &trial, &error);
-        if (status == GS_OK) status = gs_store_samples(store, &session, trial.problem, trial.candidate, "device", us, us, 4, &error);
+        if (status == GS_OK)
+            status = gs_store_samples(store, &session, trial.problem, trial.candidate, "device", us, us, 4, &error);
         if (status != GS_OK) return fprintf(stderr, "put: %s\n", error.text), 1;
     }
     gs_store_close(&store);

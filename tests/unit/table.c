@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that tuned tables round-trip, skip what they must and nothing else, find and approximate problems, and survive any input. */
+ * Proves that tuned tables round-trip, skip what they must and nothing else, find and approximate problems, and survive any
+ * input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -47,8 +48,8 @@ static const gs_row *find(const gs_table *table, const char *text)
 
 static gs_row make_row(const char *problem, const char *schedule)
 {
-    gs_row row = {.us = 1.25, .library_us = 1.5, .ratio = 1.2, .low = 1.1, .high = 1.3, .mhz = 1755, .gpu = "nvidia-h200", .cc = 90, .sms = 132,
-                  .cublaslt = 130100, .date = "2026-11-20T12:00:00Z", .by = "tune-0.1.0"};
+    gs_row row = {.us = 1.25, .library_us = 1.5, .ratio = 1.2, .low = 1.1, .high = 1.3, .mhz = 1755, .gpu = "nvidia-h200",
+                  .cc = 90, .sms = 132, .cublaslt = 130100, .date = "2026-11-20T12:00:00Z", .by = "tune-0.1.0"};
     row.problem = problem_of(problem);
     row.library = gs_library_parse(schedule);
     if (!row.library) assert_int_equal(gs_schedule_parse(&row.schedule, schedule, NULL), GS_OK);
@@ -59,7 +60,8 @@ static void reads_every_column(void **state)
 {
     (void)state;
     gs_table *table = read_table(HEAD "# a comment\n\n  \t\n   # another\nf16:4096x4096x4096:tn\t" WS TIMES TAIL
-                                 "bf16:257x4096x4096:nn:d=f32:lda=4104:beta=0.5 library 1 2 3 4 5 0 nvidia-h200 90 132 0 - -\r\n", &gs_caps_h200, 0);
+                                 "bf16:257x4096x4096:nn:d=f32:lda=4104:beta=0.5 library 1 2 3 4 5 0 nvidia-h200 90 132 0 - -\r\n",
+                                 &gs_caps_h200, 0);
     assert_int_equal(gs_table_size(table), 2);
     const gs_row *row = find(table, "f16:4096x4096x4096:tn");
     assert_non_null(row);
@@ -102,10 +104,12 @@ static void suggestions_have_a_number(void **state)
 static void round_trips_sorted_and_aligned(void **state)
 {
     (void)state;
-    static const char *const problems[] = {"bf16:64x64x64:nn", "f16:4096x64x64:tn", "f16:64x64x64:tn:acc=f16", "f16:512x64x64:tn", "f16:512x8x64:tn",
-                                           "f16:64x64x64:nn:ep=bias,gelu", "f16:512x64x64:tn:b=3", "f16:512x64x64:tn:beta=1"};
-    static const char *const sorted[] = {"f16:64x64x64:nn:ep=bias,gelu", "f16:64x64x64:tn:acc=f16", "f16:512x8x64:tn", "f16:512x64x64:tn", "f16:512x64x64:tn:b=3",
-                                         "f16:512x64x64:tn:beta=1", "f16:4096x64x64:tn", "bf16:64x64x64:nn"};
+    static const char *const problems[] = {"bf16:64x64x64:nn", "f16:4096x64x64:tn", "f16:64x64x64:tn:acc=f16", "f16:512x64x64:tn",
+                                           "f16:512x8x64:tn", "f16:64x64x64:nn:ep=bias,gelu", "f16:512x64x64:tn:b=3",
+                                           "f16:512x64x64:tn:beta=1"};
+    static const char *const sorted[] = {"f16:64x64x64:nn:ep=bias,gelu", "f16:64x64x64:tn:acc=f16", "f16:512x8x64:tn",
+                                         "f16:512x64x64:tn", "f16:512x64x64:tn:b=3", "f16:512x64x64:tn:beta=1",
+                                         "f16:4096x64x64:tn", "bf16:64x64x64:nn"};
     gs_table *table;
     assert_int_equal(gs_table_create(&table), GS_OK);
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
@@ -181,7 +185,8 @@ static void a_bad_row_costs_only_itself(void **state)
         {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 99999999999 130100 d b\n",  "sms",        "99999999999"},
         {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026\n",         "by",         "\n"},
         {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026 b extra\n", "",           "extra"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1 an-extremely-long-name-of-a-gpu-that-nobody-ever-made 90 132 1 2026 b\n", "gpu", "an-extremely"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 an-extremely-long-name-of-a-gpu-that-nobody-ever-made 90 132 1 2026 b\n", "gpu",
+         "an-extremely"},
     };
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
         gs_text text = {0};
@@ -209,7 +214,9 @@ static void the_first_error_is_the_one_told(void **state)
     gs_error error;
     int skipped;
     assert_int_equal(gs_table_create(&table), GS_OK);
-    assert_int_equal(gs_table_read(table, HEAD "\nx\nf16:64x64x256:tn simple" TIMES TAIL "f16:64x64x64:tn nothing" TIMES TAIL, NULL, &skipped, &error), GS_OK);
+    assert_int_equal(gs_table_read(table, HEAD "\nx\nf16:64x64x256:tn simple" TIMES TAIL "f16:64x64x64:tn nothing" TIMES TAIL,
+                                   NULL, &skipped, &error),
+                     GS_OK);
     assert_int_equal(skipped, 2);
     assert_non_null(strstr(error.text, "line 3: "));
     assert_int_equal(gs_table_read(table, HEAD, NULL, NULL, &error), GS_OK);
@@ -221,8 +228,9 @@ static void the_first_error_is_the_one_told(void **state)
 static void refuses_what_is_no_table(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "\n\n", "# only a comment\n", "gemmsmith-tuned\n", "gemmsmith-tuned 2\n", "gemmsmith-tuned one\n",
-                                        "gemmsmith-tuned 1x\n", "gemmsmith-tuned1\n", "{\"json\": 1}\n", "f16:64x64x64:tn simple" TIMES TAIL};
+    static const char *const texts[] = {"", "\n\n", "# only a comment\n", "gemmsmith-tuned\n", "gemmsmith-tuned 2\n",
+                                        "gemmsmith-tuned one\n", "gemmsmith-tuned 1x\n", "gemmsmith-tuned1\n", "{\"json\": 1}\n",
+                                        "f16:64x64x64:tn simple" TIMES TAIL};
     gs_table *table;
     assert_int_equal(gs_table_create(&table), GS_OK);
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
@@ -257,7 +265,8 @@ static void later_rows_replace_earlier_ones(void **state)
 {
     (void)state;
     gs_table *table = read_table(HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL "f16:64x64x128:tn simple 2 1 1 1 1" TAIL
-                                 "f16:64x64x64:tn library 3 1 1 1 1" TAIL "f16:64x64x64:tn library 4 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
+                                 "f16:64x64x64:tn library 3 1 1 1 1" TAIL
+                                 "f16:64x64x64:tn library 4 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
     assert_int_equal(gs_table_size(table), 3);
     assert_true(gs_table_row(table, 0)->us == 3 && gs_table_row(table, 0)->library);
     assert_true(gs_table_row(table, 1)->us == 2);
@@ -272,7 +281,8 @@ static void later_rows_replace_earlier_ones(void **state)
 static void scalars_count_only_as_zero_or_not(void **state)
 {
     (void)state;
-    gs_table *table = read_table(HEAD "f16:64x64x64:tn:alpha=2:beta=3 simple 1 1 1 1 1" TAIL "f16:64x64x64:nn:ldc=72 simple 2 1 1 1 1" TAIL, NULL, 0);
+    gs_table *table = read_table(HEAD "f16:64x64x64:tn:alpha=2:beta=3 simple 1 1 1 1 1" TAIL
+                                 "f16:64x64x64:nn:ldc=72 simple 2 1 1 1 1" TAIL, NULL, 0);
     assert_true(gs_table_row(table, 0)->problem.alpha == 1 && gs_table_row(table, 0)->problem.beta == 1);
     assert_non_null(find(table, "f16:64x64x64:tn:beta=1"));
     assert_non_null(find(table, "f16:64x64x64:tn:alpha=-0.5:beta=-7"));
@@ -302,7 +312,8 @@ static void nearest_is_near_and_can_run(void **state)
                                  "f16:4096x4096x4096:nn simple 4 1 1 1 1" TAIL
                                  "f16:3000x4096x4096:tn:ep=relu simple 5 1 1 1 1" TAIL
                                  "f16:3000x4096x4096:tn simple 6 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
-    assert_true(nearest(table, "f16:3000x4096x4096:tn")->us == 1);        /* not the library, not another epilogue, not another device */
+    /* not the library, not another epilogue, not another device */
+    assert_true(nearest(table, "f16:3000x4096x4096:tn")->us == 1);
     assert_true(nearest(table, "f16:1500x4096x4096:tn")->us == 2);
     assert_true(nearest(table, "f16:4096x4096x4096:nn")->us == 4);
     assert_true(nearest(table, "f16:4096x4096x4097:tn")->us == 2);        /* K odd: TMA cannot load it */
@@ -312,7 +323,9 @@ static void nearest_is_near_and_can_run(void **state)
     assert_null(nearest(table, "bf16:4096x4096x4096:tn"));
     assert_null(nearest(table, "f16:0x4096x4096:tn"));
     gs_table_destroy(&table);
-    table = read_table(HEAD "f16:2048x64x64:tn simple 1 1 1 1 1" TAIL "f16:512x64x64:tn simple 2 1 1 1 1" TAIL "f16:0x64x64:tn simple 3 1 1 1 1" TAIL, NULL, 0);
+    table = read_table(HEAD "f16:2048x64x64:tn simple 1 1 1 1 1" TAIL
+                       "f16:512x64x64:tn simple 2 1 1 1 1" TAIL
+                       "f16:0x64x64:tn simple 3 1 1 1 1" TAIL, NULL, 0);
     assert_true(nearest(table, "f16:1024x64x64:tn")->us == 1);            /* equal distance: the earlier row */
     gs_table_destroy(&table);
 }
@@ -355,7 +368,8 @@ static void look_up_stays_fast_when_big(void **state)
 static void no_text_crashes_the_reader(void **state)
 {
     (void)state;
-    static const char text[] = HEAD "# problem\nf16:4096x4096x4096:tn:d=f32:ep=bias,gelu  " WS "  " TIMES TAIL "bf16:64x64x64:nn library 1 2 3 4 5 6 g 90 132 1 - -\n";
+    static const char text[] = HEAD "# problem\nf16:4096x4096x4096:tn:d=f32:ep=bias,gelu  " WS "  " TIMES TAIL
+                                    "bf16:64x64x64:nn library 1 2 3 4 5 6 g 90 132 1 - -\n";
     static const char awkward[] = {'\n', ' ', ':', '/', '-', '9', '\x80', '#', '\0'};
     const size_t size = sizeof text;
     gs_table *table;
@@ -398,7 +412,8 @@ static void loads_files_and_folders(void **state)
     char folder[256], path[GS_PATH], command[GS_PATH];
     snprintf(folder, sizeof folder, "%s/gs-table-XXXXXX", base && *base ? base : "/tmp");
     assert_non_null(mkdtemp(folder));
-    static const char one[] = HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL, two[] = HEAD "f16:64x64x64:tn simple 2 1 1 1 1" TAIL "bad\n";
+    static const char one[] = HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL,
+                      two[] = HEAD "f16:64x64x64:tn simple 2 1 1 1 1" TAIL "bad\n";
     static const char zero[] = HEAD "f16:8x8x8:tn simple 1 1 1\0 1 1" TAIL;
     save(folder, "b.tuned", two, sizeof two - 1);
     save(folder, "a.tuned", one, sizeof one - 1);

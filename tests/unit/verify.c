@@ -42,7 +42,8 @@ static void reference_by_hand(void **state)
 {
     (void)state;
     /* A = [1 2 3; 4 5 6], B = [1 -1; 2 0; 3 4], C = [10 20; 30 40], alpha 0.5, beta -1: both layouts, padded rows */
-    const float a_values[] = {1, 2, 3, 99, 4, 5, 6, 99}, nn_values[] = {1, -1, 99, 2, 0, 99, 3, 4, 99}, tn_values[] = {1, 2, 3, -1, 0, 4};
+    const float a_values[] = {1, 2, 3, 99, 4, 5, 6, 99}, nn_values[] = {1, -1, 99, 2, 0, 99, 3, 4, 99},
+                tn_values[] = {1, 2, 3, -1, 0, 4};
     const float c[] = {10, 20, 30, 40};
     uint16_t a[8], nn[9], tn[6];
     for (int i = 0; i < 8; i++) a[i] = gs_f32_to_f16(a_values[i]);
@@ -99,7 +100,8 @@ static const variant variants[] = {
     {"bf16 to f32",     GS_BF16, GS_F32, GS_F32,  1,    1},
 };
 
-static const int64_t extents[] = {1, 2, 3, 7, 16, 17, 33, 64, 65, 128, 200, 256, 512, 777, 1024, 2048, 4096, 5120, 8192, 12288, 16384, 28672};
+static const int64_t extents[] = {1, 2, 3, 7, 16, 17, 33, 64, 65, 128, 200, 256, 512, 777, 1024, 2048, 4096, 5120, 8192, 12288,
+                                  16384, 28672};
 
 static const int integer_kinds[] = {GS_VALUES_INTEGER, GS_VALUES_CANCEL, GS_VALUES_INDEX, GS_VALUES_QUIET, GS_VALUES_LOUD};
 
@@ -127,7 +129,8 @@ static void every_plan_keeps_its_bounds(void **state)
                     continue;
                 }
                 if (!made) fail_msg("no plan of kind %d for %s, k = %lld", integer_kinds[i], variants[v].text, (long long)p.k);
-                if (gs_data_largest(&p, integer_kinds[i], &plan) >= 4194304) fail_msg("kind %d of %s, k = %lld is not exact", integer_kinds[i], variants[v].text, (long long)p.k);
+                if (gs_data_largest(&p, integer_kinds[i], &plan) >= 4194304)
+                    fail_msg("kind %d of %s, k = %lld is not exact", integer_kinds[i], variants[v].text, (long long)p.k);
                 if (p.acc == GS_F16) assert_true(gs_data_likely(&p, integer_kinds[i], &plan) <= 2048);
             }
 }
@@ -236,16 +239,22 @@ static void integers_are_exact_in_every_order(void **state)
                 double magnitudes = 0;
                 float forward = 0, backward = 0, strided = 0;
                 for (int64_t k = 0; k < p.k; k++) {
-                    if (l.a[k] != to_type(p.in, l.a[k]) || l.b[k] != to_type(p.in, l.b[k]) || l.a[k] != rintf(l.a[k]) || l.b[k] != rintf(l.b[k]))
-                        fail_msg("%s, kind %d: %g or %g is no integer of the type", variants[v].text, integer_kinds[i], (double)l.a[k], (double)l.b[k]);
+                    if (l.a[k] != to_type(p.in, l.a[k]) || l.b[k] != to_type(p.in, l.b[k]) || l.a[k] != rintf(l.a[k]) ||
+                        l.b[k] != rintf(l.b[k]))
+                        fail_msg("%s, kind %d: %g or %g is no integer of the type", variants[v].text, integer_kinds[i],
+                                 (double)l.a[k], (double)l.b[k]);
                     magnitudes += fabs((double)l.a[k] * (double)l.b[k]);
                     forward += l.a[k] * l.b[k];
                     backward += l.a[p.k - 1 - k] * l.b[p.k - 1 - k];
-                    if (p.acc == GS_F16 && fabsf(forward) > 2048) fail_msg("%s, kind %d, k = %lld: a partial sum of %g", variants[v].text, integer_kinds[i], (long long)p.k, (double)forward);
+                    if (p.acc == GS_F16 && fabsf(forward) > 2048)
+                        fail_msg("%s, kind %d, k = %lld: a partial sum of %g", variants[v].text, integer_kinds[i], (long long)p.k,
+                                 (double)forward);
                 }
                 for (int64_t first = 0; first < 16; first++)
                     for (int64_t k = first; k < p.k; k += 16) strided += l.a[k] * l.b[k];
-                if (magnitudes > gs_data_largest(&p, integer_kinds[i], &plan)) fail_msg("%s, kind %d, k = %lld: magnitudes sum to %g", variants[v].text, integer_kinds[i], (long long)p.k, magnitudes);
+                if (magnitudes > gs_data_largest(&p, integer_kinds[i], &plan))
+                    fail_msg("%s, kind %d, k = %lld: magnitudes sum to %g", variants[v].text, integer_kinds[i], (long long)p.k,
+                             magnitudes);
                 const double sum = exact_sum(&l);
                 assert_true((double)forward == sum && (double)backward == sum && (double)strided == sum);
                 if (p.acc == GS_F16) assert_true((double)f16_sum(&l) == sum);
@@ -278,9 +287,14 @@ static void faults_show_where_they_should(void **state)
         for (size_t e = 0; e < GS_COUNT(extents); e++) {
             if (extents[e] < 64) continue;
             const gs_problem p = problem_of(&variants[v], extents[e]);
-            const double accumulator = share_wrong(&p, GS_VALUES_INTEGER, sum_f16), inputs = share_wrong(&p, GS_VALUES_INTEGER, four_bit_sum);
-            if (accumulator < 0.1) fail_msg("%s, k = %lld: f16 sums are wrong in %g of the outputs only", variants[v].text, (long long)p.k, accumulator);
-            if (inputs < 0.5) fail_msg("%s, k = %lld: four-bit inputs are wrong in %g of the outputs only", variants[v].text, (long long)p.k, inputs);
+            const double accumulator = share_wrong(&p, GS_VALUES_INTEGER, sum_f16),
+                         inputs = share_wrong(&p, GS_VALUES_INTEGER, four_bit_sum);
+            if (accumulator < 0.1)
+                fail_msg("%s, k = %lld: f16 sums are wrong in %g of the outputs only", variants[v].text, (long long)p.k,
+                         accumulator);
+            if (inputs < 0.5)
+                fail_msg("%s, k = %lld: four-bit inputs are wrong in %g of the outputs only", variants[v].text, (long long)p.k,
+                         inputs);
             /* and the data that tell them apart */
             assert_true(share_wrong(&p, GS_VALUES_QUIET, sum_f16) == 0);
             assert_true(share_wrong(&p, GS_VALUES_QUIET, four_bit_sum) == 0);
@@ -331,7 +345,8 @@ static void index_codes_name_their_place(void **state)
     int same = 0;
     for (int row = 0; row < SIDE; row++)
         for (int col = 0; col < SIDE; col++)
-            same += (row != col && out[row][col] == out[col][row]) + (out[row][col] == out[row][(col + 8) % SIDE]) + (out[row][col] == out[(row + 8) % SIDE][col]);
+            same += (row != col && out[row][col] == out[col][row]) + (out[row][col] == out[row][(col + 8) % SIDE]) +
+                    (out[row][col] == out[(row + 8) % SIDE][col]);
     assert_true(same < SIDE * SIDE * 3 / 50);
 }
 
@@ -339,7 +354,8 @@ static void normal_data_are_normal(void **state)
 {
     (void)state;
     const gs_problem p = gs_problem_make(GS_F16, GS_TN, 512, 512, 512);
-    const gs_datagen a = gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 1), b = gs_datagen_make(&p, 'b', GS_VALUES_NORMAL, 1), c = gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 2);
+    const gs_datagen a = gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 1), b = gs_datagen_make(&p, 'b', GS_VALUES_NORMAL, 1),
+                     c = gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 2);
     double sum = 0, squares = 0, fourth = 0, with_b = 0, with_next = 0, with_seed = 0, beyond = 0;
     const double count = 512 * 512;
     for (int row = 0; row < 512; row++)
@@ -358,7 +374,8 @@ static void normal_data_are_normal(void **state)
     assert_true(fabs(squares / count - 1) < 8 * deviation);
     assert_true(fabs(fourth / count - 3) < 50 * deviation);
     assert_true(fabs(beyond / count - 0.05) < 5 * 0.22 * deviation);
-    assert_true(fabs(with_b / count) < 5 * deviation && fabs(with_next / count) < 5 * deviation && fabs(with_seed / count) < 5 * deviation);
+    assert_true(fabs(with_b / count) < 5 * deviation && fabs(with_next / count) < 5 * deviation &&
+                fabs(with_seed / count) < 5 * deviation);
 }
 
 static void special_data_hold_each_kind(void **state)
@@ -423,7 +440,8 @@ static void compile(const char *target, const gs_kernel *kernel)
     gs_kernel_to_source(kernel, &source);
     gs_image image = {0};
     gs_error error = {0};
-    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK) fail_msg("%s for %s: %s\n%s", kernel->name, target, error.text, image.log ? image.log : "");
+    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+        fail_msg("%s for %s: %s\n%s", kernel->name, target, error.text, image.log ? image.log : "");
     if (image.spill_bytes) fail_msg("%s for %s spills %d bytes", kernel->name, target, image.spill_bytes);
     assert_true(image.size > 0 && image.registers > 0);
     if (image.log && strstr(image.log, "warning")) fail_msg("%s for %s: %s", kernel->name, target, image.log);

@@ -74,8 +74,8 @@ static float f16_values[65536];            /* the kernels run in seconds with a 
 /* ---- a device of malloc ---- */
 
 static const char *const names[] = {
-    "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_hash", "gs_verify_padding",
-    "gs_verify_measure", "gs_verify_compare", "gs_reference", "gs_wrong", "gs_wrong_end",
+    "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_hash",
+    "gs_verify_padding", "gs_verify_measure", "gs_verify_compare", "gs_reference", "gs_wrong", "gs_wrong_end",
 };
 
 typedef struct code code;
@@ -144,7 +144,8 @@ static gs_status fake_compile(gs_device *device, const gs_source *source, gs_ima
 {
     (void)device, (void)error;
     const code options = {
-        option(source, "-DGS_FAULT="), option(source, "-DGS_LAYOUT="), option(source, "-DGS_IN="), option(source, "-DGS_OUT="), {{0}},
+        option(source, "-DGS_FAULT="), option(source, "-DGS_LAYOUT="), option(source, "-DGS_IN="), option(source, "-DGS_OUT="),
+        {{0}},
     };
     *out = (gs_image){.code = malloc(sizeof options), .size = sizeof options, .log = calloc(1, 1), .registers = 32};
     assert_non_null(out->code);
@@ -170,7 +171,8 @@ static void fake_unload(gs_device *device, gs_module module)
     fake.live--;
 }
 
-static gs_status fake_function(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info, gs_error *error)
+static gs_status fake_function(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info,
+                               gs_error *error)
 {
     (void)device, (void)error;
     entry *e = NULL;
@@ -193,7 +195,8 @@ static void reference_on_host(const gs_kernel_args *p, const code *module)
     assert_int_equal(module->in, GS_F16);
     assert_int_equal(module->out, GS_F16);
     const uint16_t *const a = p->a, *const b = p->b, *const c = p->c;
-    const int64_t step_k = module->layout == GS_TN ? 1 : p->ldb, step_n = module->layout == GS_TN ? p->ldb : 1, rows_b = module->layout == GS_TN ? p->n : p->k;
+    const int64_t step_k = module->layout == GS_TN ? 1 : p->ldb, step_n = module->layout == GS_TN ? p->ldb : 1,
+                  rows_b = module->layout == GS_TN ? p->n : p->k;
     for (int64_t row = 0; row < (int64_t)p->m * p->batch; row++)
         for (int64_t col = 0; col < p->n; col++) {
             const uint16_t *const line = a + row * p->lda, *const column = b + row / p->m * rows_b * p->ldb + col * step_n;
@@ -259,8 +262,10 @@ static gs_status fake_wait(gs_device *device, gs_queue queue, gs_error *error)
 }
 
 static const gs_device_ops ops = {
-    .alloc = fake_alloc, .free = fake_free, .copy_in = fake_in, .copy_out = fake_out, .compile = fake_compile, .load = fake_load, .unload = fake_unload,
-    .function = fake_function, .function_smem = fake_smem, .launch = fake_launch, .queue_create = fake_queue, .queue_destroy = fake_queue_destroy, .queue_wait = fake_wait,
+    .alloc = fake_alloc, .free = fake_free, .copy_in = fake_in, .copy_out = fake_out, .compile = fake_compile, .load = fake_load,
+    .unload = fake_unload,
+    .function = fake_function, .function_smem = fake_smem, .launch = fake_launch, .queue_create = fake_queue,
+    .queue_destroy = fake_queue_destroy, .queue_wait = fake_wait,
 };
 
 static gs_verifier *verifier;
@@ -339,7 +344,8 @@ static void every_wrong_kernel_gets_its_verdict(void **state)
         gs_problem named;
         assert_int_equal(gs_problem_parse(&named, verdict.problem, NULL), GS_OK);
         if (wrong_accepts(&wrongs[i], verdict.code)) continue;
-        print_message("%s: %s, part %d, %s: %s\n", wrongs[i].name, gs_verdict_name(verdict.code), verdict.part, verdict.problem, verdict.reason);
+        print_message("%s: %s, part %d, %s: %s\n", wrongs[i].name, gs_verdict_name(verdict.code), verdict.part, verdict.problem,
+                      verdict.reason);
         missed++;
     }
     assert_int_equal(missed, 0);
@@ -364,7 +370,8 @@ static void normal_data_are_judged_by_the_yardstick(void **state)
 {
     (void)state;
     const gs_problem problem = small_problem(GS_TN);
-    tried *const yardstick = contender_of(HONEST, GS_TN), *const honest = contender_of(PAIRWISE, GS_TN), *const f16 = contender_of(F16_SUM, GS_TN), *const truncating = contender_of(TRUNCATED, GS_TN);
+    tried *const yardstick = contender_of(HONEST, GS_TN), *const honest = contender_of(PAIRWISE, GS_TN),
+                 *const f16 = contender_of(F16_SUM, GS_TN), *const truncating = contender_of(TRUNCATED, GS_TN);
     gs_verify_options options = {.parts = GS_PART_NORMAL, .seed = 4, .yardstick = &yardstick->contender};
     const gs_verdict fine = verdict_of(honest, &problem, &options);
     assert_int_equal(fine.code, GS_VERDICT_PASS);
@@ -402,7 +409,8 @@ static void chosen_parts_are_all_that_runs(void **state)
     (void)state;
     const gs_problem problem = small_problem(GS_NN);
     tried *const t = contender_of(IGNORED_BETA, GS_NN), *const guard = contender_of(BEHIND_D, GS_NN);
-    assert_int_equal(verdict_of(t, &problem, &(gs_verify_options){.parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}).code, GS_VERDICT_PASS);
+    assert_int_equal(verdict_of(t, &problem, &(gs_verify_options){.parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}).code,
+                     GS_VERDICT_PASS);
     assert_int_equal(verdict_of(t, &problem, &(gs_verify_options){.parts = GS_PART_EDGES}).code, GS_VERDICT_EDGE);
     assert_int_equal(verdict_of(guard, &problem, &(gs_verify_options){.parts = GS_PART_EXACT}).code, GS_VERDICT_PASS);
     assert_int_equal(verdict_of(guard, &problem, &(gs_verify_options){.parts = GS_PART_MEMORY}).code, GS_VERDICT_GUARD);
@@ -453,7 +461,8 @@ static void exhausted_memory_is_told_apart(void **state)
             gs_error error = {0};
             fake.until_failure = allowed;
             fake.refused = 0;
-            const gs_status status = gs_verify(verifier, &t->contender, &problem, &(gs_verify_options){.parts = sweeps[i].parts, .seed = 2}, &verdict, &error);
+            const gs_status status = gs_verify(verifier, &t->contender, &problem,
+                                               &(gs_verify_options){.parts = sweeps[i].parts, .seed = 2}, &verdict, &error);
             fake.until_failure = -1;
             release(t);
             assert_true(fake.live <= before + 2);   /* references, with C and without, stay with the verifier */
@@ -539,7 +548,8 @@ static void wrong_kernels_compile(void **state)
         gs_error error = {0};
         assert_int_equal(wrong_kernel(&wrongs[i], (gs_layout)(i % 2), &kernel, &error), GS_OK);
         gs_kernel_to_source(&kernel, &source);
-        if (gs_compile_for("sm_80", &source.source, &image, &error) != GS_OK) fail_msg("%s: %s", wrongs[i].name, image.log ? image.log : error.text);
+        if (gs_compile_for("sm_80", &source.source, &image, &error) != GS_OK)
+            fail_msg("%s: %s", wrongs[i].name, image.log ? image.log : error.text);
         gs_image_free(&image);
     }
 }

@@ -54,24 +54,6 @@ static void names_are_split(void **state)
     assert_int_equal(gs_contender_split(lengthy, &problem, &layout, name, NULL), GS_ERROR_PARSE);
 }
 
-static void the_other_layout_keeps_the_padding(void **state)
-{
-    (void)state;
-    gs_problem nn = gs_problem_make(GS_F16, GS_NN, 100, 200, 300);
-    const gs_problem tn = gs_problem_in_layout(&nn, GS_TN);
-    assert_int_equal(tn.layout, GS_TN);
-    assert_int_equal(tn.ldb, 300);
-    assert_int_equal(tn.lda, nn.lda);
-    assert_int_equal(tn.ldd, nn.ldd);
-    nn.ldb = 208;
-    const gs_problem padded = gs_problem_in_layout(&nn, GS_TN);
-    assert_int_equal(padded.ldb, 308);
-    assert_int_equal(gs_problem_check(&padded, NULL), GS_OK);
-    const gs_problem back = gs_problem_in_layout(&padded, GS_NN);
-    char text[GS_PROBLEM_TEXT], want[GS_PROBLEM_TEXT];
-    assert_string_equal(gs_problem_format(&back, text), gs_problem_format(&nn, want));
-}
-
 static void statuses_are_found_by_name(void **state)
 {
     (void)state;
@@ -138,7 +120,8 @@ static void expect_refusal(const child *c, const char *request, const char *stat
 {
     json_t *const reply = ask(c, request);
     assert_true(json_is_false(json_object_get(reply, "ok")));
-    if (strcmp(gs_reply_string(reply, "status", ""), status) != 0) print_error("%s: %s\n", request, gs_reply_string(reply, "message", ""));
+    if (strcmp(gs_reply_string(reply, "status", ""), status) != 0)
+        print_error("%s: %s\n", request, gs_reply_string(reply, "message", ""));
     assert_string_equal(gs_reply_string(reply, "status", ""), status);
     if (field) assert_string_equal(gs_reply_string(reply, "field", ""), field);
     assert_true(gs_reply_string(reply, "message", "")[0] != '\0');
@@ -159,7 +142,8 @@ static void bad_requests_are_answered(void **state)
     expect_refusal(&c, "{\"op\":7}", "GS_ERROR_NOT_FOUND", "op");
     expect_refusal(&c, "{\"op\":\"verify\"}", "GS_ERROR_ARGUMENT", "problem");
     expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64\"}", "GS_ERROR_PARSE", NULL);
-    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"xx:cublas\"}", "GS_ERROR_PARSE", "contender");
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"xx:cublas\"}", "GS_ERROR_PARSE",
+                   "contender");
     expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn:acc=f64\"}", "GS_ERROR_PARSE", NULL);
     expect_refusal(&c, "{\"op\":\"hello\"}", "GS_ERROR_PARSE", "device");
     expect_refusal(&c, "{\"op\":\"hello\"}", "GS_ERROR_PARSE", "device");   /* still there */
@@ -179,7 +163,8 @@ static void a_failing_contender_fails_alone(void **state)
     assert_int_equal(gs_reply_int(json_object_get(reply, "caps"), "sms", 0), 132);
     json_decref(reply);
 
-    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"cublaslt-heuristic\",\"simple\"],\"rounds\":3,\"check\":false}");
+    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"cublaslt-heuristic\",\"simple\"],"
+                    "\"rounds\":3,\"check\":false}");
     assert_true(gs_reply_bool(reply, "ok", false));
     assert_int_equal(gs_reply_int(reply, "reference", 7), -1);
     const json_t *const entries = json_object_get(reply, "contenders");
@@ -192,7 +177,8 @@ static void a_failing_contender_fails_alone(void **state)
     assert_null(json_object_get(simple, "device_ratio"));
     json_decref(reply);
 
-    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\",\"nn:simple\",\"no/such\"],\"rounds\":3,\"check\":false,\"samples\":true}");
+    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\",\"nn:simple\",\"no/such\"],"
+                    "\"rounds\":3,\"check\":false,\"samples\":true}");
     assert_int_equal(gs_reply_int(reply, "reference", 7), 0);
     const json_t *const other = json_array_get(json_object_get(reply, "contenders"), 1);
     assert_string_equal(gs_reply_string(other, "layout", ""), "nn");
@@ -202,10 +188,13 @@ static void a_failing_contender_fails_alone(void **state)
     json_decref(reply);
 
     /* a verifier whose kernels do nothing says so instead of passing everything */
-    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", "GS_ERROR_DEVICE", "verifier");
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", "GS_ERROR_DEVICE",
+                   "verifier");
     expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[]}", "GS_ERROR_RANGE", "contenders");
-    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"reference\":1}", "GS_ERROR_RANGE", "reference");
-    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"mode\":\"x\"}", "GS_ERROR_PARSE", "mode");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"reference\":1}",
+                   "GS_ERROR_RANGE", "reference");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"mode\":\"x\"}",
+                   "GS_ERROR_PARSE", "mode");
     assert_int_equal(finish(&c), 0);
     unsetenv("GEMMSMITH_LIBCUDA");
 }
@@ -220,9 +209,9 @@ static void a_parent_that_is_gone_ends_the_child(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_split), cmocka_unit_test(the_other_layout_keeps_the_padding), cmocka_unit_test(statuses_are_found_by_name),
-        cmocka_unit_test(bad_requests_are_answered),
-        cmocka_unit_test(a_failing_contender_fails_alone), cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
+        cmocka_unit_test(names_are_split), cmocka_unit_test(statuses_are_found_by_name),
+        cmocka_unit_test(bad_requests_are_answered), cmocka_unit_test(a_failing_contender_fails_alone),
+        cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
     };
     return cmocka_run_group_tests_name("unit/worker", tests, NULL, NULL);
 }

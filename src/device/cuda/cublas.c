@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,10 @@ gs_cublas_math gs_cublas_math_of(const gs_problem *problem)
     }
     return math;
 }
+
+static bool fits_f16(float value) { return value == 0 || (fabsf(value) >= 0x1p-14f && fabsf(value) <= 65504); }
+
+bool gs_cublas_fits_f16(const gs_problem *problem) { return fits_f16(problem->alpha) && fits_f16(problem->beta); }
 
 int64_t gs_cublas_stride(const gs_problem *problem, char operand)
 {

@@ -109,6 +109,9 @@ typedef struct gs_cublas_math {
 
 gs_cublas_math gs_cublas_math_of(const gs_problem *problem);
 
+/* With f16 accumulation cuBLAS takes alpha and beta as f16: false where that would flush, coarsen or overflow them. */
+bool gs_cublas_fits_f16(const gs_problem *problem);
+
 /* Elements from one matrix of the batch to the next, operand 'a' to 'd'. */
 int64_t gs_cublas_stride(const gs_problem *problem, char operand);
 
