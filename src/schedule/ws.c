@@ -51,6 +51,8 @@ gs_status gs_check_ws(const gs_schedule *schedule, const gs_problem *problem, co
     if (needed > limit) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread, at most %d fit", needed, limit);
     if (needed > 112 && consumers == 2 && tile[0] * tile[1] > 256 * 128 && (problem->beta != 0 || gs_ws_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
+    if (needed > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
     const int smem = gs_ws_smem(schedule, problem);
