@@ -55,7 +55,10 @@ from_pypi() { # from_pypi NAME PACKAGE VARIABLE
         }
         found=$(find build/deps -name "$1.so.*" | head -n 1)
     fi
-    [ -z "$found" ] || echo "export $3=$PWD/$found" >> build/deps/env.new
+    [ -n "$found" ] || return 0
+    echo "export $3=$PWD/$found" >> build/deps/env.new
+    # its companions lie beside it; under a sanitizer the library's own search path is not heeded
+    echo "export LD_LIBRARY_PATH=$PWD/$(dirname "$found")\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" >> build/deps/env.new
 }
 from_pypi libnvrtc nvidia-cuda-nvrtc GEMMSMITH_NVRTC
 if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
