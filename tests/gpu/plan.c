@@ -152,6 +152,32 @@ static void test_graph(void **state)
     }
 }
 
+/* C may be D: every family and cuBLASLt read C before they write it. */
+static void test_in_place(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {"simple", "library", "mma/64x64x64/w2x2/s3/g8", "ws/128x128x64/s4/c1x1/coop/g8"};
+    const gs_problem problem = problem_of("f16:300x264x200:tn:alpha=0.5:beta=-1.5");
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        gs_plan *plan = NULL;
+        if (strncmp(schedules[i], "ws", 2) == 0 && device->caps.cc != 90) continue;
+        OK(gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error));
+        operands o;
+        make_operands(&o, &problem, 0);
+        const size_t bytes = gs_problem_bytes(&problem, 'c');
+        char *const copy = malloc(bytes);
+        assert_non_null(copy);
+        OK(device->ops->copy_out(device, copy, o.memory[2], bytes, &error));
+        OK(device->ops->copy_in(device, o.memory[3], copy, bytes, &error));
+        free(copy);
+        o.args.c = o.args.d;
+        OK(gs_plan_run(plan, &o.args, NULL));
+        check_operands(&o, &problem, schedules[i]);
+        free_operands(&o);
+        gs_plan_destroy(&plan);
+    }
+}
+
 /* Many short tiles per block: the epilogue of a tile starts while the last store of the tile before may still read its buffer.
  * The tiles have an odd and an even number of chunks per consumer. */
 static void test_many_tiles(void **state)
@@ -240,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_rungs),
         cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_many_tiles),
         cmocka_unit_test(test_host_cost),
     };
