@@ -28,11 +28,8 @@ for line in open(sys.argv[1]):
 for problem, schedules in best.items():
     print(problem, ",".join(dict.fromkeys(s for s in schedules if s)))' "$out/tune.jsonl" > "$out/own.list"
 while read -r problem schedules; do
-    for format in txt jsonl; do
-        flag=
-        [ $format = txt ] || flag=--json
-        "$program" eval "$problem:nn" --contenders "cublaslt-autotuning,$schedules" --csv "$out/own.csv.part" $flag >> "$out/own.$format" < /dev/null
-        [ ! -s "$out/own.csv.part" ] || cat "$out/own.csv.part" >> "$out/own.csv"
-    done
+    "$program" eval "$problem:nn" --contenders "cublaslt-autotuning,$schedules" --csv "$out/own.csv.part" >> "$out/own.txt" < /dev/null
+    "$program" eval "$problem:nn" --contenders "cublaslt-autotuning,$schedules" --json >> "$out/own.jsonl" < /dev/null   # from the store
+    if [ -s "$out/own.csv" ]; then tail -n +2 "$out/own.csv.part"; else cat "$out/own.csv.part"; fi >> "$out/own.csv"   # one header
 done < "$out/own.list"
 rm -f "$out/own.csv.part" "$out/own.list"
