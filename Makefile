@@ -2,7 +2,7 @@
 #   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
 #   make check       every test that needs no GPU: release and sanitizer builds, dependency law, command line, fuzzing
 #   make check-gpu   every test that needs a GPU
-#   make fuzz        libFuzzer over the parsers (clang), FUZZ_SECONDS=60
+#   make fuzz        libFuzzer over the parsers and the emulated device (clang), FUZZ_SECONDS=60 each
 PROBLEM      ?= 64_4096_64
 FUZZ_SECONDS ?= 60
 
@@ -18,8 +18,9 @@ check-gpu: build
 	@sh scripts/check_gpu.sh build/release
 
 fuzz: setup
-	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer
 	build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -max_total_time=$(FUZZ_SECONDS)
+	build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=30 -malloc_limit_mb=256
 
 build: setup
 	@cmake --preset release >/dev/null

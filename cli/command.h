@@ -60,7 +60,8 @@ struct cli_command {
 
 /* Rows that several commands have. */
 #define CLI_DEVICE_OPTIONS(settings)                                                                                         \
-    {"device",        0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ...; default $GEMMSMITH_DEVICE, else cuda:0"}
+    {"device",        0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ..., or emulated: emu:h200, emu:a100;\n" \
+     "default $GEMMSMITH_DEVICE, else the first GPU, else emu:h200"}
 
 /* The words of --families, from the list of families; ends with a comma that the parser does not mind. */
 extern const char cli_family_words[];

@@ -22,7 +22,8 @@ typedef struct settings {
 
 static const cli_option options[] = {
     {"store", 0, CLI_TEXT, offsetof(settings, store), "FILE", "default $GEMMSMITH_STORE, else the user's"},
-    {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU as in the name of a table, nvidia-h200; default: this machine's"},
+    {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU as in the name of a table: nvidia-h200, emu-h200;\n"
+     "default: this machine's"},
     {"json",  0, CLI_FLAG, offsetof(settings, json),  NULL,   "one JSON object per line"},
     {NULL},
 };
@@ -55,6 +56,7 @@ static bool print_trial(void *self, const gs_trial *trial)
         gs_json_string(&json, "stage", trial->stage);
         gs_json_double(&json, "predicted_us", trial->predicted_us);
         gs_json_double(&json, "us", trial->us);
+        if (gs_gpu_emulated(d->gpu)) gs_json_bool(&json, "predicted", true);
         gs_json_double(&json, "library_us", trial->library_us);
         gs_json_double(&json, "ratio", trial->ratio);
         gs_json_double(&json, "low", trial->low);
@@ -70,7 +72,9 @@ static bool print_trial(void *self, const gs_trial *trial)
         return true;
     }
     printf("%-32s %-36s", trial->problem, trial->candidate);
-    if (trial->us > 0)
+    if (trial->us > 0 && gs_gpu_emulated(d->gpu))
+        printf("  predicted %.2f us", trial->us);
+    else if (trial->us > 0)
         printf("  %9.2f us  %.3f [%.3f, %.3f]", trial->us, trial->ratio, trial->low, trial->high);
     else if (trial->predicted_us > 0)
         printf("  predicted %.2f us", trial->predicted_us);
@@ -127,8 +131,7 @@ static bool export_trial(void *self, const gs_trial *trial)
     if (!row.library && gs_schedule_parse(&row.schedule, trial->candidate, NULL) != GS_OK) return true;
     snprintf(row.gpu, sizeof row.gpu, "%s", d->gpu);
     snprintf(row.date, sizeof row.date, "%s", trial->date);
-    const char *const program = strchr(trial->version, '-') ? "" : "tune-";   /* imported rows carry theirs whole */
-    snprintf(row.by, sizeof row.by, "%s%s", program, trial->version);
+    gs_row_sign(&row, trial->version);
     d->status = gs_table_put(d->table, &row);
     return d->status == GS_OK;
 }

@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "baseline/baseline.h"
 #include "command.h"
+#include "device/device.h"
 #include "eval_print.h"
 #include "output.h"
 #include "plan/table.h"
@@ -23,8 +23,10 @@
 #include "session.h"
 #include "torch.h"
 #include "tuned.h"
+#include "verify/verify.h"
 
 #define DEFAULT_CONTENDERS "plan,cublas,cublaslt-heuristic,cublaslt-autotuning"
+#define PATIENCE           20      /* times the estimate, on an emulated device */
 #define ROUNDS_IN_TIME     10000   /* most rounds when a time was given instead */
 #define NAMES              (EVAL_ENTRIES / 2 - 1)
 
@@ -71,10 +73,11 @@ typedef struct names {
     char name[NAMES][GS_CONTENDER_NAME];
 } names;
 
-static int read_names(const cli_command *command, const settings *s, names *out)
+static int read_names(const cli_command *command, const settings *s, const char *list, names *out)
 {
     static const char *const known[] = {EVAL_PLAN, "cublas", "cublaslt-heuristic", EVAL_REFERENCE};
-    for (const char *at = s->contenders; *at;) {
+    out->count = 0;
+    for (const char *at = list; *at;) {
         const int length = (int)strcspn(at, ",");
         char name[GS_CONTENDER_NAME];
         snprintf(name, sizeof name, "%.*s", length, at);
@@ -149,6 +152,13 @@ static void write_request(gs_text *request, const settings *s, const names *list
     gs_json_end(&json, '}');
 }
 
+/* How long an emulated device will need, roughly; 0 for a GPU. */
+static double seconds_of(const cli_session *session, const settings *s, const names *list, const gs_problem *problem)
+{
+    const double layouts = s->asked.layouts == 3 ? 2 : 1;
+    return session->caps.emulated ? gs_emulated_seconds(problem, layouts * list->count, 1) : 0;
+}
+
 /* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. */
 static double timeout_of(const settings *s, const names *list)
 {
@@ -217,6 +227,7 @@ static json_t *stored_row(const run_state *state, const char *key)
 static json_t *torch_of(const run_state *state, const gs_problem *problem)
 {
     char text[GS_PROBLEM_TEXT];
+    if (state->session->caps.emulated) return json_pack("{s:s}", "message", "torch.matmul needs a GPU");
     if (state->s->mode || state->s->cache) return json_pack("{s:s}", "message", "timed in offline mode with a cold cache only");
     return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->rounds);
 }
@@ -225,7 +236,11 @@ static gs_status measure(const run_state *state, const gs_problem *problem, cons
                          const char *key, json_t **out, gs_error *error)
 {
     json_t *reply;
-    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list), &reply, error));
+    char what[GS_PROBLEM_TEXT + 32];
+    const double seconds = seconds_of(state->session, state->s, &state->list, problem);
+    snprintf(what, sizeof what, "evaluating %s", title);
+    cli_announce(&state->session->caps, state->session->worker.device, what, seconds);
+    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list) + PATIENCE * seconds, &reply, error));
     if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
     const eval_context context = {
         .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
@@ -252,7 +267,7 @@ static gs_status write_files(const run_state *state, const eval_row *row, const 
     snprintf(name, sizeof name, "%s", row->title);
     for (char *p = name; *p; p++)
         if (strchr(":,=", *p)) *p = '_';
-    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, row->server ? "server" : "offline",
+    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, eval_row_mode(row),
                               state->s->cache ? "warm" : "cold");
     if (size >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "base_dir", "path too long");
     return gs_file_write(path, text, strlen(text), error);
@@ -355,12 +370,11 @@ static int open_csv(run_state *state)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1,
-                  .contenders = DEFAULT_CONTENDERS};
+    settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1};
     cli_session session = {0};
     run_state state = {.command = command, .session = &session, .s = &s};
     cli_problems problems;
-    char device[32];
+    char device[GS_DEVICE_NAME];
     int words;
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
@@ -370,12 +384,13 @@ static int run(const cli_command *command, int argc, char **argv)
         snprintf(device, sizeof device, "cuda:%d", (int)s.gpu);
         s.device = device;
     }
-    code = read_names(command, &s, &state.list);
+    code = read_names(command, &s, s.contenders ? s.contenders : DEFAULT_CONTENDERS, &state.list);
     if (code >= 0) return code;
     code = read_problems(command, &s, words, argv + 1, &problems);
     if (code >= 0) return code;
     code = cli_session_open(command, &session, s.device, true, s.store);
     if (code < 0) {
+        if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
         load_table(&state);
         code = open_csv(&state);
         if (code < 0) code = evaluate_all(&state, &problems);

@@ -11,6 +11,12 @@
 void eval_print_head(const cli_session *session)
 {
     char driver[CLI_VERSION_TEXT], cublaslt[CLI_VERSION_TEXT], nvrtc[CLI_VERSION_TEXT];
+    if (session->caps.emulated) {
+        printf("%s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name, cli_cuda_version(session->nvrtc, nvrtc), session->session.version,
+               session->command);
+        printf("times are predicted by %s, none is measured; cuBLAS and cuBLASLt, which need a GPU, are left out\n", session->worker.device);
+        return;
+    }
     printf("%s, driver CUDA %s, cuBLASLt %s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name,
            cli_cuda_version(session->caps.driver, driver), cli_library_version(session->cublaslt, cublaslt),
            cli_cuda_version(session->nvrtc, nvrtc), session->session.version, session->command);
@@ -83,12 +89,40 @@ static void print_torch(const json_t *torch)
     }
 }
 
+static void print_details(const eval_row *row)
+{
+    for (int i = 0; i < row->count; i++)
+        if (row->entry[i].own && row->entry[i].ran && *row->entry[i].detail)
+            printf("  %s %s: %s\n", row->entry[i].name, row->entry[i].layout, row->entry[i].detail);
+    print_torch(json_object_get(row->json, "torch"));
+}
+
+/* What an emulated device says has one clock, no spread and nothing to be compared with. */
+static void print_predicted(const eval_row *row)
+{
+    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, eval_bands[row->band], row->resumed ? "  (from the store)" : "");
+    printf("  %-32s %s  %12s  %8s  %7s\n", "contender", "B ", "predicted us", "TFLOP/s", "% floor");
+    for (int i = 0; i < row->count; i++) {
+        const eval_entry *const entry = &row->entry[i];
+        if (!entry->ran || entry->wrong || isnan(entry->device_us))
+            print_entry(row, entry);
+        else
+            printf("  %-32s %s  %12.2f  %8.1f  %6.1f%%\n", entry->name, entry->layout, entry->device_us,
+                   gs_problem_flops(&row->problem) / entry->device_us * 1e-6, 100 * row->floor_us / entry->device_us);
+    }
+    print_details(row);
+}
+
 void eval_print_row(const eval_row *row)
 {
     const json_t *const clocks = json_object_get(row->json, "clocks");
     const json_t *const before = json_object_get(json_object_get(clocks, "before"), "sm_mhz");
     const json_t *const after = json_object_get(json_object_get(clocks, "after"), "sm_mhz");
     const char *const cache = json_string_value(json_object_get(row->json, "cache"));
+    if (row->predicted) {
+        print_predicted(row);
+        return;
+    }
     printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, eval_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
@@ -108,10 +142,7 @@ void eval_print_row(const eval_row *row)
         print_ratio(&row->best);
         printf(" (%s %s against %s-max, %s)\n", own->name, own->layout, reference->name, reference->layout);
     }
-    for (int i = 0; i < row->count; i++)
-        if (row->entry[i].own && row->entry[i].ran && *row->entry[i].detail)
-            printf("  %s %s: %s\n", row->entry[i].name, row->entry[i].layout, row->entry[i].detail);
-    print_torch(json_object_get(row->json, "torch"));
+    print_details(row);
 }
 
 /* ---- raw rows ---- */
@@ -134,7 +165,7 @@ void eval_csv_row(FILE *file, const eval_row *row)
         const json_t *const call = json_object_get(entry, "call_samples");
         const size_t rounds = GS_MAX(json_array_size(device), json_array_size(call));
         for (size_t round = 0; round < rounds; round++) {
-            fprintf(file, "\"%s\",%s,%s,%s,%s,%zu,", gs_problem_format(&row->problem, text), row->server ? "server" : "offline",
+            fprintf(file, "\"%s\",%s,%s,%s,%s,%zu,", gs_problem_format(&row->problem, text), eval_row_mode(row),
                     json_string_value(json_object_get(row->json, "cache")), row->entry[i].layout, row->entry[i].name, round);
             csv_number(file, device, round);
             fputc(',', file);

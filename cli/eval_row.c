@@ -161,6 +161,7 @@ gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error)
     row->floor_us = number_of(json, "floor_us");
     row->title = string_of(json, "title");
     row->server = strcmp(string_of(json, "mode"), "server") == 0;
+    row->predicted = json_is_true(json_object_get(json, "predicted"));
     row->band = (int)json_integer_value(band);
     row->count = (int)GS_MIN(json_array_size(entries), EVAL_ENTRIES);
     if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
@@ -182,3 +183,5 @@ void eval_row_free(eval_row *row)
     json_decref(row->json);
     *row = (eval_row){0};
 }
+
+const char *eval_row_mode(const eval_row *row) { return row->predicted ? "predicted" : row->server ? "server" : "offline"; }

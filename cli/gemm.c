@@ -15,6 +15,7 @@
 #include "npy.h"
 #include "output.h"
 #include "problems.h"
+#include "session.h"
 #include "verify/verify.h"
 
 #define FILE_LIMIT   ((size_t)1 << 40)
@@ -209,10 +210,11 @@ static gs_status check_result(job *j, gs_error *error)
 static gs_status multiply(job *j, gs_error *error)
 {
     gs_config config = gs_config_default();
-    config.device = j->s->device;
     GS_TRY(gs_device_open(&j->device, j->s->device, NULL, error));
+    config.device = j->device->name;
     GS_TRY(gs_open(&j->context, &config, error));
     GS_TRY(gs_verifier_create(&j->verifier, j->device, error));
+    cli_announce(&j->device->caps, j->device->name, "multiplying", gs_emulated_seconds(&j->problem, 1, j->s->no_check ? 0 : 1));
     GS_TRY(fill_operands(j, error));
     const gs_args args = {.a = (const void *)(uintptr_t)j->m[0].device, .b = (const void *)(uintptr_t)j->m[1].device,
                           .c = (const void *)(uintptr_t)j->m[2].device, .d = (void *)(uintptr_t)j->m[3].device};

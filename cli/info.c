@@ -20,11 +20,13 @@
 #include "tuned.h"
 
 typedef struct settings {
-    cli_common common;
-    bool       json;
+    cli_common  common;
+    const char *device;
+    bool        json;
 } settings;
 
 static const cli_option info_options[] = {
+    CLI_DEVICE_OPTIONS(settings),
     {"json", 0, CLI_FLAG, offsetof(settings, json), NULL, "one JSON object"},
     {NULL},
 };
@@ -50,39 +52,54 @@ static void find_paths(paths *p)
         p->tuned[0] = '\0';
 }
 
-static void info_json(const paths *p, int count, const gs_error *why)
+/* The i-th device that there may be: the one asked for, else the GPUs and the emulated devices. false after the last. */
+static bool name_device(const char *asked, int gpus, int index, char name[GS_DEVICE_NAME])
+{
+    if (asked) {
+        snprintf(name, GS_DEVICE_NAME, "%s", asked);
+        return index == 0;
+    }
+    if (index >= gpus) return gs_device_emulated(index - gpus, name) != NULL;
+    snprintf(name, GS_DEVICE_NAME, "cuda:%d", index);
+    return true;
+}
+
+static void device_json(gs_json *json, const char *name)
+{
+    gs_device *device;
+    gs_error error;
+    const gs_status status = gs_device_open(&device, name, "", &error);
+    gs_json_begin(json, NULL, '{');
+    gs_json_string(json, "device", name);
+    gs_json_string(json, "status", gs_status_name(status));
+    gs_json_string(json, "message", status == GS_OK ? "" : error.text);
+    if (status == GS_OK) {
+        gs_json_string(json, "name", device->caps.name);
+        gs_json_string(json, "slug", device->caps.slug);
+        gs_json_string(json, "uuid", device->caps.uuid);
+        gs_json_string(json, "target", device->caps.target);
+        gs_json_int(json, "sms", device->caps.sms);
+        gs_json_int(json, "memory_bytes", (int64_t)device->caps.memory_bytes);
+        gs_json_int(json, "driver", device->caps.driver);
+        gs_json_bool(json, "emulated", device->caps.emulated);
+        gs_device_close(&device);
+    }
+    gs_json_end(json, '}');
+}
+
+static void info_json(const paths *p, const char *asked, int count, const gs_error *why)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
+    char name[GS_DEVICE_NAME];
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "version", gs_version());
     gs_json_int(&json, "nvrtc", gs_compiler_version(NULL));
     gs_json_int(&json, "cublaslt", gs_library_version(NULL));
     gs_json_begin(&json, "devices", '[');
-    for (int i = 0; i < count; i++) {
-        char name[32];
-        gs_device *device;
-        gs_error error;
-        snprintf(name, sizeof name, "cuda:%d", i);
-        const gs_status status = gs_device_open(&device, name, "", &error);
-        gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "device", name);
-        gs_json_string(&json, "status", gs_status_name(status));
-        gs_json_string(&json, "message", status == GS_OK ? "" : error.text);
-        if (status == GS_OK) {
-            gs_json_string(&json, "name", device->caps.name);
-            gs_json_string(&json, "slug", device->caps.slug);
-            gs_json_string(&json, "uuid", device->caps.uuid);
-            gs_json_string(&json, "target", device->caps.target);
-            gs_json_int(&json, "sms", device->caps.sms);
-            gs_json_int(&json, "memory_bytes", (int64_t)device->caps.memory_bytes);
-            gs_json_int(&json, "driver", device->caps.driver);
-            gs_device_close(&device);
-        }
-        gs_json_end(&json, '}');
-    }
+    for (int i = 0; name_device(asked, count, i, name); i++) device_json(&json, name);
     gs_json_end(&json, ']');
-    gs_json_string(&json, "no_device", count > 0 ? NULL : why->text);
+    gs_json_string(&json, "no_gpu", count > 0 ? NULL : why->text);
     gs_json_string(&json, "store", p->store);
     gs_json_string(&json, "cache", p->cache);
     gs_json_string(&json, "tuned", p->tuned);
@@ -94,19 +111,19 @@ static void info_json(const paths *p, int count, const gs_error *why)
     gs_text_free(&text);
 }
 
-static void print_device(int index)
+static void print_device(const char *name)
 {
-    char name[32], driver[CLI_VERSION_TEXT];
+    char driver[CLI_VERSION_TEXT];
     gs_device *device;
     gs_error error;
-    snprintf(name, sizeof name, "cuda:%d", index);
     if (gs_device_open(&device, name, "", &error) != GS_OK) {
         printf("%-10s %s\n", name, error.text);
         return;
     }
     const gs_caps *const caps = &device->caps;
-    printf("%-10s %s, %s, %d multiprocessors, %.1f GiB, driver CUDA %s\n", name, caps->name, caps->target, caps->sms,
-           (double)caps->memory_bytes / (1 << 30), cli_cuda_version(caps->driver, driver));
+    printf("%-10s %s, %s, %d multiprocessors, %.1f GiB, ", name, caps->name, caps->target, caps->sms, (double)caps->memory_bytes / (1 << 30));
+    if (caps->emulated) printf("times are predicted\n");
+    else printf("driver CUDA %s\n", cli_cuda_version(caps->driver, driver));
     gs_device_close(&device);
 }
 
@@ -128,12 +145,13 @@ static int run_info(const cli_command *command, int argc, char **argv)
     find_paths(&p);
     const int count = gs_device_count(&error);
     if (s.json) {
-        info_json(&p, count, &error);
+        info_json(&p, s.device, count, &error);
         return CLI_OK;
     }
+    char name[GS_DEVICE_NAME];
     printf("gemmsmith  %s\n", gs_version());
-    if (count == 0) printf("device     none: %s\n", error.text);
-    for (int i = 0; i < count; i++) print_device(i);
+    if (count == 0 && !s.device) printf("GPU        none: %s\n", error.text);
+    for (int i = 0; name_device(s.device, count, i, name); i++) print_device(name);
     printf("NVRTC      %s\n", cli_cuda_version(gs_compiler_version(NULL), version));
     printf("cuBLASLt   %s\n", cli_library_version(gs_library_version(NULL), version));
     print_path("store", p.store);
@@ -148,6 +166,7 @@ static int run_info(const cli_command *command, int argc, char **argv)
 const cli_command cli_info = {
     .name     = "info",
     .summary  = "show versions, devices and paths",
+    .about    = "Without --device: every GPU and every emulated device.",
     .options  = info_options,
     .run      = run_info,
 };
@@ -155,8 +174,9 @@ const cli_command cli_info = {
 /* ---- doctor ---- */
 
 typedef struct checkup {
+    const char *name;              /* of the device; NULL: the default */
     bool       json;
-    bool       device, failed;
+    bool       device, emulated, failed;
     gs_text    text;
     gs_json    out;
 } checkup;
@@ -182,15 +202,20 @@ static void check_device(checkup *c)
     gs_device *device;
     gs_error error;
     char text[sizeof error.text];
-    const gs_status status = gs_device_open(&device, NULL, "", &error);
+    const gs_status status = gs_device_open(&device, c->name, "", &error);
     if (status != GS_OK) {
         check(c, false, "device", error.text, NULL);
         return;
     }
     gs_clocks clocks;
-    snprintf(text, sizeof text, "%s, %s", device->caps.name, device->caps.target);
+    snprintf(text, sizeof text, "%s, %s%s", device->caps.name, device->caps.target, device->caps.emulated ? "; times are predicted" : "");
     check(c, true, "device", text, NULL);
     c->device = true;
+    c->emulated = device->caps.emulated;
+    if (c->emulated) {
+        gs_device_close(&device);
+        return;
+    }
     if (device->ops->clocks(device, &clocks, &error) == GS_OK)
         check(c, true, "NVML", "clocks can be read", NULL);
     else
@@ -208,6 +233,7 @@ static void check_libraries(checkup *c)
     else
         check(c, false, "NVRTC", error.text, NULL);
     if (nvrtc <= 0) c->failed = true;
+    if (c->emulated) return;   /* needs no cuBLAS, and could not use it */
     const int cublaslt = gs_library_version(&error);
     if (cublaslt > 0)
         check(c, true, "cuBLASLt", cli_library_version(cublaslt, version), NULL);
@@ -260,7 +286,7 @@ static int run_doctor(const cli_command *command, int argc, char **argv)
     int words;
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    checkup c = {.json = s.json};
+    checkup c = {.json = s.json, .name = s.device};
     c.out = gs_json_into(&c.text);
     gs_json_begin(&c.out, NULL, '{');
     gs_json_begin(&c.out, "checks", '[');

@@ -15,17 +15,23 @@ typedef struct cli_session {
     gs_store  *store;          /* NULL: not asked for */
     gs_session session;
     char       command[1024];  /* the command line */
-    char       version[32];    /* of the program, and which kernel sources it carries: results of others do not count */
+    char       version[32];    /* of the program, and which kernel sources (and profile of an emulated device) it carries: results of
+                                  others do not count */
 } cli_session;
 
-/* Asks the worker of the device for its capabilities, then opens the store. Returns -1 to go on, else the exit code after one
- * line that says what is missing. argv must still be the user's own words. */
+/* Asks the worker of the device for its capabilities, then opens the store. device NULL: $GEMMSMITH_DEVICE, else the first GPU, else,
+ * with a note, the emulated device. Returns -1 to go on, else the exit code after one line that says what is missing. argv must still
+ * be the user's own words. */
 int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store,
                       const char *store_path);
 void cli_session_close(cli_session *session);
 
 /* Remembers the command line as it was typed; before cli_parse, which moves words. */
 void cli_session_command(cli_session *session, int argc, char *const *argv);
+
+/* On an emulated device, before something that will take more than CLI_LONG_S there: a note that says how long. device: its name. */
+#define CLI_LONG_S 600
+void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds);
 
 /* "13.1.0" from 130100, "13.0" from 13000, "none" from 0. Returns text. */
 #define CLI_VERSION_TEXT 24

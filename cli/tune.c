@@ -28,7 +28,8 @@ typedef struct settings {
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts to tune; default: as the problem says"),
     {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "for all problems together: 90s, 10m, 2h; default: no limit", 1, 1e9},
-    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "most schedules that are measured per problem; default 48", 1, 1e6},
+    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "most schedules that are measured per problem;\n"
+     "default 48 (emulated device: 8)", 1, 1e6},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
     {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates; default enumerate"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
@@ -59,7 +60,26 @@ static void on_progress(void *self, const gs_tune_progress *progress)
 
 /* ---- one result ---- */
 
-static void print_json(const gs_problem *problem, const gs_tune_result *result)
+/* What an emulated device predicts has no library beside it, so there is no ratio either. */
+static void put_figures(gs_json *json, const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
+{
+    const gs_row *const row = &result->row;
+    gs_json_double(json, "us", row->us);
+    if (gs_row_predicted(row)) {
+        gs_json_bool(json, "predicted", true);
+        gs_json_double(json, "floor_us", gs_floor_us(problem, &session->caps));
+        gs_json_string(json, "best_own", result->best_own);
+        return;
+    }
+    gs_json_double(json, "library_us", row->library_us);
+    gs_json_double(json, "ratio", row->ratio);
+    gs_json_double(json, "low", row->low);
+    gs_json_double(json, "high", row->high);
+    gs_json_string(json, "best_own", result->best_own);
+    gs_json_double(json, "best_own_ratio", result->best_own_ratio);
+}
+
+static void print_json(const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
 {
     char text[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
     const gs_row *const row = &result->row;
@@ -68,13 +88,7 @@ static void print_json(const gs_problem *problem, const gs_tune_result *result)
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", gs_problem_format(problem, text));
     gs_json_string(&json, "choice", gs_row_choice(row, schedule));
-    gs_json_double(&json, "us", row->us);
-    gs_json_double(&json, "library_us", row->library_us);
-    gs_json_double(&json, "ratio", row->ratio);
-    gs_json_double(&json, "low", row->low);
-    gs_json_double(&json, "high", row->high);
-    gs_json_string(&json, "best_own", result->best_own);
-    gs_json_double(&json, "best_own_ratio", result->best_own_ratio);
+    put_figures(&json, problem, session, result);
     gs_json_string(&json, "gpu", row->gpu);
     gs_json_int(&json, "mhz", row->mhz);
     gs_json_int(&json, "proposed", result->proposed);
@@ -89,12 +103,14 @@ static void print_json(const gs_problem *problem, const gs_tune_result *result)
     gs_text_free(&line);
 }
 
-static void print_line(const gs_problem *problem, const gs_tune_result *result)
+static void print_line(const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
 {
     char text[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT], spent[CLI_TIME_TEXT];
     const gs_row *const row = &result->row;
     gs_problem_format(problem, text);
-    if (row->library)
+    if (gs_row_predicted(row))
+        printf("%-32s  %s  predicted %.2f us, floor %.2f us", text, gs_row_choice(row, schedule), row->us, gs_floor_us(problem, &session->caps));
+    else if (row->library)
         printf("%-32s  %s  %.2f us", text, gs_row_choice(row, schedule), row->library_us);
     else
         printf("%-32s  %s  %.2f us, %s%.3f%s [%.3f, %.3f] of cuBLASLt's speed", text,
@@ -112,6 +128,13 @@ typedef struct totals {
     int    tuned, won, failed;
     double log_sum;
 } totals;
+
+static void announce(const cli_session *session, const gs_problem *problem, const gs_tune_options *how)
+{
+    char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
+    snprintf(what, sizeof what, "tuning %s", gs_problem_format(problem, text));
+    cli_announce(&session->caps, session->worker.device, what, gs_tune_seconds(problem, how));
+}
 
 static int tune_all(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems,
                     const char *table, totals *sum)
@@ -142,15 +165,16 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
                 break;
             }
         }
+        announce(session, problem, &how);
         const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, &how,
                                          &result, &error);
         cli_progress_clear();
         if (status == GS_OK) {
-            (s->json ? print_json : print_line)(problem, &result);
+            (s->json ? print_json : print_line)(problem, session, &result);
             fflush(stdout);
             sum->tuned++;
             sum->won += !result.row.library;
-            sum->log_sum += result.row.library ? 0 : log(result.row.ratio);
+            sum->log_sum += result.row.library || session->caps.emulated ? 0 : log(result.row.ratio);
             continue;
         }
         const int failed = cli_fail(command, gs_problem_format(problem, text), &error);
@@ -165,13 +189,18 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
 
 static void print_totals(const settings *s, const cli_session *session, const char *table, const totals *sum)
 {
-    if (sum->tuned > 0 && !s->json) {
+    if (sum->tuned > 0 && !s->json && session->caps.emulated) {
+        printf("\n%d %s; every time is predicted by %s, none is measured\ntable: %s\n", sum->tuned, sum->tuned == 1 ? "problem" : "problems",
+               session->worker.device, table);
+    } else if (sum->tuned > 0 && !s->json) {
         printf("\nown kernels won %d of %d", sum->won, sum->tuned);
         if (sum->won > 0) printf("; geometric mean over all %.3f of cuBLASLt's speed", exp(sum->log_sum / sum->tuned));
         printf("\ntable: %s\n", table);
     }
     if (cli_stopped()) {
         cli_note("stopped: what was measured is kept in %s; the same command goes on from there", gs_store_path(session->store));
+    } else if (sum->tuned > 0 && session->caps.emulated) {
+        cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", session->worker.device);
     } else if (sum->tuned > 0 && s->tuned) {
         cli_note("programs use this table with GEMMSMITH_TUNED=%s; gemmsmith eval shows what it brings", table);
     } else if (sum->tuned > 0) {

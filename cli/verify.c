@@ -16,6 +16,7 @@
 #include "verify/verify.h"
 
 #define TIMEOUT_S     600
+#define PATIENCE      20     /* times the estimate, on an emulated device */
 #define SCHEDULE_TRIES 4000
 
 typedef struct settings {
@@ -47,10 +48,11 @@ typedef struct tally {
 
 /* ---- random problems and schedules ---- */
 
-static int64_t random_extent(gs_random *random)
+/* Smaller on an emulated device, where a large problem takes minutes and shows nothing more. */
+static int64_t random_extent(gs_random *random, bool emulated)
 {
-    static const int64_t most[] = {17, 130, 520, 1100};
-    return 1 + (int64_t)gs_random_below(random, (uint64_t)most[gs_random_below(random, GS_COUNT(most))]);
+    static const int64_t most[2][4] = {{17, 130, 520, 1100}, {17, 65, 130, 200}};
+    return 1 + (int64_t)gs_random_below(random, (uint64_t)most[emulated][gs_random_below(random, 4)]);
 }
 
 static int64_t random_padding(gs_random *random)
@@ -58,12 +60,12 @@ static int64_t random_padding(gs_random *random)
     return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
 }
 
-static gs_problem random_problem(gs_random *random)
+static gs_problem random_problem(gs_random *random, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
         const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
-        const int64_t m = random_extent(random), n = random_extent(random), k = random_extent(random);
+        const int64_t m = random_extent(random, emulated), n = random_extent(random, emulated), k = random_extent(random, emulated);
         gs_problem problem = gs_problem_make(in, gs_random_below(random, 2) ? GS_TN : GS_NN, m, n, k);
         if (in == GS_F16 && gs_random_below(random, 3) == 0) problem.acc = GS_F16;
         if (gs_random_below(random, 4) == 0) problem.out = GS_F32;
@@ -91,6 +93,12 @@ static bool random_schedule(gs_random *random, gs_family family, const gs_proble
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
     return false;
+}
+
+/* How long an emulated device will need, roughly; 0 for a GPU. */
+static double seconds_of(const cli_session *session, const settings *s, const gs_problem *problem, const char *candidate)
+{
+    return session->caps.emulated ? gs_verify_seconds(problem, s->parts, strcmp(candidate, "simple") != 0) : 0;
 }
 
 /* ---- one candidate ---- */
@@ -143,7 +151,11 @@ static int verify_one(const cli_command *command, cli_session *session, const se
     gs_json_end(&json, '}');
     json_t *reply;
     gs_error error;
-    const gs_status status = gs_worker_request(&session->worker, gs_text_string(&request), TIMEOUT_S, &reply, &error);
+    const double seconds = seconds_of(session, s, problem, candidate);
+    char what[GS_PROBLEM_TEXT + GS_CONTENDER_NAME + 16];
+    snprintf(what, sizeof what, "verifying %s %s", text, candidate);
+    cli_announce(&session->caps, session->worker.device, what, seconds);
+    const gs_status status = gs_worker_request(&session->worker, gs_text_string(&request), TIMEOUT_S + PATIENCE * seconds, &reply, &error);
     gs_text_free(&request);
     /* what no verdict stands for is the machine's fault, not the candidate's */
     if (status == GS_ERROR_INTERRUPTED || cli_exit_code(status) == CLI_NO_DEVICE || cli_exit_code(status) == CLI_USAGE ||
@@ -151,7 +163,7 @@ static int verify_one(const cli_command *command, cli_session *session, const se
         return cli_fail(command, candidate, &error);
     if (status != GS_OK) {
         print_verdict(s, text, candidate, gs_verdict_name(gs_verdict_from_status(status)), 0, text, error.text);
-        count->failed++;
+        ++*(status == GS_ERROR_UNSUPPORTED ? &count->skipped : &count->failed);
         return -1;
     }
     const json_t *const verdict = json_object_get(reply, "verdict"), *const reason = json_object_get(reply, "reason");
@@ -201,7 +213,7 @@ static int verify_random(const cli_command *command, cli_session *session, const
     gs_random random = {(uint64_t)s->seed};
     int code = -1;
     for (int64_t i = 0; i < s->random && code < 0; i++) {
-        const gs_problem problem = random_problem(&random);
+        const gs_problem problem = random_problem(&random, session->caps.emulated);
         for (unsigned family = 0; family < GS_FAMILIES && code < 0; family++) {
             gs_schedule schedule;
             char text[GS_SCHEDULE_TEXT];

@@ -9,7 +9,7 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"device", 0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ..."},
+    {"device", 0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ..., emu:h200"},
     {NULL},
 };
 

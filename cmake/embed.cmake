@@ -1,10 +1,17 @@
-# Turns every file of kernels/ into a string of one generated C file, so that the library carries its kernels.
-file(GLOB_RECURSE GS_KERNEL_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*.cu ${CMAKE_SOURCE_DIR}/kernels/*.cuh ${CMAKE_SOURCE_DIR}/kernels/*.h)
-list(SORT GS_KERNEL_FILES)
-set(GS_EMBEDDED ${CMAKE_BINARY_DIR}/embedded.c)
+# Turns every file of a folder into a string of one generated C file, so that the library carries its kernels and device profiles.
 add_executable(gs_embed ${CMAKE_SOURCE_DIR}/tools/embed.c)
 set_target_properties(gs_embed PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
-add_custom_command(OUTPUT ${GS_EMBEDDED}
-                   COMMAND gs_embed ${GS_EMBEDDED} ${CMAKE_SOURCE_DIR}/kernels/ ${GS_KERNEL_FILES}
-                   DEPENDS gs_embed ${GS_KERNEL_FILES}
-                   COMMENT "Embedding kernels")
+function(gs_embed_folder folder table out)   # the generated file is ${out}; further arguments: patterns
+  set(patterns ${ARGN})
+  list(TRANSFORM patterns PREPEND ${CMAKE_SOURCE_DIR}/${folder}/)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
+  list(SORT files)
+  add_custom_command(OUTPUT ${out}
+                     COMMAND gs_embed ${out} ${table} ${CMAKE_SOURCE_DIR}/${folder}/ ${files}
+                     DEPENDS gs_embed ${files}
+                     COMMENT "Embedding ${folder}")
+endfunction()
+set(GS_EMBEDDED ${CMAKE_BINARY_DIR}/embedded.c)
+set(GS_PROFILES ${CMAKE_BINARY_DIR}/profiles.c)
+gs_embed_folder(kernels gs_embedded_files ${GS_EMBEDDED} *.cu *.cuh *.h)
+gs_embed_folder(profiles gs_embedded_profiles ${GS_PROFILES} *.profile)

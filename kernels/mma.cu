@@ -395,7 +395,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     unsigned from = 0;                                   /* offset of the stage that is read */
     unsigned to = (GS_STAGES - 1) * STAGE_BYTES;         /* and of the one that is filled */
     fragments f[2];
-    read_fragments(&f[0], at, base, 0);
+    if (blocks > 0) read_fragments(&f[0], at, base, 0);
 
     for (int block = 0; block < blocks; block++) {
         const bool on = block + GS_STAGES - 1 < blocks;
@@ -405,9 +405,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
                 if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
                 __syncthreads();
                 to = from;
-                from = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;
+                if (block + 1 < blocks) from = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;
             }
-            read_fragments(&f[(step + 1) % 2], at, base + from, (step + 1) % STEPS);   /* after the last k-block: not used */
+            read_fragments(&f[(step + 1) % 2], at, base + from, (step + 1) % STEPS);   /* after the last k-block: the same again, not used */
             if (step < SLICES) load.issue(step, base + to, on);
             if (step == SLICES - 1) load.next();
             multiply(acc, &f[step % 2]);

@@ -25,6 +25,7 @@
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define CHUNK (128 / OUT_BYTES)                      /* columns of an epilogue buffer: 64 rows of 128 bytes */
 #define CHUNK_BYTES 8192
+#define CHUNKS (GS_BN / CHUNK)                        /* of 64 rows of the tile */
 
 #if GS_ACC == 2
 #define ACC_COUNT (GS_BN / 2)
@@ -233,41 +234,40 @@ static __device__ __forceinline__ void store_chunk_direct(const unsigned char *b
 }
 #endif
 
-/* Stores this consumer's rows of the tile through two buffers of its own: one is filled while the other is being copied. */
-static __device__ __forceinline__ void store_tile(const gs_tensor_map *map_d, unsigned char *buffers, const accumulator (&acc)[BLOCKS][ACC_COUNT],
-                                                  const gs_kernel_args *p, int row, int col, int consumer)
+/* Stores part PART of this consumer's rows of the tile, and those after it, through two buffers of its own: one is filled while the
+ * other is being copied. A template, not a loop: a loop of this size is not always unrolled, and accumulators that are indexed at run
+ * time would live in local memory. */
+template <int PART>
+static __device__ __forceinline__ void store_parts(const gs_tensor_map *map_d, unsigned char *buffers, const accumulator (&acc)[BLOCKS][ACC_COUNT],
+                                                   const gs_kernel_args *p, int row, int col, int consumer)
 {
-#pragma unroll
-    for (int block = 0; block < BLOCKS; block++) {
-#pragma unroll
-        for (int chunk = 0; chunk < GS_BN / CHUNK; chunk++) {
-            unsigned char *const buffer = buffers + (block * (GS_BN / CHUNK) + chunk) % 2 * CHUNK_BYTES;
-            const int at_row = row + block * 64, at_col = col + chunk * CHUNK;
+    constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
+    unsigned char *const buffer = buffers + PART % 2 * CHUNK_BYTES;
+    const int at_row = row + block * 64, at_col = col + chunk * CHUNK;
 #if GS_DIRECT
-            fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
-            __syncwarp();
-            store_chunk_direct(buffer, p, at_row, at_col);
-            __syncwarp();
+    fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
+    __syncwarp();
+    store_chunk_direct(buffer, p, at_row, at_col);
+    __syncwarp();
 #else
-            if (threadIdx.x % 128 == 0) {
-                /* the store before last used this buffer; after an odd number of chunks, the last one of the tile before did */
-                if (BLOCKS * (GS_BN / CHUNK) % 2 == 1 && block + chunk == 0)
-                    gs_tma_wait_read<0>();
-                else
-                    gs_tma_wait_read<1>();
-            }
-            __syncwarp();
-            gs_named_barrier(1 + consumer, 128);
-            fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
-            gs_tma_fence();
-            gs_named_barrier(1 + consumer, 128);
-            if (threadIdx.x % 128 == 0) {
-                if (at_row < p->m && at_col < p->n) gs_tma_store(map_d, at_col, at_row, gs_shared_address(buffer));
-                gs_tma_commit();
-            }
-#endif
-        }
+    if (threadIdx.x % 128 == 0) {
+        /* the store before last used this buffer; after an odd number of parts, the last one of the tile before did */
+        if (BLOCKS * CHUNKS % 2 == 1 && PART == 0)
+            gs_tma_wait_read<0>();
+        else
+            gs_tma_wait_read<1>();
     }
+    __syncwarp();
+    gs_named_barrier(1 + consumer, 128);
+    fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
+    gs_tma_fence();
+    gs_named_barrier(1 + consumer, 128);
+    if (threadIdx.x % 128 == 0) {
+        if (at_row < p->m && at_col < p->n) gs_tma_store(map_d, at_col, at_row, gs_shared_address(buffer));
+        gs_tma_commit();
+    }
+#endif
+    if constexpr (PART + 1 < BLOCKS * CHUNKS) store_parts<PART + 1>(map_d, buffers, acc, p, row, col, consumer);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -358,9 +358,9 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
                     gs_mbarrier_arrive(empty + last * 8);
             }
 #if GS_DIRECT
-            store_tile(0, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
+            store_parts<0>(0, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
 #else
-            store_tile(&map_d, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
+            store_parts<0>(&map_d, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
 #endif
         }
         if (threadIdx.x % 128 == 0) gs_tma_wait_read<0>();

@@ -8,6 +8,7 @@ build=$1
 random=${2:-500}
 [ ! -r build/deps/env ] || . build/deps/env
 program=$build/gemmsmith
+export GEMMSMITH_DEVICE="${GEMMSMITH_DEVICE:-cuda:0}"   # never the emulated device, unless it is asked for
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

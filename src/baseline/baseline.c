@@ -16,6 +16,10 @@ gs_pick_function gs_baseline_pick(void) { return pick_function; }
 gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_error *error)
 {
     *out = (gs_contender){0};
+    bool known = false;
+    for (int i = 0; i < GS_BASELINES; i++) known = known || !strcmp(name, gs_baseline_names[i]);
+    if (known && device->caps.emulated)
+        return gs_fail(error, GS_ERROR_NO_LIBRARY, "device", "%s is emulated: NVIDIA's libraries cannot run there", device->name);
     gs_status status;
     if (!strcmp(name, "cublas"))
         status = gs_baseline_cublas(out, device, error);

@@ -13,7 +13,7 @@
 #define GS_BASELINES 3
 extern const char *const gs_baseline_names[GS_BASELINES];
 
-/* NO_LIBRARY, NOT_FOUND (no such name), MEMORY. */
+/* NO_LIBRARY (also: an emulated device), NOT_FOUND (no such name), MEMORY. */
 gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_error *error);
 
 /* Times the prepared contenders of one problem against each other, for auto-tuning: fills us[] with the median device time.

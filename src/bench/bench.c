@@ -24,14 +24,25 @@ static gs_bench_options complete(gs_bench_options options)
     return options;
 }
 
+/* Predicted times do not scatter: one round of one call each says everything. The host's clock would time the emulation. */
+static gs_bench_options for_emulated(gs_bench_options options)
+{
+    options.rounds = 1;
+    options.warmup_s = 0;
+    options.call_time = false;
+    return options;
+}
+
 static bool same_matrices(const gs_problem *x, const gs_problem *y)
 {
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->batch == y->batch && x->alpha == y->alpha && x->beta == y->beta && x->epilogue == y->epilogue;
 }
 
-static gs_status check_request(const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)
+static gs_status check_request(const gs_device *device, const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)
 {
+    if (device->caps.emulated && options->mode == GS_MODE_SERVER)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "server mode is about call time, which %s cannot predict", device->name);
     if (count < 1 || count > GS_MAX_CONTENDERS)
         return gs_fail(error, GS_ERROR_ARGUMENT, "count", "%d contenders: must be 1 to %d", count, GS_MAX_CONTENDERS);
     if (options->reference < 0 || options->reference >= count)
@@ -49,7 +60,9 @@ static gs_status check_request(const gs_problem *problems, int count, const gs_b
 gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_error *found, gs_error *error)
 {
     if (status == GS_OK) return GS_OK;
-    if (status == GS_ERROR_FAULT || status == GS_ERROR_TIMEOUT)
+    const bool emulated = run->device->caps.emulated;
+    if (emulated) run->device->ops->queue_wait(run->device, run->queue, NULL);   /* a fault is this contender's alone */
+    if ((status == GS_ERROR_FAULT && !emulated) || status == GS_ERROR_TIMEOUT)
         return gs_fail(error, status, NULL, "%s: %s", run->contenders[contender].name, found->text);
     gs_samples *const samples = &run->out->samples[contender];
     samples->status = status;
@@ -60,6 +73,7 @@ gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_er
 gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error)
 {
     const gs_device_ops *const ops = run->device->ops;
+    if (run->device->caps.emulated) return GS_OK;   /* nothing to wait for, no cache */
     if (run->scratch) return ops->fill(run->device, run->scratch, 0, run->scratch_bytes, run->queue, error);
     if (run->graphs && run->graphs[contender]) return ops->graph_launch(run->device, run->graphs[contender], run->queue, error);
     return GS_OK;
@@ -165,6 +179,7 @@ static gs_status summarise(const gs_run *run, gs_error *error)
     if (!copy) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d samples", run->options.rounds);
     for (int i = 0; i < run->count; i++) summarise_one(run, &run->out->samples[i], copy);
     free(copy);
+    run->out->predicted = run->device->caps.emulated;
     run->out->calls = run->calls;
     run->out->sets = run->sets.count;
     run->out->seconds = (double)(gs_clock_ns() - run->began_ns) * 1e-9;
@@ -182,12 +197,12 @@ static gs_status reserve(gs_run *run, gs_error *error)
     GS_TRY(device->ops->event_create(device, &run->end, error));
     const size_t elements = (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch;
     if (run->options.check) GS_TRY(device->ops->alloc(device, elements * sizeof(double), &run->reference, error));
-    if (!run->options.warm) {
+    if (!run->options.warm && !device->caps.emulated) {
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm, &run->random,
-                          run->queue, error);
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm || device->caps.emulated,
+                          &run->random, run->queue, error);
 }
 
 /* The first run loads what a library loads lazily, outside any capture and any timing. */
@@ -206,7 +221,7 @@ static gs_status first_runs(gs_run *run, gs_error *error)
 static gs_status measure(gs_run *run, gs_error *error)
 {
     GS_TRY(reserve(run, error));
-    GS_TRY(first_runs(run, error));
+    if (!run->device->caps.emulated) GS_TRY(first_runs(run, error));
     GS_TRY(run->options.mode == GS_MODE_SERVER ? gs_bench_server(run, error) : gs_bench_offline(run, error));
     return summarise(run, error);
 }
@@ -229,8 +244,9 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
                    const gs_bench_options *options, gs_measurement **out, gs_error *error)
 {
     *out = NULL;
-    const gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
-    GS_TRY(check_request(problems, count, &completed, error));
+    gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
+    GS_TRY(check_request(device, problems, count, &completed, error));
+    if (device->caps.emulated) completed = for_emulated(completed);
     gs_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count,
                   .options = completed, .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
     GS_TRY(new_measurement(&run.out, count, &completed, error));

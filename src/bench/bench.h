@@ -41,6 +41,7 @@ typedef struct gs_samples {
 } gs_samples;
 
 typedef struct gs_measurement {
+    bool       predicted;       /* by an emulated device: device_us is no measurement */
     int        count, rounds;
     gs_samples samples[GS_MAX_CONTENDERS];
     int        calls;           /* per graph replay, the same for all; server: 1 */
@@ -51,7 +52,9 @@ typedef struct gs_measurement {
 
 /* Contenders must be prepared, one per entry; problems[i] is contender i's problem: the same extents, types and scalars, each
  * with its own layout and leading dimensions. All read the same matrices. Timing of a failing contender stops, the others go on.
- * The verifier is one of the same device. FAULT: the device is lost. */
+ * The verifier is one of the same device. FAULT: the device is lost.
+ * On an emulated device times are predicted: one round of one call on one set of operands, without warm-up and call time; a fault is
+ * its contender's failure. UNSUPPORTED there: server mode. */
 gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *contenders, int count,
                    const gs_bench_options *options, gs_measurement **out, gs_error *error);
 void      gs_measurement_destroy(gs_measurement **measurement);

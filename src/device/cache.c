@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * File layout: a fixed head, the code, the log, and a 64-bit checksum of everything before it. Numbers are the machine's own;
- * the order mark turns away files of a machine of the other byte order. */
+ * File layout: a fixed head, the code, the log, the PTX if it was asked for, and a 64-bit checksum of everything before it. Numbers
+ * are the machine's own; the order mark turns away files of a machine of the other byte order. */
 #include "device/cache.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-#define CACHE_VERSION 1
+#define CACHE_VERSION 2
 #define ORDER_MARK    0x01020304u
 #define SIZE_LIMIT    ((size_t)64 << 20)   /* a larger file is no cubin of ours */
 
@@ -19,14 +19,23 @@ typedef struct head {
     char     magic[8];
     uint32_t order, version;
     uint64_t key_low, key_high;
-    uint64_t code_size, log_size;   /* log without terminator */
+    uint64_t code_size, log_size, ptx_size;   /* texts without terminator */
     int32_t  registers, spill_bytes, stack_bytes, static_smem;
     uint32_t serialized;
     uint32_t zero;
 } head;
-_Static_assert(sizeof(head) == 72, "the file's head has no padding");
+_Static_assert(sizeof(head) == 80, "the file's head has no padding");
 
 static const char magic[8] = {'g', 's', 'c', 'u', 'b', 'i', 'n', '\n'};
+
+void gs_cache_choose(char path[GS_PATH], const char *cache)
+{
+    if (!cache) {
+        if (!gs_user_path(path, 'c', "GEMMSMITH_CACHE", NULL)) path[0] = '\0';
+    } else if ((size_t)snprintf(path, GS_PATH, "%s", cache) >= GS_PATH) {
+        path[0] = '\0';
+    }
+}
 
 /* ---- key ---- */
 
@@ -44,7 +53,7 @@ static void link_text(chain *key, const char *text) { link_bytes(key, text, strl
 
 gs_hash gs_cache_key(const gs_source *source, const char *target, int compiler_version)
 {
-    const int32_t numbers[] = {CACHE_VERSION, compiler_version, source->option_count, source->header_count};
+    const int32_t numbers[] = {CACHE_VERSION, compiler_version, source->option_count, source->header_count, source->ptx};
     chain key = {{0, 0}, {0, 0}};
     link_bytes(&key, numbers, sizeof numbers);
     link_text(&key, target);
@@ -74,8 +83,9 @@ static const char *find_damage(const char *data, size_t size, gs_hash key, head 
     if (memcmp(top->magic, magic, sizeof magic) != 0) return "not a file of this cache";
     if (top->order != ORDER_MARK) return "written by a machine of another byte order";
     if (top->version != CACHE_VERSION) return "of another format version";
-    if (top->code_size > SIZE_LIMIT || top->log_size > SIZE_LIMIT) return "sizes out of range";
-    if (top->code_size == 0 || sizeof *top + top->code_size + top->log_size + sizeof checksum != size) return "cut short or too long";
+    if (top->code_size > SIZE_LIMIT || top->log_size > SIZE_LIMIT || top->ptx_size > SIZE_LIMIT) return "sizes out of range";
+    if (top->code_size == 0 || sizeof *top + top->code_size + top->log_size + top->ptx_size + sizeof checksum != size)
+        return "cut short or too long";
     memcpy(&checksum, data + size - sizeof checksum, sizeof checksum);
     if (gs_hash64(data, size - sizeof checksum) != checksum) return "checksum does not match";
     if (top->key_low != key.low || top->key_high != key.high) return "of another key";
@@ -85,17 +95,22 @@ static const char *find_damage(const char *data, size_t size, gs_hash key, head 
 static gs_status unpack(const char *data, const head *top, gs_image *image, gs_error *error)
 {
     void *const code = malloc(top->code_size);
-    char *const log = malloc(top->log_size + 1);
-    if (!code || !log) {
+    char *const log = malloc(top->log_size + 1), *const ptx = top->ptx_size ? malloc(top->ptx_size + 1) : NULL;
+    if (!code || !log || (top->ptx_size && !ptx)) {
         free(code);
         free(log);
+        free(ptx);
         return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "no memory for the cached code");
     }
     memcpy(code, data + sizeof *top, top->code_size);
     memcpy(log, data + sizeof *top + top->code_size, top->log_size);
     log[top->log_size] = '\0';
+    if (ptx) {
+        memcpy(ptx, data + sizeof *top + top->code_size + top->log_size, top->ptx_size);
+        ptx[top->ptx_size] = '\0';
+    }
     *image = (gs_image){
-        .code = code, .size = top->code_size, .log = log,
+        .code = code, .size = top->code_size, .ptx = ptx, .ptx_size = top->ptx_size, .log = log,
         .registers = top->registers, .spill_bytes = top->spill_bytes, .stack_bytes = top->stack_bytes, .static_smem = top->static_smem,
         .serialized = top->serialized != 0, .cached = true,
     };
@@ -135,17 +150,18 @@ gs_status gs_cache_write(const char *directory, gs_hash key, const gs_image *ima
     if (!make_path(path, directory, key)) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", directory);
     head top = {
         .order = ORDER_MARK, .version = CACHE_VERSION, .key_low = key.low, .key_high = key.high,
-        .code_size = image->size, .log_size = strlen(log),
+        .code_size = image->size, .log_size = strlen(log), .ptx_size = image->ptx ? image->ptx_size : 0,
         .registers = image->registers, .spill_bytes = image->spill_bytes, .stack_bytes = image->stack_bytes, .static_smem = image->static_smem,
         .serialized = image->serialized,
     };
     memcpy(top.magic, magic, sizeof magic);
-    if (image->size == 0 || sizeof top + image->size + top.log_size + sizeof(uint64_t) > SIZE_LIMIT)
+    if (image->size == 0 || sizeof top + image->size + top.log_size + top.ptx_size + sizeof(uint64_t) > SIZE_LIMIT)
         return gs_fail(error, GS_ERROR_RANGE, NULL, "code of %zu bytes is not cached", image->size);
     gs_text file = {0};
     gs_text_add_bytes(&file, &top, sizeof top);
     gs_text_add_bytes(&file, image->code, image->size);
     gs_text_add_bytes(&file, log, top.log_size);
+    if (image->ptx) gs_text_add_bytes(&file, image->ptx, image->ptx_size);
     const uint64_t checksum = file.failed ? 0 : gs_hash64(file.data, file.size);
     gs_text_add_bytes(&file, &checksum, sizeof checksum);
     const gs_status status = file.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the cached code")

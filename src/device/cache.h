@@ -5,8 +5,12 @@
 #ifndef GS_DEVICE_CACHE_H
 #define GS_DEVICE_CACHE_H
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "device/device.h"
+
+/* The directory for a caller's wish: NULL: $GEMMSMITH_CACHE or the user's; "" (also where there is none, or too long): no cache. */
+void gs_cache_choose(char path[GS_PATH], const char *cache);
 
 gs_hash gs_cache_key(const gs_source *source, const char *target, int compiler_version);
 

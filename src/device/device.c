@@ -6,14 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "device/cuda/cuda.h"
+#include "device/emu/emu.h"
 
-static gs_status open_emulated(gs_device **out, const char *rest, const char *cache, gs_error *error)
-{
-    (void)out;
-    (void)cache;
-    return gs_fail(error, GS_ERROR_UNSUPPORTED, "device", "\"emu:%.32s\": this build has no emulated device; use \"cuda:N\"", rest);
-}
+#define FIRST_GPU "cuda:0"
 
 static const struct {
     const char *prefix;
@@ -21,20 +18,48 @@ static const struct {
 } backends[] = {
     /* prefix   open */
     {"cuda:", gs_cuda_open},
-    {"emu:",  open_emulated},
+    {"emu:",  gs_emu_open},
 };
 
-gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error)
+static gs_status open_named(gs_device **out, const char *name, const char *cache, gs_error *error)
 {
-    *out = NULL;
-    if (!name) name = getenv("GEMMSMITH_DEVICE");
-    if (!name || !*name) name = "cuda:0";
     for (size_t i = 0; i < GS_COUNT(backends); i++) {
         const size_t size = strlen(backends[i].prefix);
         if (strncmp(name, backends[i].prefix, size) == 0) return backends[i].open(out, name + size, cache, error);
     }
-    return gs_fail(error, GS_ERROR_PARSE, "device", "\"%.64s\" names no device; write \"cuda:0\"", name);
+    return gs_fail(error, GS_ERROR_PARSE, "device", "\"%.64s\" names no device; write \"cuda:0\" or \"" GS_DEVICE_WITHOUT_GPU "\"", name);
 }
+
+static const char *from_environment(void)
+{
+    const char *const name = getenv("GEMMSMITH_DEVICE");
+    return name && *name ? name : NULL;
+}
+
+const char *gs_device_gpu(void)
+{
+    const char *const name = from_environment();
+    return name ? name : FIRST_GPU;
+}
+
+gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error)
+{
+    *out = NULL;
+    if (!name || !*name) name = from_environment();
+    if (name) return open_named(out, name, cache, error);
+    gs_error why = {0};
+    const gs_status status = open_named(out, FIRST_GPU, cache, &why);
+    if (gs_device_may_emulate(status)) {
+        gs_log(GS_LOG_WARNING, GS_DEVICE_EMULATES, why.text);
+        return open_named(out, GS_DEVICE_WITHOUT_GPU, cache, error);
+    }
+    if (status != GS_OK && error) *error = why;
+    return status;
+}
+
+bool gs_device_may_emulate(gs_status status) { return status == GS_ERROR_NO_DRIVER || status == GS_ERROR_NO_DEVICE; }
+
+const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]) { return gs_emu_device_name(index, text); }
 
 void gs_device_close(gs_device **device)
 {
@@ -52,6 +77,7 @@ int gs_device_count(gs_error *error)
 void gs_image_free(gs_image *image)
 {
     free(image->code);
+    free(image->ptx);
     free(image->log);
     *image = (gs_image){0};
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The device interface: where kernels run. One table of functions, one implementation per kind of device
- * (cuda/: driver API; an emulated device implements the same table).
+ * (cuda/: driver API; emu/: an emulated device, which executes PTX on the CPU and predicts its time).
  *
  * A gs_device is used by one thread at a time, except for launch, which any thread may call. Opening it, and every call but
  * launch, leaves its context current in the calling thread, as cudaSetDevice would. Synchronous copies do not wait for
  * queues: queue_wait first. An allocation of 0 bytes gives the address 0.
  * Every function returns a status and, where it has one, fills *error with a line that names the driver call and its result.
- * After FAULT or a timeout the device is lost for this process. */
+ * After FAULT or a timeout the device is lost for this process; an emulated device (caps.emulated) goes on after a FAULT. */
 #ifndef GS_DEVICE_DEVICE_H
 #define GS_DEVICE_DEVICE_H
 
@@ -17,6 +17,8 @@
 
 #include "base/text.h"
 #include "schedule/caps.h"
+
+#define GS_DEVICE_NAME 64
 
 typedef struct gs_device gs_device;
 typedef uint64_t         gs_pointer;    /* device address; 0 is none */
@@ -51,12 +53,15 @@ typedef struct gs_source {
     const char *const *header_names;
     const char *const *header_texts;
     int                header_count;
+    bool               ptx;           /* keep the PTX too, with line numbers: what an emulated device executes */
 } gs_source;
 
 /* What the compiler gave. Owned by the caller: gs_image_free. */
 typedef struct gs_image {
-    void  *code;              /* cubin (cuda) */
+    void  *code;              /* cubin */
     size_t size;
+    char  *ptx;               /* terminated; NULL unless the source asked for it */
+    size_t ptx_size;          /* without the terminator */
     char  *log;               /* compiler and assembler messages; "" if none */
     int    registers;         /* most registers per thread of any entry */
     int    spill_bytes;       /* spill stores plus loads of all entries */
@@ -123,15 +128,28 @@ typedef struct gs_device_ops {
 struct gs_device {
     const gs_device_ops *ops;
     gs_caps              caps;
-    char                 name[32];   /* "cuda:0" */
+    char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
     /* the implementation's fields follow */
 };
 
-/* Opens "cuda:N". NULL: $GEMMSMITH_DEVICE, else "cuda:0". cache: cubin cache directory, NULL: $GEMMSMITH_CACHE or the user's,
- * "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), UNSUPPORTED
- * ("emu:...", without an emulated device), MEMORY. */
+/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (device/emu/emu.h).
+ * NULL or "": $GEMMSMITH_DEVICE, else the first GPU, else, where the driver finds none, "emu:h200", with a warning in the log.
+ * cache: directory of compiled kernels, NULL: $GEMMSMITH_CACHE or the user's, "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE,
+ * DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), MEMORY. */
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
+
+/* For those who choose a device by themselves: whether a failure to open the first GPU means that there is none, the device to be taken
+ * then, and the line that says so, with the failure's text. */
+#define GS_DEVICE_WITHOUT_GPU "emu:h200"
+#define GS_DEVICE_EMULATES    "no GPU found (%s): using the emulated device " GS_DEVICE_WITHOUT_GPU "; times are predicted"
+bool gs_device_may_emulate(gs_status status);
+
+/* $GEMMSMITH_DEVICE, else the first GPU: for callers to whom an emulated device that nobody asked for is of no use. */
+const char *gs_device_gpu(void);
+
+/* Names of the emulated devices, index 0, 1, ...; NULL after the last. Returns text. */
+const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]);
 
 /* Number of devices of the driver, 0 without one; *error says why. */
 int gs_device_count(gs_error *error);

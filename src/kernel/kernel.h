@@ -5,6 +5,7 @@
 #ifndef GS_KERNEL_KERNEL_H
 #define GS_KERNEL_KERNEL_H
 
+#include "base/embedded.h"
 #include "kernel/manifest.h"
 #include "schedule/schedule.h"
 
@@ -19,13 +20,8 @@ typedef struct gs_kernel {
     gs_manifest manifest;
 } gs_kernel;
 
-/* A file of kernels/, embedded: name relative to kernels/ ("common/mma.cuh"). The table ends with a NULL name. */
-typedef struct gs_embedded {
-    const char *name;
-    const char *text;
-} gs_embedded;
-extern const gs_embedded gs_embedded_files[];
-const char *gs_embedded_find(const char *name);   /* NULL if there is none */
+/* Text of a file of kernels/, embedded: name relative to kernels/ ("common/mma.cuh"). NULL if there is none. */
+const char *gs_embedded_find(const char *name);
 
 /* Eight hexadecimal digits over all embedded files: which kernel sources this is. Returns text. */
 #define GS_SOURCES_ID 9

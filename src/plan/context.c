@@ -45,7 +45,8 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     if (!context) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a context");
     context->config = config ? *config : gs_config_default();
     pthread_mutex_init(&context->lock, NULL);
-    gs_status status = gs_device_open(&context->device, context->config.device, context->config.cache_path, error);
+    const char *const name = context->config.device;
+    gs_status status = gs_device_open(&context->device, name && *name ? name : gs_device_gpu(), context->config.cache_path, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
     if (status == GS_OK) load_tables(context, context->config.tuned_path);
     context->config.device = context->config.tuned_path = context->config.cache_path = NULL;

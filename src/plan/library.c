@@ -142,6 +142,7 @@ gs_status gs_library_create(gs_library **out, gs_device *device, const gs_proble
     *out = NULL;
     if (!device) return gs_fail(error, GS_ERROR_ARGUMENT, "device", "a device is needed");
     GS_TRY(check(problem, error));
+    if (device->caps.emulated) return gs_fail(error, GS_ERROR_NO_LIBRARY, "device", "%s is emulated: cuBLASLt cannot run there", device->name);
     const gs_cublaslt *const lt = gs_cublaslt_open(error);
     if (!lt) return GS_ERROR_NO_LIBRARY;
     gs_library *library = calloc(1, sizeof *library);

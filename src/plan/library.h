@@ -16,7 +16,7 @@ typedef struct gs_library gs_library;
 
 /* Descriptors of the problem and the list of suggested algorithms, best first by the library's own opinion; algorithm 0 is
  * chosen. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
- * NO_LIBRARY, UNSUPPORTED (epilogue, no algorithm), LIBRARY, DEVICE_MEMORY. */
+ * NO_LIBRARY (also: an emulated device), UNSUPPORTED (epilogue, no algorithm), LIBRARY, DEVICE_MEMORY. */
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
 void      gs_library_destroy(gs_library **library);
 

@@ -118,7 +118,8 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, gs_error *e
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
     free(loaded->image.code);
-    loaded->image.code = NULL;
+    free(loaded->image.ptx);
+    loaded->image.code = loaded->image.ptx = NULL;
     return GS_OK;
 }
 

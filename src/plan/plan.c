@@ -80,7 +80,9 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     }
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
     char text[GS_PROBLEM_TEXT];
-    if (origin == GS_ORIGIN_TABLE)
+    if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
+    else if (origin == GS_ORIGIN_TABLE)
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
     else
         snprintf(plan->why, sizeof plan->why, "tuned table, nearest (%.100s): %s", gs_problem_format(&row->problem, text), plan->schedule);
@@ -131,7 +133,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         if (near && rung(plan, choose_row(context, plan, near, GS_ORIGIN_NEAREST, &local), &local, "nearest entry")) return GS_OK;
     }
     if (context->config.use_own && rung(plan, choose_default(plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
-    if (context->config.use_library) {
+    if (context->config.use_library && !(plan->device->caps.emulated && context->config.use_own)) {
         GS_TRY(use_library(plan, 1, error));
         if (context->config.use_own)
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);

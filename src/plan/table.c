@@ -222,6 +222,15 @@ static const table_column columns[] = {
 
 /* ---- reading ---- */
 
+bool gs_gpu_emulated(const char *gpu) { return strncmp(gpu, GS_EMULATED_SLUG, sizeof GS_EMULATED_SLUG - 1) == 0; }
+bool gs_row_predicted(const gs_row *row) { return gs_gpu_emulated(row->gpu); }
+
+void gs_row_sign(gs_row *row, const char *version)
+{
+    const char *const program = strchr(version, '-') ? "" : gs_row_predicted(row) ? "predict-" : "tune-";
+    snprintf(row->by, sizeof row->by, "%s%s", program, version);
+}
+
 int gs_library_parse(const char *text)
 {
     if (strcmp(text, "library") == 0) return 1;

@@ -9,7 +9,8 @@
  * schedule may be "library/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("library":
  * the first). The number is heeded where the row's cublaslt version is the loaded one.
  * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
- * 95 % interval.
+ * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, library_us is 0, ratio, low and
+ * high are the floor over us. Rows of one device are never used on another.
  * A row whose gpu, cc or sms is not the device's is skipped, and so is one that cannot be read; never the whole file. */
 #ifndef GS_PLAN_TABLE_H
 #define GS_PLAN_TABLE_H
@@ -33,11 +34,19 @@ typedef struct gs_row {
 
 #define GS_MAX_SUGGESTIONS 100
 
+/* Whether the row comes from an emulated device: us is predicted, there is no library_us, and ratio is the floor over us. */
+bool gs_row_predicted(const gs_row *row);
+bool gs_gpu_emulated(const char *gpu);   /* the same of a device's short name */
+
 /* "library" or "library/3" -> 1 or 3; 0 for any other text. */
 int gs_library_parse(const char *text);
 
 /* The text form of a row's choice: its schedule or "library/3". Returns text. */
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT]);
+
+/* Fills `by` from the version of the program that found the row: "tune-0.1.0", "predict-0.1.0" on an emulated device (gpu is set before);
+ * a version that names its program already, as those of imported rows do, is taken whole. */
+void gs_row_sign(gs_row *row, const char *version);
 
 typedef struct gs_table gs_table;   /* rows and an index by problem */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Rates that the driver does not tell, by compute capability, and two device profiles. */
+ * Rates that the driver does not tell, by compute capability, and the caps of the embedded profiles. */
 #include "schedule/caps.h"
 
 #include "base/error.h"
+#include "schedule/profile.h"
 
 /* legend: cc, dense f16 FLOP per cycle and SM, L2 to SM bytes per cycle and SM, launch floor in us.
  * FLOP: data sheets. L2: 46 of a 64-byte port is what load-only kernels reach on Hopper; two thirds of the nominal rate elsewhere.
@@ -36,16 +37,8 @@ void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits)
     caps->memory_gbs = nominal > 0 ? nominal * MEMORY_ATTAINABLE : caps->l2_gbs * MEMORY_OF_L2;
 }
 
-const gs_caps gs_caps_h200 = {
-    .name = "NVIDIA H200", .slug = "nvidia-h200", .target = "sm_90a", .cc = 90, .sms = 132,
-    .smem_block = 232448, .smem_sm = 233472, .registers_sm = 65536, .threads_sm = 2048,
-    .l2_bytes = 62914560, .memory_bytes = (size_t)143771 << 20, .driver = 13000, .clock_mhz = 1980,
-    .tensor_flops = 4096, .memory_gbs = 4400, .l2_gbs = 12000, .launch_us = 1.2,
-};
-
-const gs_caps gs_caps_a100 = {
-    .name = "NVIDIA A100-SXM4-80GB", .slug = "nvidia-a100-sxm4-80gb", .target = "sm_80", .cc = 80, .sms = 108,
-    .smem_block = 166912, .smem_sm = 167936, .registers_sm = 65536, .threads_sm = 2048,
-    .l2_bytes = 41943040, .memory_bytes = (size_t)81251 << 20, .driver = 13000, .clock_mhz = 1410,
-    .tensor_flops = 2048, .memory_gbs = 1800, .l2_gbs = 4850, .launch_us = 1.5,
-};
+const gs_caps *gs_caps_find(const char *name)
+{
+    const gs_profile *const profile = gs_profile_find(name);
+    return profile ? &profile->caps : NULL;
+}

@@ -4,6 +4,7 @@
 #ifndef GS_SCHEDULE_CAPS_H
 #define GS_SCHEDULE_CAPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gs_caps {
@@ -25,7 +26,10 @@ typedef struct gs_caps {
     double memory_gbs;        /* device memory bandwidth, 1e9 bytes per second, attainable */
     double l2_gbs;            /* L2 to SM bandwidth of the whole chip, attainable */
     double launch_us;         /* device time of the shortest kernel that loads and stores, in a graph */
+    bool   emulated;          /* kernels run on the CPU; every time is predicted; there is no cuBLAS */
 } gs_caps;
+
+#define GS_EMULATED_SLUG "emu-"   /* what the slug of an emulated device begins with, and of no other */
 
 /* Fills tensor_flops, memory_gbs, l2_gbs and launch_us from cc, sms, clock and the two memory attributes. */
 void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits);
@@ -39,7 +43,8 @@ double gs_floor_us(const struct gs_problem *problem, const gs_caps *caps);
  * count. */
 int gs_floor_band(const struct gs_problem *problem, const gs_caps *caps);
 
-/* Values of an H200 SXM and an A100 SXM4, for tests and for tools that run without a device. */
-extern const gs_caps gs_caps_h200, gs_caps_a100;
+/* Those of an embedded device profile ("h200", "a100"; schedule/profile.h), for tests and for tools that run without a device. NULL if
+ * there is none. */
+const gs_caps *gs_caps_find(const char *profile);
 
 #endif

@@ -23,6 +23,9 @@ gs_resources gs_resources_simple(const gs_schedule *, const gs_problem *, const 
 gs_resources gs_resources_mma(const gs_schedule *, const gs_problem *, const gs_caps *);
 gs_resources gs_resources_ws(const gs_schedule *, const gs_problem *, const gs_caps *);
 
+/* Blocks of an mma schedule that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
+int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
+
 /* Bytes of a ws block's shared memory, laid out by kernels/ws.cu: alignment slack, stages, epilogue buffers, barriers. */
 int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem);
 int gs_ws_consumers(const gs_schedule *schedule);   /* consumer warpgroups */

@@ -11,6 +11,7 @@ enum {
     PAIR_REGISTERS   = 6,          /* of a pair of single elements in flight: values, predicates, addresses */
     PAIRS_SPARE      = 96,         /* the same for single elements, whose loads the compiler gathers */
     MOST_PAIRS       = 15,         /* pairs of single elements in flight per thread; more end up in local memory */
+    USED_BESIDE      = 34,         /* registers beside accumulators, fragments and copies that the compiler took (NVRTC 13.0) */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
@@ -67,17 +68,33 @@ static int registers_of(const shape *s, const gs_problem *problem)
     return accumulators + fragments + addresses;
 }
 
-/* Blocks of a multiprocessor at the same time; at least 1. */
-static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
+/* Blocks of a multiprocessor at the same time, with so many registers per thread; at least 1. */
+static int blocks_with(const shape *s, int registers, const gs_problem *problem, const gs_caps *caps)
 {
-    const int vector = gs_problem_vector(problem);
-    const int spare = vector == 8 ? 0 : vector > 1 ? NARROW_SPARE : PAIRS_SPARE;
-    const int granted = GS_MIN((registers_of(s, problem) + spare + 7) / 8 * 8, 256);
+    const int granted = GS_MIN((registers + 7) / 8 * 8, 256);
     const int by_registers = caps->registers_sm / PARTS / (granted * 32) * PARTS * 32 / s->threads;
     const int by_smem = caps->smem_sm / (smem_of(s, problem) + RESERVED_SMEM);
     const int by_threads = caps->threads_sm / s->threads;
     const int by_slots = caps->cc == 80 || caps->cc >= 90 ? 32 : caps->cc == 89 ? 24 : 16;
     return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(by_threads, by_slots)));
+}
+
+/* The same, promised. */
+static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
+{
+    const int vector = gs_problem_vector(problem);
+    const int spare = vector == 8 ? 0 : vector > 1 ? NARROW_SPARE : PAIRS_SPARE;
+    return blocks_with(s, registers_of(s, problem) + spare, problem, caps);
+}
+
+int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    const shape s = shape_of(schedule);
+    const int vector = gs_problem_vector(problem), promised = blocks_of(&s, problem, caps);
+    if (vector == 1) return promised;
+    const int accumulators = s.warp_m * s.warp_n / (problem->acc == GS_F32 ? 32 : 64);
+    const int used = accumulators + 2 * (s.warp_m / 4 + s.warp_n / 4) + copies_of(&s, vector) + USED_BESIDE;
+    return GS_MAX(promised, blocks_with(&s, used, problem, caps));
 }
 
 gs_status gs_check_mma(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)

@@ -19,17 +19,20 @@
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
 #define FLOOR_SHARE 0.9       /* of the floor: faster than this is not possible */
+#define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
 
 static double base_timeout(const gs_run *run) { return run->options->timeout_s > 0 ? run->options->timeout_s : REPLY_S; }
 
 static double bench_timeout(const gs_run *run, int count, int rounds)
 {
+    if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_emulated_seconds(run->problem, count, 1 + count);
     const double calls_us = (count + 1.0) * (rounds + 20.0) * (2000 + SLOW * run->floor_us);
     return base_timeout(run) + 1e-6 * (calls_us + TUNE_RUNS * 5 * run->floor_us);
 }
 
 static double verify_timeout(const gs_run *run, const gs_candidate *c)
 {
+    if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_verify_seconds(run->problem, 0, c->schedule.family != GS_FAMILY_SIMPLE);
     return base_timeout(run) + gs_problem_flops(run->problem) / CHECK_RATE + 200e-6 * c->us;
 }
 
@@ -103,6 +106,13 @@ static gs_status reference_failed(const json_t *entry, gs_error *error)
                    gs_reply_string(entry, "message", "no reason given"));
 }
 
+/* A predicted time has no library beside it: the floor stands in its place, exactly. */
+static gs_ratio floor_ratio(const gs_run *run, double us)
+{
+    const double share = us > 0 ? run->floor_us / us : 0;
+    return (gs_ratio){share, share, share, GS_UNCLEAR};
+}
+
 static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *entry, const json_t *reference, gs_error *error)
 {
     const json_t *const ours = json_object_get(entry, "device_samples");
@@ -121,7 +131,7 @@ static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *
     return status;
 }
 
-/* One candidate's entry of a reply: a verdict or figures. */
+/* One candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted. */
 static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds,
                             const char *stage, gs_error *error)
 {
@@ -134,12 +144,13 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
 
     const json_t *const ratio = json_object_get(entry, "device_ratio");
     const double us = gs_reply_number(entry, "device_us", 0);
-    const gs_ratio figures = {gs_reply_number(ratio, "median", 0), gs_reply_number(ratio, "low", 0),
-                              gs_reply_number(ratio, "high", 0), GS_UNCLEAR};
+    const gs_ratio measured = {gs_reply_number(ratio, "median", 0), gs_reply_number(ratio, "low", 0),
+                               gs_reply_number(ratio, "high", 0), GS_UNCLEAR};
+    const gs_ratio figures = reference ? measured : floor_ratio(run, us);
     if (!(us > 0) || !(figures.median > 0))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device,
                        c->text);
-    if (us < FLOOR_SHARE * run->floor_us) {
+    if (reference && us < FLOOR_SHARE * run->floor_us) {
         char reason[128];
         snprintf(reason, sizeof reason, "%.3f us, but the device needs at least %.3f us", us, run->floor_us);
         return gs_run_reject(run, c, GS_VERDICT_FLOOR, 0, reason, error);
@@ -152,24 +163,25 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     c->rounds = rounds;
     c->mhz = run->mhz;
     GS_TRY(gs_run_keep(run, c, stage, 0, NULL, error));
-    return strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
+    return !reference || strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
 }
 
 static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, const json_t *reply, const char *stage,
                             gs_error *error)
 {
-    const json_t *const entries = json_object_get(reply, "contenders"), *const reference = json_array_get(entries, 0);
-    if (json_array_size(entries) != (size_t)count + 1)
+    const int first = run->caps->emulated ? 0 : 1;
+    const json_t *const entries = json_object_get(reply, "contenders"), *const reference = first ? json_array_get(entries, 0) : NULL;
+    if (json_array_size(entries) != (size_t)(count + first))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d",
-                       run->worker->device, (int)json_array_size(entries), count + 1);
-    if (gs_reply_int(reply, "reference", -1) != 0) return reference_failed(reference, error);
+                       run->worker->device, (int)json_array_size(entries), count + first);
+    if (reference && gs_reply_int(reply, "reference", -1) != 0) return reference_failed(reference, error);
     const json_t *const clocks = json_object_get(reply, "clocks");
     run->library_us = gs_reply_number(reference, "device_us", 0);
-    run->suggestion = (int)gs_reply_int(reference, "suggestion", 1);
+    run->suggestion = reference ? (int)gs_reply_int(reference, "suggestion", 1) : 0;
     run->mhz = (int)gs_reply_int(json_object_get(clocks, "after"), "sm_mhz", 0);
     const int rounds = (int)gs_reply_int(reply, "rounds", 0);
     for (int i = 0; i < count; i++)
-        GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)i + 1), reference, rounds, stage, error));
+        GS_TRY(take_entry(run, list[i], json_array_get(entries, (size_t)(i + first)), reference, rounds, stage, error));
     return GS_OK;
 }
 
@@ -178,7 +190,7 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
     gs_text text = {0};
     gs_json json = begin_request(run, &text, "bench");
     gs_json_begin(&json, "contenders", '[');
-    gs_json_string(&json, NULL, GS_RUN_REFERENCE);
+    if (!run->caps->emulated) gs_json_string(&json, NULL, GS_RUN_REFERENCE);
     for (int i = 0; i < count; i++) gs_json_string(&json, NULL, list[i]->text);
     gs_json_end(&json, ']');
     gs_json_int(&json, "reference", 0);
@@ -222,6 +234,6 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
 
 gs_status gs_tune_blame(gs_run *run, gs_candidate *c, gs_status lost, const gs_error *why, gs_error *error)
 {
-    GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
+    if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
     return gs_run_reject(run, c, lost == GS_ERROR_WORKER_HUNG ? GS_VERDICT_HANG : GS_VERDICT_FAULT, 0, why->text, error);
 }

@@ -15,13 +15,13 @@
 #include "tune/run.h"
 #include <gemmsmith/gemmsmith.h>
 
-enum { FINALISTS = 6, FINAL_ROUNDS = 31, CONFIRM_ROUNDS = 51 };
+enum { FINAL_ROUNDS = 31, CONFIRM_ROUNDS = 51 };
 
 /* More rounds for the best; leaves them sorted, those that failed removed. */
 static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_error *error)
 {
     bool needed = false;
-    for (int i = 0; i < *count; i++) needed |= list[i]->rounds < FINAL_ROUNDS;
+    for (int i = 0; i < *count && !run->caps->emulated; i++) needed |= list[i]->rounds < FINAL_ROUNDS;
     if (*count > 1 && needed && gs_run_may_explore(run)) {
         gs_run_progress(run, "race", 0, *count, list[0]->text);
         GS_TRY(gs_run_group(run, list, *count, FINAL_ROUNDS, "final", error));
@@ -34,7 +34,7 @@ static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_err
     return GS_OK;
 }
 
-/* The library wins by default, but only over candidates that were looked at. */
+/* The library wins by default, but only over candidates that were looked at, and where there is one. */
 static gs_status nothing_passed(const gs_run *run, gs_error *error)
 {
     GS_TRY(gs_run_check(run, error));
@@ -42,6 +42,7 @@ static gs_status nothing_passed(const gs_run *run, gs_error *error)
         if (!run->list[i].measured && !gs_candidate_out(&run->list[i]))
             return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before every candidate was measured",
                            run->options->budget_s);
+    if (run->caps->emulated) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->worker->device);
     return GS_OK;
 }
 
@@ -49,9 +50,9 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
 {
     *winner = NULL;
     for (;;) {
-        gs_candidate *best[FINALISTS];
+        gs_candidate *best[GS_RUN_FINALISTS];
         int count;
-        GS_TRY(gs_run_best(run, best, FINALISTS, &count, error));
+        GS_TRY(gs_run_best(run, best, GS_RUN_FINALISTS, &count, error));
         if (count == 0) return nothing_passed(run, error);
         GS_TRY(final_race(run, best, &count, error));
         if (count == 0) continue;
@@ -84,8 +85,7 @@ void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
         snprintf(row->date, sizeof row->date, "%s", winner->date);
     else
         gs_date_format(row->date);
-    const char *const version = winner->version[0] ? winner->version : run->session->version;
-    snprintf(row->by, sizeof row->by, "%s%s", strchr(version, '-') ? "" : "tune-", version);   /* imported rows carry theirs whole */
+    gs_row_sign(row, winner->version[0] ? winner->version : run->session->version);
 }
 
 /* Waits for the lock beside the table, so that two tuners of one table both keep their rows. */
@@ -164,7 +164,7 @@ gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error
 {
     gs_trial trial = {.rounds = winner ? winner->rounds : 0, .stage = "confirm", .verdict = "pass"};
     snprintf(trial.problem, sizeof trial.problem, "%s", run->text);
-    const bool ours = winner && winner->ratio.median >= 1 && winner->ratio.low >= 1 - GS_DEAD_ZONE;
+    const bool ours = winner && (run->caps->emulated || (winner->ratio.median >= 1 && winner->ratio.low >= 1 - GS_DEAD_ZONE));
     if (winner) {
         snprintf(run->result->best_own, sizeof run->result->best_own, "%s", winner->text);
         run->result->best_own_ratio = winner->ratio.median;

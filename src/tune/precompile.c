@@ -52,6 +52,7 @@ static gs_status compile_one(const work *w, int index)
     if (status == GS_OK) status = gs_kernel_build(&kernel, &w->list[index], w->problem, w->caps, &why);
     if (status == GS_OK) {
         gs_kernel_to_source(&kernel, &source);
+        source.source.ptx = w->caps->emulated;
         status = gs_compile_cached(w->caps->target, w->cache, &source.source, &image, &why);
         gs_image_free(&image);
     }

@@ -92,6 +92,7 @@ gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *
 #undef INT
 #undef REAL
     caps->memory_bytes = (size_t)gs_reply_int(from, "memory_bytes", 0);
+    caps->emulated = gs_reply_bool(from, "emulated", false);
     if (cublaslt) *cublaslt = (int)gs_reply_int(reply, "cublaslt", 0);
     if (nvrtc) *nvrtc = (int)gs_reply_int(reply, "nvrtc", 0);
     json_decref(reply);

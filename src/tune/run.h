@@ -11,6 +11,8 @@
 
 #define GS_RUN_REFERENCE "cublaslt-autotuning"
 
+enum { GS_RUN_FINALISTS = 6 };   /* verified candidates among which the winner is found */
+
 typedef struct gs_candidate {
     gs_schedule schedule;
     char        text[GS_SCHEDULE_TEXT];

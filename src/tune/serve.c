@@ -64,7 +64,7 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
     GS_TRY(need_device(s, request, error));
     const gs_caps *const caps = &s->device->caps;
     gs_json_string(json, "device", s->device->name);
-    gs_json_int(json, "cublaslt", gs_library_version(NULL));
+    gs_json_int(json, "cublaslt", caps->emulated ? 0 : gs_library_version(NULL));
     gs_json_int(json, "nvrtc", gs_compiler_version(NULL));
     gs_json_begin(json, "caps", '{');
     gs_json_string(json, "name", caps->name);
@@ -78,6 +78,7 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
 #undef INT
 #undef REAL
     gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
+    gs_json_bool(json, "emulated", caps->emulated);
     gs_json_end(json, '}');
     return GS_OK;
 }
@@ -88,6 +89,7 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
 static gs_contender *need_yardstick(server *s)
 {
     gs_error why = {0};
+    if (s->device->caps.emulated) return NULL;
     if (!s->yardstick_tried && gs_baseline_create(&s->yardstick, s->device, "cublaslt-heuristic", &why) != GS_OK) {
         s->yardstick = (gs_contender){0};
         gs_log(GS_LOG_WARNING, "no yardstick: %s", why.text);
@@ -148,7 +150,7 @@ static gs_status verify(server *s, const json_t *request, gs_json *json, gs_erro
     };
     status = gs_verify(s->verifier, &contender, &problem, &options, &verdict, error);
     if (status == GS_OK) {
-        s->lost = verdict.code == GS_VERDICT_FAULT;
+        s->lost = verdict.code == GS_VERDICT_FAULT && !s->device->caps.emulated;
         put_verdict(json, &verdict, &problem);
         gs_json_string(json, "detail", contender.detail);
         gs_json_bool(json, "yardstick", options.yardstick != NULL);
@@ -284,6 +286,7 @@ static void put_measurement(gs_json *json, const bench_list *list, const gs_benc
     const int rounds = measured ? measured->rounds : 0;
     gs_json_int(json, "reference", reference);
     gs_json_string(json, "mode", options->mode == GS_MODE_SERVER ? "server" : "offline");
+    if (measured && measured->predicted) gs_json_bool(json, "predicted", true);
     gs_json_int(json, "rounds", rounds);
     gs_json_int(json, "calls", measured ? measured->calls : 0);
     gs_json_int(json, "sets", measured ? measured->sets : 0);

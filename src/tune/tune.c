@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "tune/run.h"
 
-enum { CANDIDATES = 48, MOST_CANDIDATES = 16384 };
+enum { CANDIDATES = 48, EMULATED_CANDIDATES = 8, MOST_CANDIDATES = 16384 };
 #define CONFIRM_SHARE 0.35   /* of the budget, kept for verifying and confirming */
 
 static double elapsed(const gs_run *run) { return (double)(gs_clock_ns() - run->started) * 1e-9; }
@@ -149,9 +149,15 @@ static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials
     c->mhz = trial->mhz;
 }
 
+static int most_candidates(const gs_tune_options *options, bool emulated)
+{
+    if (options->candidates > 0) return GS_MIN(options->candidates, MOST_CANDIDATES);
+    return emulated ? EMULATED_CANDIDATES : CANDIDATES;
+}
+
 static gs_status shortlist(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
 {
-    const int most = run->options->candidates > 0 ? GS_MIN(run->options->candidates, MOST_CANDIDATES) : CANDIDATES;
+    const int most = most_candidates(run->options, run->caps->emulated);
     run->list = calloc((size_t)most, sizeof *run->list);
     gs_schedule *const batch = calloc((size_t)most, sizeof *batch);
     policy->families = run->options->families;
@@ -193,7 +199,9 @@ static void teach(const gs_run *run, gs_policy *policy)
         const gs_candidate *const c = &run->list[i];
         const bool out = gs_candidate_out(c);
         if (!out && !c->measured) continue;
-        const double reward = out ? -1 : gs_reward(&c->ratio, c->library_us, run->floor_us);
+        const double reward = out ? -1
+                            : run->caps->emulated ? gs_reward_predicted(c->us, run->floor_us)
+                                                  : gs_reward(&c->ratio, c->library_us, run->floor_us);
         feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->ratio.median, reward};
     }
     policy->learn(policy, run->problem, run->caps, feedback, count);
@@ -205,7 +213,8 @@ static void teach(const gs_run *run, gs_policy *policy)
 static gs_status search(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
 {
     GS_TRY(shortlist(run, policy, known, error));
-    GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));   /* the library alone: finds out early whether anything works here */
+    /* the library alone: finds out early whether anything works here */
+    if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
     GS_TRY(compile(run, error));
     GS_TRY(gs_run_race(run, error));
     gs_candidate *winner;
@@ -231,6 +240,13 @@ static gs_status tune(gs_run *run, gs_error *error)
     free(known.list);
     free(run->list);
     return status;
+}
+
+/* Every candidate runs once, the finalists are verified, the winner runs once more. */
+double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options)
+{
+    const int most = most_candidates(options, true);
+    return gs_emulated_seconds(problem, most + 1, 2) + GS_MIN(most, GS_RUN_FINALISTS) * gs_verify_seconds(problem, 0, true);
 }
 
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,

@@ -41,6 +41,9 @@ gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_e
  * the dead zone around 1, -1 where there is no ratio. */
 double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
 
+/* The same of a predicted time, which has no library beside it: 1 at the floor, 0 at ten times the floor, -1 from a hundred times on. */
+double gs_reward_predicted(double us, double floor_us);
+
 /* ---- tuning ---- */
 
 typedef struct gs_tune_progress {
@@ -54,7 +57,7 @@ typedef struct gs_tune_progress {
 typedef struct gs_tune_options {
     const char *policy;                /* "enumerate" */
     uint32_t    families;              /* bit set, 0: all */
-    int         candidates;            /* most that are measured per problem; 0: 48 */
+    int         candidates;            /* most that are measured per problem; 0: 48 (emulated device: 8) */
     double      budget_s;              /* for the whole call; 0: none */
     int         jobs;                  /* parallel compiles; 0: all cores */
     uint64_t    seed;
@@ -77,9 +80,13 @@ typedef struct gs_tune_result {
 
 /* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
  * INTERRUPTED (Ctrl-C, or the budget ran out before anything was confirmed): what is known is in the store, the table is as it was.
- * A device without cuBLASLt cannot tune: NO_LIBRARY. */
+ * A device without cuBLASLt cannot tune: NO_LIBRARY. An emulated device has none and needs none: times are predicted, the ratio is the
+ * floor over the time, up to six candidates are verified, and the row says that it is predicted (gs_row_predicted). */
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
                   const gs_tune_options *options, gs_tune_result *result, gs_error *error);
+
+/* Seconds that an emulated device will roughly need for that on this machine, beside compilation. */
+double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options);
 
 /* Compiles schedules into the cubin cache with `jobs` child processes (0: all cores); *failed counts those that do not compile.
  * A child that crashes costs its one schedule. cache NULL: the default; "": there is none, nothing is done.

@@ -6,7 +6,7 @@
  *
  * {"op":"hello"}
  *   -> {"ok":true,"device":"cuda:0","cublaslt":130100,"nvrtc":13000,"caps":{every field of gs_caps by its name}}
- *      cublaslt and nvrtc are 0 where the library cannot be opened.
+ *      cublaslt and nvrtc are 0 where the library cannot be opened; cublaslt also for an emulated device.
  *
  * {"op":"verify","problem":P,"candidate":C,["parts":127,"seed":0,"repeats":0]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
@@ -15,7 +15,7 @@
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"seed":0,"samples":false]}
- *   -> {"ok":true,"reference":0,"mode":"offline","rounds":30,"calls":12,"sets":5,"seconds":0.8,
+ *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
  *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
  *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,
@@ -24,6 +24,7 @@
  *      RATIO  {"median":1.02,"low":1.01,"high":1.03,"verdict":"faster"}: time of the reference / time of this one
  *      A contender that could not be prepared or run has its status and message, and no figures; "wrong" has none either. What was
  *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
+ *      predicted: the device is emulated, device_us is no measurement.
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
  * cublaslt-autotuning, plan (what the library would choose) or a schedule. For the other layout ldb keeps its padding.
@@ -45,9 +46,10 @@
 
 #define GS_WORKER_LOST  70              /* exit code after the device was lost */
 #define GS_WORKER_REPLY (64u << 20)     /* bytes of the longest reply */
+#define GS_WORKER_DEVICE 64             /* bytes of a name of a device, as long as GS_DEVICE_NAME */
 
 typedef struct gs_worker {
-    char    device[32];
+    char    device[GS_WORKER_DEVICE];
     char    program[1024];      /* argv[0] of the child; $GEMMSMITH_WORKER overrides it */
     pid_t   pid;                /* 0: not running */
     int     to, from;           /* pipe ends */

@@ -34,7 +34,10 @@ static gs_status load(gs_device *device, const gs_kernel *kernel, gs_module *mod
     gs_status status = device->ops->compile(device, &source.source, &image, error);
     if (status == GS_OK) status = device->ops->load(device, &image, module, error);
     gs_image_free(&image);
-    return status;
+    if (status != GS_ERROR_UNSUPPORTED) return status;
+    /* of a contender it would be a refusal; here it is the device that cannot do what verification needs */
+    gs_error why = error ? *error : (gs_error){0};
+    return gs_fail(error, GS_ERROR_DEVICE, NULL, "%s: %s", kernel->name, why.text);
 }
 
 static gs_status open_verifier(gs_verifier *verifier, gs_error *error)

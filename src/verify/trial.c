@@ -38,7 +38,7 @@ static gs_status blame_status(gs_trial *trial, gs_status status, const gs_error 
         if (error) *error = *why;
         return status;
     }
-    char text[200];
+    char text[460];
     gs_trial_blame(trial, code, 0, "%s: %s", what, gs_error_format(why, text, sizeof text));
     return GS_OK;
 }
@@ -56,13 +56,14 @@ gs_status gs_trial_alloc(gs_trial *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     gs_device *const device = verifier->device;
+    const size_t guard = gs_guard(device);
     for (int i = 0; i < 4; i++) {
         gs_buffer *const buffer = &trial->operand[i];
         buffer->bytes = gs_problem_bytes(&trial->problem, (char)('a' + i));
-        GS_TRY(trial->watch.ops->alloc(device, buffer->bytes + 2 * GS_GUARD, &buffer->base, error));
-        buffer->at = buffer->base + GS_GUARD;
-        GS_TRY(gs_check_guard_fill(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), verifier->queue, error));
-        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), verifier->queue,
+        GS_TRY(trial->watch.ops->alloc(device, buffer->bytes + 2 * guard, &buffer->base, error));
+        buffer->at = buffer->base + guard;
+        GS_TRY(gs_check_guard_fill(verifier, buffer->base, guard, guard_seed(trial, i, 0), verifier->queue, error));
+        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), verifier->queue,
                                    error));
     }
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
@@ -105,11 +106,12 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
+    const size_t guard = gs_guard(verifier->device);
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < 4; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
-        GS_TRY(gs_check_guard(verifier, buffer->base, GS_GUARD, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
-        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, GS_GUARD, guard_seed(trial, i, 1), SLOT_GUARD + i, queue,
+        GS_TRY(gs_check_guard(verifier, buffer->base, guard, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
+        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), SLOT_GUARD + i, queue,
                               error));
         if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
     }
@@ -153,7 +155,12 @@ gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error)
     const gs_args args = args_of(trial);
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
-    if (status == GS_OK) status = verifier->device->ops->queue_wait(verifier->device, verifier->queue, &why);
+    gs_error later = {0};   /* waits in any case: a fault must not be found by who waits next */
+    const gs_status waited = verifier->device->ops->queue_wait(verifier->device, verifier->queue, &later);
+    if (status == GS_OK) {
+        status = waited;
+        why = later;
+    }
     GS_TRY(blame_status(trial, status, &why, "run", error));
     if (gs_trial_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
     return check_memory(trial, error);

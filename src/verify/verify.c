@@ -9,8 +9,6 @@
 #include "base/random.h"
 #include "verify/trial.h"
 
-#define REPEATS 8
-
 /* Parts 1 to 3: data of a kind, bit for bit, over both poisons. */
 static gs_status exact_part(gs_trial *trial, int part, int kind, gs_error *error)
 {
@@ -74,7 +72,7 @@ static gs_status normal_part(gs_trial *trial, const gs_verify_options *options, 
     bool measured = false;
     if (options->yardstick && (trial->parts & GS_PART_NORMAL))
         GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
-    const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : REPEATS;
+    const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : GS_VERIFY_REPEATS;
     uint64_t first = 0;
     for (int i = 0; i < repeats; i++) {
         GS_TRY(gs_trial_launch(trial, false, error));

@@ -22,7 +22,7 @@ typedef struct gs_verdict {
     int64_t         row, col;         /* first wrong element; -1 if none */
     double          got, want;        /* its values */
     double          error, limit;     /* part 4: Frobenius error and what was allowed */
-    char            reason[256];      /* one line for a person */
+    char            reason[480];      /* one line for a person */
 } gs_verdict;
 
 const char     *gs_verdict_name(gs_verdict_code code);        /* "accumulator" */
@@ -35,11 +35,13 @@ enum {
     GS_PART_EDGES = 16, GS_PART_MEMORY = 32, GS_PART_REPEAT = 64, GS_PART_ALL = 127
 };
 
+#define GS_VERIFY_REPEATS 8
+
 typedef struct gs_verify_options {
     uint32_t      parts;        /* GS_PART_* bits; 0: all */
     uint64_t      seed;         /* 0: from the operating system */
     gs_contender *yardstick;    /* cuBLAS, for part 4; NULL: an analytic bound */
-    int           repeats;      /* part 7; 0: 8 */
+    int           repeats;      /* part 7; 0: GS_VERIFY_REPEATS */
 } gs_verify_options;            /* all zero: everything, fresh data, no yardstick */
 
 /* What verification keeps between calls: its own kernels, loaded once per device. */
@@ -48,11 +50,18 @@ gs_status gs_verifier_create(gs_verifier **out, gs_device *device, gs_error *err
 void      gs_verifier_destroy(gs_verifier **verifier);
 
 /* Verifies contender on problem (contender->prepare is called here, for this and for the edge problems). The status is about
- * the machine; the verdict is about the contender. After a FAULT verdict the device is lost for this process. options NULL: all
- * zero. Afterwards the contender is prepared for whatever was tried last. What it allocates from the device meanwhile is taken
- * for its workspace: poisoned before every launch, with a guard band behind. UNSUPPORTED: an epilogue, which has no reference. */
+ * the machine; the verdict is about the contender. After a FAULT verdict the device is lost for this process, unless it is
+ * emulated. options NULL: all zero. Afterwards the contender is prepared for whatever was tried last. What it allocates from the
+ * device meanwhile is taken for its workspace: poisoned before every launch, with a guard band behind. UNSUPPORTED: an epilogue,
+ * which has no reference. */
 gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
                     gs_verdict *verdict, gs_error *error);
+
+/* Seconds that an emulated device will roughly need on this machine, with all its cores: for so many launches on matrix units and so
+ * many of one thread per element (the reference is one of these), with what is generated and compared around them; and for gs_verify
+ * of a kernel that uses matrix units or does not. */
+double gs_emulated_seconds(const gs_problem *problem, double launches, double references);
+double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix);
 
 /* Pieces that timing uses too. All pointers are device memory. */
 

@@ -8,9 +8,10 @@ static _Thread_local gs_watch *active;
 static gs_status watched_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
 {
     gs_watch *const watch = active;
-    if (watch->count == GS_WATCHED || bytes > SIZE_MAX - GS_GUARD - 1) return watch->ops->alloc(device, bytes, out, error);
+    const size_t guard = gs_guard(device);
+    if (watch->count == GS_WATCHED || bytes > SIZE_MAX - guard - 1) return watch->ops->alloc(device, bytes, out, error);
     const size_t even = bytes + (bytes & 1);
-    const gs_status status = watch->ops->alloc(device, even + GS_GUARD, out, error);
+    const gs_status status = watch->ops->alloc(device, even + guard, out, error);
     if (status != GS_OK) return status;
     watch->block[watch->count].at = *out;
     watch->block[watch->count++].bytes = even;
@@ -50,7 +51,7 @@ gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_que
     for (int i = 0; status == GS_OK && i < watch->count; i++) {
         status = gs_check_poison(watch->verifier, watch->block[i].at, watch->block[i].bytes, pattern, queue, error);
         if (status == GS_OK)
-            status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD,
+            status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device),
                                          seed + (uint64_t)i, queue, error);
     }
     return status;
@@ -60,7 +61,7 @@ gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queu
 {
     gs_status status = GS_OK;
     for (int i = 0; status == GS_OK && i < watch->count; i++)
-        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, GS_GUARD, seed + (uint64_t)i, slot,
+        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device), seed + (uint64_t)i, slot,
                                 queue, error);
     return status;
 }

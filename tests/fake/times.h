@@ -14,15 +14,15 @@ static inline double fake_us(const gs_schedule *schedule, const gs_problem *prob
     char text[GS_SCHEDULE_TEXT];
     gs_schedule_format(schedule, text);
     const double moved = 0.9 + 0.2 * (double)(gs_hash64(text, strlen(text)) % 1000) / 1000;
-    return moved * gs_schedule_predict(schedule, problem, &gs_caps_h200);
+    return moved * gs_schedule_predict(schedule, problem, gs_caps_find("h200"));
 }
 
 /* The library's time: a factor over the model's first choice. */
 static inline double fake_library_us(const gs_problem *problem, double factor)
 {
     gs_schedule best;
-    gs_schedule_shortlist(problem, &gs_caps_h200, 0, &best, 1);
-    return factor * gs_schedule_predict(&best, problem, &gs_caps_h200);
+    gs_schedule_shortlist(problem, gs_caps_find("h200"), 0, &best, 1);
+    return factor * gs_schedule_predict(&best, problem, gs_caps_find("h200"));
 }
 
 #endif

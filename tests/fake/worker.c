@@ -125,7 +125,7 @@ static void log_request(const char *line)
 
 static void hello(gs_json *json)
 {
-    const gs_caps *const caps = &gs_caps_h200;
+    const gs_caps *const caps = gs_caps_find("h200");
     gs_json_string(json, "device", "cuda:0");
     gs_json_int(json, "cublaslt", 130100);
     gs_json_int(json, "nvrtc", 13000);

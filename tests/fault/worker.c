@@ -74,11 +74,11 @@ static void says_hello(void **state)
     gs_error error;
     int cublaslt = 0, nvrtc = 0;
     assert_int_equal(gs_worker_hello(*state, &caps, &cublaslt, &nvrtc, &error), GS_OK);
-    assert_string_equal(caps.slug, gs_caps_h200.slug);
+    assert_string_equal(caps.slug, gs_caps_find("h200")->slug);
     assert_string_equal(caps.target, "sm_90a");
-    assert_int_equal(caps.sms, gs_caps_h200.sms);
-    assert_true(caps.memory_bytes == gs_caps_h200.memory_bytes);
-    assert_float_equal(caps.memory_gbs, gs_caps_h200.memory_gbs, 1e-6);
+    assert_int_equal(caps.sms, gs_caps_find("h200")->sms);
+    assert_true(caps.memory_bytes == gs_caps_find("h200")->memory_bytes);
+    assert_float_equal(caps.memory_gbs, gs_caps_find("h200")->memory_gbs, 1e-6);
     assert_int_equal(cublaslt, 130100);
     assert_int_equal(nvrtc, 13000);
 }

@@ -62,8 +62,8 @@ static void fuzz_schedule(const char *text)
     REQUIRE(gs_schedule_parse(&second, once, NULL) == GS_OK);
     REQUIRE(memcmp(&first, &second, sizeof first) == 0);
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 500, 300, 72);
-    if (gs_schedule_check(&first, &problem, &gs_caps_h200, &error) == GS_OK)
-        REQUIRE(gs_schedule_predict(&first, &problem, &gs_caps_h200) > 0);
+    if (gs_schedule_check(&first, &problem, gs_caps_find("h200"), &error) == GS_OK)
+        REQUIRE(gs_schedule_predict(&first, &problem, gs_caps_find("h200")) > 0);
 }
 
 static void fuzz_manifest(const char *text)

@@ -209,7 +209,7 @@ static void cheat_is_caught(void **state)
 int main(void)
 {
     gs_error error = {0};
-    if (gs_device_open(&device, NULL, NULL, &error) != GS_OK) {
+    if (gs_device_open(&device, gs_device_gpu(), NULL, &error) != GS_OK) {
         printf("skipped: %s\n", error.text);
         return 77;
     }

@@ -254,7 +254,7 @@ static void test_host_cost(void **state)
 
 int main(void)
 {
-    if (gs_device_open(&device, NULL, NULL, &error) != GS_OK) {
+    if (gs_device_open(&device, gs_device_gpu(), NULL, &error) != GS_OK) {
         printf("skipped: %s\n", error.text);
         return 77;
     }

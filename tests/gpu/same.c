@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     gs_device *device;
     gs_verifier *verifier;
     gs_error error = {0};
-    if (gs_device_open(&device, NULL, NULL, &error) != GS_OK) {
+    if (gs_device_open(&device, gs_device_gpu(), NULL, &error) != GS_OK) {
         printf("skipped: %s\n", error.text);
         return 77;
     }

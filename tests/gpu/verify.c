@@ -229,7 +229,7 @@ int main(void)
 {
     gs_error error = {0};
     char text[512];
-    gs_status status = gs_device_open(&device, NULL, NULL, &error);
+    gs_status status = gs_device_open(&device, gs_device_gpu(), NULL, &error);
     if (status == GS_ERROR_NO_DRIVER || status == GS_ERROR_NO_DEVICE || status == GS_ERROR_DRIVER_TOO_OLD) {
         print_message("skipped: %s\n", gs_error_format(&error, text, sizeof text));
         return 77;

@@ -122,11 +122,11 @@ int main(int argc, char **argv)
     if (argc >= 4 && strcmp(argv[1], "worker") == 0) return serve(argv[3]);
     gs_device *device;
     gs_error error;
-    if (gs_device_open(&device, NULL, "", &error) != GS_OK) {
+    if (gs_device_open(&device, gs_device_gpu(), "", &error) != GS_OK) {
         printf("skipped: %s\n", error.text);
         return 77;
     }
-    char name[32];
+    char name[GS_DEVICE_NAME];
     snprintf(name, sizeof name, "%s", device->name);
     gs_device_close(&device);
     gs_worker_init(&worker, name, NULL);

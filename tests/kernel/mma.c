@@ -151,8 +151,8 @@ static void test_resources(void **state)
     };
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         const gs_problem problem = problem_of(problems[i]);
-        assert_true(count_agreeing(&problem, &gs_caps_h200) > 1000);
-        assert_true(count_agreeing(&problem, &gs_caps_a100) > 1000);
+        assert_true(count_agreeing(&problem, gs_caps_find("h200")) > 1000);
+        assert_true(count_agreeing(&problem, gs_caps_find("a100")) > 1000);
     }
 }
 
@@ -172,21 +172,21 @@ static void test_refuses(void **state)
     const char *const good = "mma/128x128x32/w2x2/s3/g8";
     const gs_schedule s = parsed(good);
     const gs_problem p = problem_of("f16:4096x4096x4096:tn");
-    gs_caps turing = gs_caps_a100, small = gs_caps_a100;
+    gs_caps turing = *gs_caps_find("a100"), small = *gs_caps_find("a100");
     turing.cc = 75;
     small.cc = 86;
     small.smem_block = 101376;
     small.smem_sm = 102400;
-    assert_int_equal(gs_schedule_check(&s, &p, &gs_caps_a100, NULL), GS_OK);
+    assert_int_equal(gs_schedule_check(&s, &p, gs_caps_find("a100"), NULL), GS_OK);
     assert_int_equal(gs_schedule_check(&s, &p, &small, NULL), GS_OK);
     refuse(good, "f16:4096x4096x4096:tn", &turing, "family");
-    refuse(good, "f16:64x64x64:tn:ep=bias", &gs_caps_h200, "ep");
-    refuse("mma/16x16x64/w2x1/s2/g1", "f16:64x64x64:tn", &gs_caps_h200, "warps");
-    refuse("mma/16x16x64/w1x4/s2/g1", "f16:64x64x64:tn", &gs_caps_h200, "warps");
-    refuse("mma/128x256x32/w2x2/s2/g1", "f16:4096x4096x4096:tn", &gs_caps_h200, "warps");
-    refuse("mma/128x128x32/w2x2/s3/g8", "f16:4096x4096x4095:tn", &gs_caps_h200, "warps");
+    refuse(good, "f16:64x64x64:tn:ep=bias", gs_caps_find("h200"), "ep");
+    refuse("mma/16x16x64/w2x1/s2/g1", "f16:64x64x64:tn", gs_caps_find("h200"), "warps");
+    refuse("mma/16x16x64/w1x4/s2/g1", "f16:64x64x64:tn", gs_caps_find("h200"), "warps");
+    refuse("mma/128x256x32/w2x2/s2/g1", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "warps");
+    refuse("mma/128x128x32/w2x2/s3/g8", "f16:4096x4096x4095:tn", gs_caps_find("h200"), "warps");
     refuse("mma/128x128x64/w2x4/s4/g8", "f16:4096x4096x4096:tn", &small, "stages");
-    refuse("mma/16x16x64/w1x1/s2/g1", "f16:2147483647x2147483647x1:tn", &gs_caps_h200, "tile");
+    refuse("mma/16x16x64/w1x1/s2/g1", "f16:2147483647x2147483647x1:tn", gs_caps_find("h200"), "tile");
 }
 
 /* ---- compilation ---- */
@@ -239,10 +239,10 @@ static void test_compiles(void **state)
     for (size_t i = 0; i < GS_COUNT(sentences); i++) {
         char text[GS_SCHEDULE_TEXT];
         snprintf(text, sizeof text, "mma/%s/%s", sentences[i], i % 2 ? "h4" : "g8");
-        compiled += compile("sm_80", &gs_caps_a100, text, problems[i % 2]);
-        compiled += compile("sm_90a", &gs_caps_h200, text, problems[1 - i % 2]);
-        compiled += compile("sm_80", &gs_caps_a100, text, problems[2 + i % 7]);
-        compiled += compile("sm_90a", &gs_caps_h200, text, problems[2 + (i + 3) % 7]);
+        compiled += compile("sm_80", gs_caps_find("a100"), text, problems[i % 2]);
+        compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[1 - i % 2]);
+        compiled += compile("sm_80", gs_caps_find("a100"), text, problems[2 + i % 7]);
+        compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[2 + (i + 3) % 7]);
     }
     assert_true(compiled >= 70);
 }

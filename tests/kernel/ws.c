@@ -46,7 +46,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
 {
     gs_error error = {0};
     gs_kernel kernel;
-    assert_int_equal(gs_kernel_build(&kernel, schedule, problem, &gs_caps_h200, &error), GS_OK);
+    assert_int_equal(gs_kernel_build(&kernel, schedule, problem, gs_caps_find("h200"), &error), GS_OK);
     assert_int_equal(gs_manifest_check(&kernel.manifest, &error), GS_OK);
     gs_kernel_source source;
     gs_kernel_to_source(&kernel, &source);
@@ -56,7 +56,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
         fail_msg("%s %s: %s\n%s", gs_schedule_format(schedule, text), gs_problem_format(problem, what), error.text, image.log);
     if (image.spill_bytes || image.serialized)
         fail_msg("%s %s: %d bytes spilled, serialized %d", gs_schedule_format(schedule, text), gs_problem_format(problem, what), image.spill_bytes, image.serialized);
-    assert_true(image.registers <= gs_schedule_resources(schedule, problem, &gs_caps_h200).registers);
+    assert_true(image.registers <= gs_schedule_resources(schedule, problem, gs_caps_find("h200")).registers);
     gs_image_free(&image);
 }
 
@@ -73,7 +73,7 @@ static void test_compiles(void **state)
             char text[GS_SCHEDULE_TEXT];
             snprintf(text, sizeof text, "ws/%s/s3/%s/coop/%s", gs_family_slot(GS_FAMILY_WS, GS_WS_TILE)->words[tile].text, clusters[(size_t)tile % 3], i % 2 ? "h4" : "g8");
             gs_schedule schedule = parsed(text);
-            if (gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) != GS_OK) continue;
+            if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
             compile(&schedule, &problem);
             compiled++;
         }
@@ -89,16 +89,16 @@ static void test_resources(void **state)
     int valid = 0;
     gs_schedule schedule = gs_schedule_first(GS_FAMILY_WS);
     do {
-        if (gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) != GS_OK) continue;
+        if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
         gs_kernel kernel;
-        assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, &gs_caps_h200, NULL), GS_OK);
-        const gs_resources resources = gs_schedule_resources(&schedule, &problem, &gs_caps_h200);
+        assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
+        const gs_resources resources = gs_schedule_resources(&schedule, &problem, gs_caps_find("h200"));
         const gs_formula_names names = {.m = 4000, .n = 4000, .k = 4000, .sms = 132};
         int64_t smem = 0, grid = 0;
         assert_int_equal(gs_formula_value(&kernel.manifest.entry[0].smem, &names, &smem, NULL), GS_OK);
         assert_int_equal(gs_formula_value(&kernel.manifest.entry[0].grid[0], &names, &grid, NULL), GS_OK);
         assert_int_equal(smem, resources.smem);
-        assert_true(smem <= gs_caps_h200.smem_block);
+        assert_true(smem <= gs_caps_find("h200")->smem_block);
         assert_int_equal(kernel.manifest.entry[0].block[0], resources.threads);
         assert_int_equal(kernel.manifest.entry[0].cluster[0], resources.cluster);
         assert_true(grid >= 1 && grid <= 132 && grid % resources.cluster == 0);
@@ -122,15 +122,15 @@ static void test_refuses(void **state)
 {
     (void)state;
     const char *const good = "ws/128x128x64/s4/c1x1/coop/g8";
-    refuse(good, "f16:4096x4096x4096:tn", &gs_caps_a100, "family");
-    refuse(good, "f16:2147483600x8x8:tn", &gs_caps_h200, "m");
-    refuse(good, "f16:4096x4096x4095:tn", &gs_caps_h200, "lda");
-    refuse(good, "f16:4096x4095x4096:nn", &gs_caps_h200, "ldb");
-    refuse(good, "f16:4096x4096x4096:tn:b=2", &gs_caps_h200, "b");
-    refuse(good, "f16:4096x4096x0:tn", &gs_caps_h200, "m");
-    refuse(good, "f16:64x64x64:tn:ep=bias", &gs_caps_h200, "ep");
-    refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", &gs_caps_h200, "tile");
-    refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", &gs_caps_h200, "stages");
+    refuse(good, "f16:4096x4096x4096:tn", gs_caps_find("a100"), "family");
+    refuse(good, "f16:2147483600x8x8:tn", gs_caps_find("h200"), "m");
+    refuse(good, "f16:4096x4096x4095:tn", gs_caps_find("h200"), "lda");
+    refuse(good, "f16:4096x4095x4096:nn", gs_caps_find("h200"), "ldb");
+    refuse(good, "f16:4096x4096x4096:tn:b=2", gs_caps_find("h200"), "b");
+    refuse(good, "f16:4096x4096x0:tn", gs_caps_find("h200"), "m");
+    refuse(good, "f16:64x64x64:tn:ep=bias", gs_caps_find("h200"), "ep");
+    refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
+    refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "stages");
 }
 
 int main(void)

@@ -62,12 +62,12 @@ static void file_path(char path[GS_PATH])
     assert_true(snprintf(path, GS_PATH, "%s/%s.cubin", folder, gs_hash_format(key, name)) < GS_PATH);
 }
 
-static char code[3000], log_text[] = "ptxas info    : Used 40 registers\n";
+static char code[3000], log_text[] = "ptxas info    : Used 40 registers\n", ptx_text[] = ".version 9.0\n.target sm_90a\n";
 
 static gs_image sample(int fill)
 {
     for (size_t i = 0; i < sizeof code; i++) code[i] = (char)(fill + (int)(i % 7));
-    return (gs_image){.code = code, .size = sizeof code, .log = log_text, .registers = 40, .spill_bytes = 12, .stack_bytes = 8,
+    return (gs_image){.code = code, .size = sizeof code, .log = log_text, .ptx = ptx_text, .ptx_size = sizeof ptx_text - 1, .registers = 40, .spill_bytes = 12, .stack_bytes = 8,
                       .static_smem = 512, .serialized = true, .compile_ms = 33};
 }
 
@@ -76,6 +76,8 @@ static void assert_sample(const gs_image *image)
     assert_int_equal(image->size, sizeof code);
     assert_memory_equal(image->code, code, sizeof code);
     assert_string_equal(image->log, log_text);
+    assert_string_equal(image->ptx, ptx_text);
+    assert_int_equal(image->ptx_size, sizeof ptx_text - 1);
     assert_true(image->registers == 40 && image->spill_bytes == 12 && image->stack_bytes == 8 && image->static_smem == 512);
     assert_true(image->serialized && image->cached && image->compile_ms == 0);
 }
@@ -121,10 +123,11 @@ static void test_round_trip(void **state)
     assert_sample(&back);
     gs_image_free(&back);
     assert_null(back.code);
-    image.log = NULL;
+    image.log = image.ptx = NULL;
     assert_int_equal(gs_cache_write(folder, key, &image, NULL), GS_OK);
     assert_int_equal(gs_cache_read(folder, key, &back, NULL), GS_OK);
     assert_string_equal(back.log, "");
+    assert_null(back.ptx);
     gs_image_free(&back);
     image.size = 0;
     assert_int_equal(gs_cache_write(folder, key, &image, NULL), GS_ERROR_RANGE);
@@ -350,7 +353,7 @@ static void test_key(void **state)
                       *const other_texts[] = {"int y;"};
     const gs_source base = {.name = "k.cu", .text = "source", .options = options, .option_count = 2,
                             .header_names = names, .header_texts = texts, .header_count = 1};
-    gs_source variant[9];
+    gs_source variant[10];
     for (size_t i = 0; i < GS_COUNT(variant); i++) variant[i] = base;
     variant[1].text = "source ";
     variant[2].options = joined;
@@ -361,6 +364,7 @@ static void test_key(void **state)
     variant[7].header_count = 0;
     variant[8].options = NULL;
     variant[8].option_count = 0;
+    variant[9].ptx = true;
     gs_hash keys[GS_COUNT(variant) + 2];
     for (size_t i = 0; i < GS_COUNT(variant); i++) keys[i] = gs_cache_key(&variant[i], "sm_90a", 13000);
     keys[GS_COUNT(variant)] = gs_cache_key(&base, "sm_80", 13000);

@@ -301,13 +301,13 @@ static void built_kernels_have_good_manifests(void **state)
             gs_problem problem;
             gs_schedule list[4];
             assert_int_equal(gs_problem_parse(&problem, texts[i], NULL), GS_OK);
-            const int size = gs_schedule_shortlist(&problem, &gs_caps_h200, 1u << family, list, 4);
+            const int size = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << family, list, 4);
             for (int s = 0; s < size; s++) {
                 gs_kernel kernel;
                 gs_manifest back;
                 gs_text text = {0}, again = {0};
                 gs_error error = {0};
-                if (gs_kernel_build(&kernel, &list[s], &problem, &gs_caps_h200, &error) != GS_OK)
+                if (gs_kernel_build(&kernel, &list[s], &problem, gs_caps_find("h200"), &error) != GS_OK)
                     fail_msg("%s: %s: %s", texts[i], error.field, error.text);
                 gs_manifest_format(&kernel.manifest, &text);
                 if (gs_manifest_parse(&back, gs_text_string(&text), &error) != GS_OK)
@@ -322,7 +322,7 @@ static void built_kernels_have_good_manifests(void **state)
         }
     gs_kernel kernel;
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 1, 1, 1);
-    assert_int_equal(gs_kernel_build(&kernel, &(gs_schedule){.family = GS_FAMILIES}, &problem, &gs_caps_h200, NULL),
+    assert_int_equal(gs_kernel_build(&kernel, &(gs_schedule){.family = GS_FAMILIES}, &problem, gs_caps_find("h200"), NULL),
                      GS_ERROR_RANGE);
     assert_null(gs_embedded_find("no/such.cu"));
     assert_non_null(gs_embedded_find("common/args.h"));

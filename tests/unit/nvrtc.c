@@ -303,6 +303,42 @@ static void test_cache_is_used(void **state)
     remove_folder(folder);
 }
 
+/* The PTX is there when it is asked for, with line numbers; the cubin's figures stay what they are; the cache keeps the two apart. */
+static void test_ptx(void **state)
+{
+    need_compiler(state);
+    char folder[GS_PATH];
+    make_folder(folder);
+    gs_source source = good_source();
+    gs_image plain_image, with, again;
+    assert_int_equal(gs_compile_cached("sm_90a", folder, &source, &plain_image, NULL), GS_OK);
+    assert_null(plain_image.ptx);
+    source.ptx = true;
+    assert_int_equal(gs_compile_cached("sm_90a", folder, &source, &with, NULL), GS_OK);
+    assert_false(with.cached);
+    assert_non_null(with.ptx);
+    assert_int_equal(strlen(with.ptx), with.ptx_size);
+    assert_mentions(with.ptx, ".target sm_90a");
+    assert_mentions(with.ptx, "\t.loc\t");
+    assert_mentions(with.ptx, "good.cu\"");
+    assert_memory_equal(with.code, "\177ELF", 4);
+    assert_int_equal(with.registers, plain_image.registers);
+    assert_int_equal(with.static_smem, plain_image.static_smem);
+    assert_int_equal(gs_compile_cached("sm_90a", folder, &source, &again, NULL), GS_OK);
+    assert_true(again.cached);
+    assert_string_equal(again.ptx, with.ptx);
+    assert_int_equal(again.registers, with.registers);
+    gs_image_free(&again);
+    assert_null(again.ptx);
+    gs_image_free(&with);
+    gs_image_free(&plain_image);
+    source.ptx = false;
+    assert_int_equal(gs_compile_cached("sm_90a", folder, &source, &plain_image, NULL), GS_OK);
+    assert_true(plain_image.cached && !plain_image.ptx);
+    gs_image_free(&plain_image);
+    remove_folder(folder);
+}
+
 int main(void)
 {
     gs_error error = {0};
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_unknown_target),
         cmocka_unit_test(test_current_folder_is_not_searched),
         cmocka_unit_test(test_cache_is_used),
+        cmocka_unit_test(test_ptx),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed ? failed : have_compiler ? 0 : 77;

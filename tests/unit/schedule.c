@@ -128,7 +128,7 @@ static void foreign_tokens_are_refused(void **state)
                                {.family = GS_FAMILY_MMA, .word = {0, 0, 0, 10}}};
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
         gs_error error = {0};
-        assert_int_equal(gs_schedule_check(&bad[i], &problem, &gs_caps_h200, &error), GS_ERROR_RANGE);
+        assert_int_equal(gs_schedule_check(&bad[i], &problem, gs_caps_find("h200"), &error), GS_ERROR_RANGE);
         assert_true(error.text[0] != '\0');
         assert_string_equal(gs_schedule_format(&bad[i], text), "?");
     }
@@ -144,11 +144,11 @@ static void simple_takes_everything_but_an_epilogue(void **state)
     gs_error error = {0};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         assert_int_equal(gs_problem_parse(&problem, texts[i], NULL), GS_OK);
-        assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_h200, NULL), GS_OK);
-        assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_a100, NULL), GS_OK);
+        assert_int_equal(gs_schedule_check(&simple, &problem, gs_caps_find("h200"), NULL), GS_OK);
+        assert_int_equal(gs_schedule_check(&simple, &problem, gs_caps_find("a100"), NULL), GS_OK);
     }
     assert_int_equal(gs_problem_parse(&problem, "f16:1x1x1:nn:ep=relu", NULL), GS_OK);
-    assert_int_equal(gs_schedule_check(&simple, &problem, &gs_caps_h200, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_schedule_check(&simple, &problem, gs_caps_find("h200"), &error), GS_ERROR_UNSUPPORTED);
     assert_string_equal(error.field, "ep");
 }
 
@@ -158,7 +158,7 @@ static void valid_schedules_fit_the_device(void **state)
     (void)state;
     static const char *const texts[] = {"f16:4096x4096x4096:tn", "bf16:129x4096x64:nn:d=f32:beta=1", "f16:64x64x64:nn:acc=f16",
                                         "f16:33x17x65:tn"};
-    static const gs_caps *const devices[] = {&gs_caps_h200, &gs_caps_a100};
+    const gs_caps *const devices[] = {gs_caps_find("h200"), gs_caps_find("a100")};
     for (size_t d = 0; d < GS_COUNT(devices); d++)
         for (size_t i = 0; i < GS_COUNT(texts); i++) {
             gs_problem problem;

@@ -61,7 +61,7 @@ static void reads_every_column(void **state)
     (void)state;
     gs_table *table = read_table(HEAD "# a comment\n\n  \t\n   # another\nf16:4096x4096x4096:tn\t" WS TIMES TAIL
                                  "bf16:257x4096x4096:nn:d=f32:lda=4104:beta=0.5 library 1 2 3 4 5 0 nvidia-h200 90 132 0 - -\r\n",
-                                 &gs_caps_h200, 0);
+                                 gs_caps_find("h200"), 0);
     assert_int_equal(gs_table_size(table), 2);
     const gs_row *row = find(table, "f16:4096x4096x4096:tn");
     assert_non_null(row);
@@ -119,7 +119,7 @@ static void round_trips_sorted_and_aligned(void **state)
     }
     gs_text first = {0}, second = {0};
     gs_table_format(table, &first);
-    gs_table *again = read_table(first.data, &gs_caps_h200, 0);
+    gs_table *again = read_table(first.data, gs_caps_find("h200"), 0);
     assert_int_equal(gs_table_size(again), GS_COUNT(problems));
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         char text[GS_PROBLEM_TEXT];
@@ -195,7 +195,7 @@ static void a_bad_row_costs_only_itself(void **state)
         gs_error error;
         int skipped;
         assert_int_equal(gs_table_create(&table), GS_OK);
-        assert_int_equal(gs_table_read(table, text.data, &gs_caps_h200, &skipped, &error), GS_OK);
+        assert_int_equal(gs_table_read(table, text.data, gs_caps_find("h200"), &skipped, &error), GS_OK);
         assert_int_equal(skipped, 1);
         assert_int_equal(gs_table_size(table), 2);
         if (!strstr(error.text, "line 3: ")) fail_msg("row %zu: %s", i, error.text);
@@ -251,7 +251,7 @@ static void rows_of_other_devices_are_left_out(void **state)
         "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 d b\n"
         "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 d b\n"
         "f16:64x64x512:tn simple" TIMES " 1755 nvidia-h200 80 132 130100 d b\n";
-    gs_table *table = read_table(text, &gs_caps_h200, 0);
+    gs_table *table = read_table(text, gs_caps_find("h200"), 0);
     assert_int_equal(gs_table_size(table), 1);
     assert_non_null(find(table, "f16:64x64x64:tn"));
     assert_null(find(table, "f16:64x64x128:tn"));
@@ -300,7 +300,7 @@ static void scalars_count_only_as_zero_or_not(void **state)
 static const gs_row *nearest(const gs_table *table, const char *text)
 {
     const gs_problem problem = problem_of(text);
-    return gs_table_nearest(table, &problem, &gs_caps_h200);
+    return gs_table_nearest(table, &problem, gs_caps_find("h200"));
 }
 
 static void nearest_is_near_and_can_run(void **state)
@@ -357,7 +357,7 @@ static void look_up_stays_fast_when_big(void **state)
     if (average_us > 20) fail_msg("%.1f us for a look-up", average_us);
     gs_text text = {0};
     gs_table_format(table, &text);
-    gs_table *again = read_table(text.data, &gs_caps_h200, 0);
+    gs_table *again = read_table(text.data, gs_caps_find("h200"), 0);
     assert_int_equal(gs_table_size(again), ROWS);
     gs_text_free(&text);
     gs_table_destroy(&table);
@@ -428,14 +428,14 @@ static void loads_files_and_folders(void **state)
     gs_error error;
     int skipped;
     assert_int_equal(gs_table_create(&table), GS_OK);
-    assert_int_equal(gs_table_load(table, folder, &gs_caps_h200, &skipped, &error), GS_OK);
+    assert_int_equal(gs_table_load(table, folder, gs_caps_find("h200"), &skipped, &error), GS_OK);
     assert_int_equal(skipped, 4);
     assert_int_equal(gs_table_size(table), 1);
     assert_true(gs_table_row(table, 0)->us == 2);   /* b comes after a */
     assert_non_null(strstr(error.text, "b.tuned: line 3: "));
 
     snprintf(path, sizeof path, "%s/a.tuned", folder);
-    assert_int_equal(gs_table_load(table, path, &gs_caps_h200, &skipped, &error), GS_OK);
+    assert_int_equal(gs_table_load(table, path, gs_caps_find("h200"), &skipped, &error), GS_OK);
     assert_int_equal(skipped, 0);
     assert_true(gs_table_row(table, 0)->us == 1);
     snprintf(path, sizeof path, "%s/c.tuned", folder);

@@ -39,7 +39,7 @@ static void open_store(bench *b)
     const gs_status status = gs_store_open(&b->store, b->store_path, &error);
     if (status != GS_OK) print_error("%s\n", error.text);
     assert_int_equal(status, GS_OK);
-    b->session = (gs_session){.command = "test", .version = "0", .commit = "", .device = gs_caps_h200.slug, .cc = 90, .sms = 132,
+    b->session = (gs_session){.command = "test", .version = "0", .commit = "", .device = gs_caps_find("h200")->slug, .cc = 90, .sms = 132,
                               .cublaslt = 130100};
     assert_int_equal(gs_store_begin(b->store, &b->session, &error), GS_OK);
 }
@@ -91,7 +91,7 @@ static gs_status tune_with(bench *b, const char *problem_text, const char *scrip
     assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     setenv("FAKE_WORKER", script, 1);
     gs_worker_stop(&b->worker);   /* the script is the child's environment */
-    const gs_status status = gs_tune(b->store, &b->session, &b->worker, &gs_caps_h200, &problem, options, result, &error);
+    const gs_status status = gs_tune(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, options, result, &error);
     if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
     if (status != GS_OK) assert_true(error.text[0] != '\0');
     return status;
@@ -116,7 +116,7 @@ static void right_answers(const char *problem_text, answer list[CANDIDATES])
     gs_schedule schedules[CANDIDATES];
     assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
-    assert_int_equal(policy.propose(&policy, &problem, &gs_caps_h200, schedules, CANDIDATES), CANDIDATES);
+    assert_int_equal(policy.propose(&policy, &problem, gs_caps_find("h200"), schedules, CANDIDATES), CANDIDATES);
     policy.destroy(&policy);
     for (int i = 0; i < CANDIDATES; i++) {
         gs_schedule_format(&schedules[i], list[i].text);
@@ -151,7 +151,7 @@ static bool find(void *self, const gs_trial *trial)
 static gs_trial trial_of(bench *b, const char *problem, const char *candidate)
 {
     finding f = {.candidate = candidate};
-    assert_int_equal(gs_store_trials(b->store, gs_caps_h200.slug, problem, find, &f, NULL), GS_OK);
+    assert_int_equal(gs_store_trials(b->store, gs_caps_find("h200")->slug, problem, find, &f, NULL), GS_OK);
     if (f.count != 1) print_error("%s: %d trials\n", candidate, f.count);
     assert_int_equal(f.count, 1);
     return f.trial;
@@ -160,14 +160,14 @@ static gs_trial trial_of(bench *b, const char *problem, const char *candidate)
 static int trials(bench *b, const char *problem)
 {
     finding f = {0};
-    assert_int_equal(gs_store_trials(b->store, gs_caps_h200.slug, problem, find, &f, NULL), GS_OK);
+    assert_int_equal(gs_store_trials(b->store, gs_caps_find("h200")->slug, problem, find, &f, NULL), GS_OK);
     return f.count;
 }
 
 static int winners(bench *b)
 {
     finding f = {0};
-    assert_int_equal(gs_store_winners(b->store, gs_caps_h200.slug, find, &f, NULL), GS_OK);
+    assert_int_equal(gs_store_winners(b->store, gs_caps_find("h200")->slug, find, &f, NULL), GS_OK);
     return f.count;
 }
 
@@ -197,7 +197,7 @@ static void expect_winner(bench *b, const gs_tune_result *result, const char *pr
     assert_true(result->row.low <= result->row.ratio && result->row.ratio <= result->row.high);
     assert_true(table_row(b, problem, &row));
     assert_string_equal(gs_schedule_format(&row.schedule, text), best->text);
-    assert_string_equal(row.gpu, gs_caps_h200.slug);
+    assert_string_equal(row.gpu, gs_caps_find("h200")->slug);
     assert_int_equal(row.cublaslt, 130100);
     assert_int_equal(row.mhz, 1755);
 }
@@ -308,7 +308,7 @@ static void nothing_passes(void **state)
     options.candidates = 3;
     gs_policy policy;
     assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
-    assert_int_equal(policy.propose(&policy, &problem, &gs_caps_h200, list, 3), 3);
+    assert_int_equal(policy.propose(&policy, &problem, gs_caps_find("h200"), list, 3), 3);
     policy.destroy(&policy);
     gs_text_add(&rules, "library=1.5");
     for (int i = 0; i < 3; i++) gs_text_addf(&rules, ";wrong=%s", gs_schedule_format(&list[i], text));
@@ -496,18 +496,18 @@ static void enumerate_proposes_every_valid_schedule_once(void **state)
     gs_schedule *const list = calloc(MOST, sizeof *list);
     assert_non_null(list);
     int count = 0, valid = 0;
-    for (int got; (got = policy.propose(&policy, &problem, &gs_caps_h200, list + count, GS_MIN(48, MOST - count))) > 0;)
+    for (int got; (got = policy.propose(&policy, &problem, gs_caps_find("h200"), list + count, GS_MIN(48, MOST - count))) > 0;)
         count += got;
     for (int family = 0; family < GS_FAMILIES; family++) {
         gs_schedule schedule = gs_schedule_first((gs_family)family);
-        do valid += gs_schedule_check(&schedule, &problem, &gs_caps_h200, NULL) == GS_OK;
+        do valid += gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) == GS_OK;
         while (gs_schedule_next(&schedule));
     }
     assert_int_equal(count, valid);
-    for (int i = 0; i < count; i++) assert_int_equal(gs_schedule_check(&list[i], &problem, &gs_caps_h200, NULL), GS_OK);
+    for (int i = 0; i < count; i++) assert_int_equal(gs_schedule_check(&list[i], &problem, gs_caps_find("h200"), NULL), GS_OK);
     for (int i = 49; i + 1 < count; i++)
-        assert_true(gs_schedule_predict(&list[i], &problem, &gs_caps_h200) <=
-                    gs_schedule_predict(&list[i + 1], &problem, &gs_caps_h200));
+        assert_true(gs_schedule_predict(&list[i], &problem, gs_caps_find("h200")) <=
+                    gs_schedule_predict(&list[i + 1], &problem, gs_caps_find("h200")));
     qsort(list, (size_t)count, sizeof *list, by_bytes);
     for (int i = 0; i + 1 < count; i++) assert_true(memcmp(&list[i], &list[i + 1], sizeof *list) != 0);
     free(list);
@@ -575,20 +575,20 @@ static void precompile_fills_the_cache(void **state)
     snprintf(cache, sizeof cache, "%s/cache", b->folder);
     assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
     list[0] = gs_schedule_first(GS_FAMILY_SIMPLE);
-    assert_int_equal(gs_schedule_shortlist(&problem, &gs_caps_h200, 1u << GS_FAMILY_WS, &list[1], 1), 1);
-    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << GS_FAMILY_WS, &list[1], 1), 1);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 2, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 2);
-    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 0, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 0, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 2);
 
-    gs_caps nonsense = gs_caps_h200;
+    gs_caps nonsense = *gs_caps_find("h200");
     snprintf(nonsense.target, sizeof nonsense.target, "sm_1");
     assert_int_equal(gs_precompile(&nonsense, &problem, list, 2, 1, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 2);
     gs_stop_requested = 1;
-    assert_int_equal(gs_precompile(&gs_caps_h200, &problem, list, 2, 1, cache, &failed, &error), GS_ERROR_INTERRUPTED);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 1, cache, &failed, &error), GS_ERROR_INTERRUPTED);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 

@@ -470,7 +470,7 @@ static void device_code_compiles(void **state)
                     const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
                     gs_kernel kernel = {0};
                     gs_error error = {0};
-                    if (gs_kernel_build(&kernel, &schedule, &p, &gs_caps_h200, &error) != GS_OK) fail_msg("%s", error.text);
+                    if (gs_kernel_build(&kernel, &schedule, &p, gs_caps_find("h200"), &error) != GS_OK) fail_msg("%s", error.text);
                     assert_int_equal(kernel.manifest.entry_count, 1);
                     compile(targets[t], &kernel);
                 }
@@ -484,7 +484,7 @@ static void simple_grid(void **state)
     gs_problem p = gs_problem_make(GS_F16, GS_NN, 2147483647, 9, 1);
     const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
     gs_kernel kernel = {0};
-    assert_int_equal(gs_kernel_build(&kernel, &schedule, &p, &gs_caps_h200, NULL), GS_OK);
+    assert_int_equal(gs_kernel_build(&kernel, &schedule, &p, gs_caps_find("h200"), NULL), GS_OK);
     const gs_entry *const entry = &kernel.manifest.entry[0];
     const gs_formula_names names = {.m = p.m, .n = 5000000, .k = 1, .batch = 100000};
     int64_t grid[3];
@@ -492,7 +492,7 @@ static void simple_grid(void **state)
     assert_true(grid[0] * entry->block[1] >= p.m && grid[0] <= 2147483647);
     assert_true(grid[1] <= 65535 && grid[2] <= 65535);
     p.epilogue = GS_EPILOGUE_GELU;
-    assert_int_equal(gs_kernel_build_simple(&kernel, &schedule, &p, &gs_caps_h200, NULL), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_kernel_build_simple(&kernel, &schedule, &p, gs_caps_find("h200"), NULL), GS_ERROR_UNSUPPORTED);
 }
 
 int main(void)

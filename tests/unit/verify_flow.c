@@ -273,7 +273,7 @@ static gs_verifier *verifier;
 static int open_fake(void **state)
 {
     (void)state;
-    fake = (struct fake){.device = {.ops = &ops, .caps = gs_caps_h200}, .until_failure = -1};
+    fake = (struct fake){.device = {.ops = &ops, .caps = *gs_caps_find("h200")}, .until_failure = -1};
     return gs_verifier_create(&verifier, &fake.device, NULL) != GS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/cache.h"
 
 /* ---- results ---- */
 
@@ -247,15 +248,6 @@ static gs_status read_ordinal(const char *text, int *ordinal, gs_error *error)
     return GS_OK;
 }
 
-static void choose_cache(char path[GS_PATH], const char *cache)
-{
-    if (!cache) {
-        if (!gs_user_path(path, 'c', "GEMMSMITH_CACHE", NULL)) path[0] = '\0';
-    } else if ((size_t)snprintf(path, GS_PATH, "%s", cache) >= GS_PATH) {
-        path[0] = '\0';
-    }
-}
-
 gs_status gs_cuda_open(gs_device **out, const char *ordinal, const char *cache, gs_error *error)
 {
     int number = 0;
@@ -264,7 +256,7 @@ gs_status gs_cuda_open(gs_device **out, const char *ordinal, const char *cache, 
     if (!cuda) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the device's state");
     cuda->base.ops = &ops;
     snprintf(cuda->base.name, sizeof cuda->base.name, "cuda:%d", number);
-    choose_cache(cuda->cache, cache);
+    gs_cache_choose(cuda->cache, cache);
     const gs_status status = start(cuda, number, error);
     if (status != GS_OK) {
         close_device(&cuda->base);

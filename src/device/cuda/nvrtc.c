@@ -28,6 +28,8 @@ typedef struct compiler {
     gs_nvrtc_result (*compile)(gs_nvrtc_program program, int option_count, const char *const *options);
     gs_nvrtc_result (*cubin_size)(gs_nvrtc_program program, size_t *size);
     gs_nvrtc_result (*cubin)(gs_nvrtc_program program, char *code);
+    gs_nvrtc_result (*ptx_size)(gs_nvrtc_program program, size_t *size);
+    gs_nvrtc_result (*ptx)(gs_nvrtc_program program, char *ptx);
     gs_nvrtc_result (*log_size)(gs_nvrtc_program program, size_t *size);
     gs_nvrtc_result (*log)(gs_nvrtc_program program, char *log);
 } compiler;
@@ -45,6 +47,8 @@ static const struct {
     {"nvrtcCompileProgram",    offsetof(compiler, compile)},
     {"nvrtcGetCUBINSize",      offsetof(compiler, cubin_size)},
     {"nvrtcGetCUBIN",          offsetof(compiler, cubin)},
+    {"nvrtcGetPTXSize",        offsetof(compiler, ptx_size)},
+    {"nvrtcGetPTX",            offsetof(compiler, ptx)},
     {"nvrtcGetProgramLogSize", offsetof(compiler, log_size)},
     {"nvrtcGetProgramLog",     offsetof(compiler, log)},
 };
@@ -198,6 +202,7 @@ static gs_status make_options(const char *architecture, const gs_source *source,
     const char *const ours[] = {architecture, "--std=c++17", "-default-device", "--ptxas-options=-v", "--no-source-include"};
     *count = 0;
     for (size_t i = 0; i < GS_COUNT(ours); i++) options[(*count)++] = ours[i];
+    if (source->ptx) options[(*count)++] = "-lineinfo";
     if (source->option_count > MAX_OPTIONS - *count)
         return gs_fail(error, GS_ERROR_RANGE, "options", "%d options, at most %d are possible", source->option_count, MAX_OPTIONS - *count);
     for (int i = 0; i < source->option_count; i++) {
@@ -231,15 +236,33 @@ static gs_status take_code(const compiler *nvrtc, gs_nvrtc_program program, gs_i
     return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC gives no code: %s", nvrtc->error_string(result));
 }
 
+/* NVRTC keeps the PTX that the cubin was made of. */
+static gs_status take_ptx(const compiler *nvrtc, gs_nvrtc_program program, gs_image *image, gs_error *error)
+{
+    size_t size = 0;
+    gs_nvrtc_result result = nvrtc->ptx_size(program, &size);
+    if (result == GS_NVRTC_SUCCESS && size > 1) {
+        image->ptx = calloc(size + 1, 1);
+        if (!image->ptx) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu bytes of PTX", size);
+        result = nvrtc->ptx(program, image->ptx);
+        image->ptx_size = strlen(image->ptx);
+        if (result == GS_NVRTC_SUCCESS && image->ptx_size > 0) return GS_OK;
+    }
+    return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC gives no PTX: %s", nvrtc->error_string(result));
+}
+
 static gs_status run_compiler(const compiler *nvrtc, gs_nvrtc_program program, const char *const *options, int count, const char *target,
-                              gs_image *image, gs_error *error)
+                              bool ptx, gs_image *image, gs_error *error)
 {
     char line[320];
     const int64_t start = gs_clock_ns();
     const gs_nvrtc_result result = nvrtc->compile(program, count, options);
     image->compile_ms = (double)(gs_clock_ns() - start) * 1e-6;
     GS_TRY(take_log(nvrtc, program, image, error));
-    if (result == GS_NVRTC_SUCCESS) return take_code(nvrtc, program, image, error);
+    if (result == GS_NVRTC_SUCCESS) {
+        GS_TRY(take_code(nvrtc, program, image, error));
+        return ptx ? take_ptx(nvrtc, program, image, error) : GS_OK;
+    }
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
     first_error(image->log, line, sizeof line);
     if (result == GS_NVRTC_ERROR_INVALID_OPTION)
@@ -266,7 +289,7 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
         nvrtc->create(&program, source->text, source->name, source->header_count, source->header_texts, source->header_names);
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
     if (result != GS_NVRTC_SUCCESS) return gs_fail(error, GS_ERROR_COMPILE, NULL, "nvrtcCreateProgram: %s", nvrtc->error_string(result));
-    const gs_status status = run_compiler(nvrtc, program, options, count, target, out, error);
+    const gs_status status = run_compiler(nvrtc, program, options, count, target, source->ptx, out, error);
     nvrtc->destroy(&program);
     return status;
 }

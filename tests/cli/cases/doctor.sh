@@ -1,9 +1,12 @@
-# Without a GPU doctor names it and ends with 3; a broken store and a broken table are named too.
-gemmsmith doctor
+# Without the GPU that it is asked for doctor names it and ends with 3; a broken store and a broken table are named too. The emulated device
+# needs no cuBLAS.
+gemmsmith doctor --device cuda:0
 echo "exit $?"
+gemmsmith doctor --device emu:a100 | grep -E "device|cuBLAS|NVML"
+gemmsmith doctor | grep device
 printf 'this is no database, whatever its name says, and long enough to be looked at\n' >data/gemmsmith/store.db
 mkdir -p data/gemmsmith/tuned
 printf 'gemmsmith-tuned 1\nnonsense\n' >data/gemmsmith/tuned/nvidia-h200.tuned
-gemmsmith doctor
+gemmsmith doctor --device cuda:0
 echo "exit $?"
-gemmsmith doctor --json
+gemmsmith doctor --json --device cuda:0

@@ -1,3 +1,6 @@
-# Without a GPU info says what is missing and succeeds.
+# Without a GPU info says what is missing, lists the emulated devices and succeeds; --device asks for one.
 gemmsmith info || exit 1
 gemmsmith info --json
+gemmsmith info --device emu:a100,check=0 | sed -n 2p
+gemmsmith info --device cuda:0 | sed -n 2p
+gemmsmith info --device emu:v100 --json

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * A file that the build put into the library (tools/embed.c): name relative to its folder, text. Tables end with a NULL name. */
+#ifndef GS_BASE_EMBEDDED_H
+#define GS_BASE_EMBEDDED_H
+
+typedef struct gs_embedded {
+    const char *name;
+    const char *text;
+} gs_embedded;
+
+extern const gs_embedded gs_embedded_files[];      /* kernels/ */
+extern const gs_embedded gs_embedded_profiles[];   /* profiles/ */
+
+#endif

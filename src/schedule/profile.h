@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * A device profile: what a device can do (caps) and the constants of the time model on it (rates), as one text file of profiles/.
+ *
+ *     name NVIDIA H200
+ *     sms 132                 # multiprocessors [published]
+ *     hbm_latency 780.5       # cycles: from a request to its data, device memory, loaded machine [measured]
+ *
+ * A line is a name and its value; anything after # is a comment. Every name must stand there once: an unknown, missing or repeated
+ * name and a value out of its range are errors with the line. The profiles are embedded in the library. */
+#ifndef GS_SCHEDULE_PROFILE_H
+#define GS_SCHEDULE_PROFILE_H
+
+#include <gemmsmith/status.h>
+
+#include "base/text.h"
+#include "schedule/caps.h"
+#include "schedule/rates.h"
+
+typedef struct gs_profile {
+    gs_caps  caps;
+    gs_rates rates;
+} gs_profile;
+
+/* "h200", "a100": a file of profiles/ without its ending. NULL if there is none. Any thread; the profile lives as long as the program. */
+const gs_profile *gs_profile_find(const char *name);
+const char       *gs_profile_name(int index);   /* of the embedded profiles, index 0, 1, ...; NULL after the last */
+
+/* For a device whose caps are known (a live one): the rates are those of the embedded profile with the highest compute capability that
+ * is not above its own, else of the lowest. */
+gs_profile gs_profile_of(const gs_caps *caps);
+
+/* The rates alone, by the same rule. */
+const gs_rates *gs_rates_of(const gs_caps *caps);
+
+/* Text to profile and back: what was parsed, is formatted and is parsed again has the same values (15 digits are kept). PARSE errors
+ * have "line N: ..." as text and the name as field. *profile is as it was after an error. */
+gs_status gs_profile_parse(gs_profile *profile, const char *text, gs_error *error);
+void      gs_profile_format(const gs_profile *profile, gs_text *text);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * The shortlist: the valid schedules with the lowest predicted time, none twice but for its raster, few of a tile. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "schedule/grammar.h"
+#include "schedule/work.h"
+
+typedef struct shortlist {
+    gs_schedule      *list;
+    int               size, most;
+    int               variants;   /* most of one tile */
+    double            last_us;    /* of the last entry, once the list is full */
+    const gs_problem *problem;
+    const gs_profile *profile;
+} shortlist;
+
+static double time_of(const shortlist *s, const gs_schedule *schedule)
+{
+    const gs_work work = gs_schedule_work(schedule, s->problem, s->profile);
+    return gs_work_us(&work, s->profile);
+}
+
+/* Same sentence but for the last slot, the raster: the two differ little, so only the better is kept. */
+static bool same_but_raster(const gs_schedule *a, const gs_schedule *b)
+{
+    const int slots = gs_family_slots((gs_family)a->family);
+    return a->family == b->family && memcmp(a->word, b->word, (size_t)GS_MAX(slots - 1, 0)) == 0;
+}
+
+static bool same_tile(const gs_schedule *a, const gs_schedule *b) { return a->family == b->family && a->word[0] == b->word[0]; }
+
+static void remove_at(shortlist *s, int at)
+{
+    memmove(s->list + at, s->list + at + 1, (size_t)(s->size - at - 1) * sizeof *s->list);
+    s->size--;
+}
+
+static void offer(shortlist *s, const gs_schedule *schedule, double us)
+{
+    if (s->size == s->most && us >= s->last_us) return;
+    int twin = -1, worst_of_tile = -1, of_tile = 0;
+    for (int i = 0; i < s->size; i++) {
+        if (same_but_raster(&s->list[i], schedule)) twin = i;
+        if (!same_tile(&s->list[i], schedule)) continue;
+        worst_of_tile = i;
+        of_tile++;
+    }
+    const int rival = twin >= 0 ? twin : of_tile >= s->variants ? worst_of_tile : -1;
+    if (rival >= 0) {
+        if (us >= time_of(s, &s->list[rival])) return;
+        remove_at(s, rival);
+    } else if (s->size == s->most) {
+        s->size--;
+    }
+    int at = s->size;
+    while (at > 0 && us < time_of(s, &s->list[at - 1])) at--;
+    memmove(s->list + at + 1, s->list + at, (size_t)(s->size - at) * sizeof *s->list);
+    s->list[at] = *schedule;
+    if (++s->size == s->most) s->last_us = time_of(s, &s->list[s->most - 1]);
+}
+
+int gs_shortlist(const gs_problem *problem, const gs_profile *profile, uint32_t families, gs_schedule *list, int most)
+{
+    if (most < 1) return 0;
+    shortlist s = {.list = list, .most = most, .variants = GS_MAX(most / 8, 2), .problem = problem, .profile = profile};
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        if (families != 0 && !(families >> family & 1)) continue;
+        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        do {
+            if (gs_schedule_check(&schedule, problem, &profile->caps, NULL) == GS_OK) offer(&s, &schedule, time_of(&s, &schedule));
+        } while (gs_schedule_next(&schedule));
+    }
+    return s.size;
+}
+
+int gs_schedule_shortlist(const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most)
+{
+    const gs_profile profile = gs_profile_of(caps);
+    return gs_shortlist(problem, &profile, families, list, most);
+}

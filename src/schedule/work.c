@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * The time of a launch from what it does: how its blocks fall on the multiprocessors, and which part is the slowest. */
+#include "schedule/work.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+/* The exponent was fitted; it came out as this whole number, which needs no power function. Thousands of schedules are ranked. */
+double gs_together(double a, double b)
+{
+    const double most = fmax(a, b), least = fmin(a, b);
+    if (!(most > 0)) return 0;
+    const double square = least / most * (least / most), power = square * square * square;
+    return most * (power < 1e-4 ? 1 + power / 6 - 5 * power * power / 72 : cbrt(sqrt(1 + power)));
+}
+
+/* Towards the floor: nothing is predicted to beat it, and what would have keeps its order. Exponent 16. */
+static double above_floor(double us, double floor_us)
+{
+    const double most = fmax(us, floor_us), x = fmin(us, floor_us) / most;
+    const double x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
+    return most * sqrt(sqrt(sqrt(sqrt(1 + x8 * x8))));
+}
+
+/* How the blocks fall. */
+typedef struct fall {
+    double busy;      /* multiprocessors that have work */
+    double per_sm;    /* blocks of the busiest one */
+    double turns;     /* how often its places are filled */
+} fall;
+
+static fall fall_of(const gs_work *w, const gs_caps *caps)
+{
+    const double sms = GS_MAX(caps->sms / w->cluster * w->cluster, 1);
+    const double blocks = fmax(w->blocks, 1);
+    const double per_sm = ceil(blocks / sms);
+    return (fall){fmin(blocks, sms), per_sm, ceil(per_sm / w->resident)};
+}
+
+/* Cycles per k-block that the blocks of a multiprocessor compete for, one block's share. */
+static double computing(const gs_work *w, const gs_rates *r)
+{
+    return gs_together(gs_together(w->matrix, w->port), w->issue / r->issue_width);
+}
+
+/* Cycles per k-block that its loads allow: a place is requested, filled, computed from and free again; so many places take turns. The
+ * first ones are requested at once, at the start. */
+static double waiting(const gs_work *w, double feed, double compute, double steps)
+{
+    return (w->latency + feed + w->held * compute) / w->ahead * fmax(0, 1 - w->ahead / fmax(steps, 1));
+}
+
+/* Consumers compute and store, the producer loads on: only the last tile's end is not overlapped. */
+static double persistent_cycles(const gs_work *w, const fall *f, double feed, double store, const gs_rates *r)
+{
+    const double step = gs_together(computing(w, r), w->chain);
+    const double compute = w->steps * step;
+    const double load = w->steps * gs_together(feed, waiting(w, feed, step, w->steps * f->per_sm));
+    const double finish = gs_together(w->finish + w->finish_port, store);
+    return (f->per_sm - 1) * gs_together(compute + finish, load) + gs_together(compute, load) + finish;
+}
+
+/* Blocks compete for what they share; each alone takes its dependent time, and the next takes its place when it ends. */
+static double block_cycles(const gs_work *w, const fall *f, double feed, double store, double head, const gs_rates *r)
+{
+    const double port = w->steps * w->port + w->finish_port;
+    double shared = gs_together(w->steps * w->matrix, port);
+    shared = gs_together(shared, w->steps * w->issue / r->issue_width);
+    shared = gs_together(shared, gs_together(w->steps * feed, store));
+    const double compute = gs_together(computing(w, r), w->chain);
+    const double load = gs_together(feed, waiting(w, feed, compute, w->steps));
+    const double alone = w->steps * gs_together(compute, load) + w->finish + w->finish_port;
+    return gs_together(f->per_sm * (shared + r->block_start), f->turns * alone + (f->turns - 1) * head);
+}
+
+double gs_work_us(const gs_work *w, const gs_profile *profile)
+{
+    const gs_caps *const caps = &profile->caps;
+    const gs_rates *const r = &profile->rates;
+    const fall f = fall_of(w, caps);
+    const double l2_bytes = caps->l2_gbs * 1e3 / caps->clock_mhz / f.busy;   /* per cycle, for each that has work */
+    const double feed = gs_together(w->feed / fmin(r->feed_bytes, l2_bytes), w->outside * f.busy / r->outside_rows);
+    const double store = w->store / fmin(r->store_bytes, l2_bytes);
+    const double head = w->start + r->hbm_latency;
+    const double cycles = w->persistent ? persistent_cycles(w, &f, feed, store, r) : block_cycles(w, &f, feed, store, head, r);
+    const double memory_us = w->memory_bytes / (caps->memory_gbs * 1e3);
+    const double us = caps->launch_us + head / caps->clock_mhz + gs_together(cycles / caps->clock_mhz, memory_us);
+    return above_floor(us, w->floor_us);
+}

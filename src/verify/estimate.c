@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * How long an emulated device works on a problem on this machine: rates of one core, found by running it. Rough on purpose: it is for
+ * a warning beforehand and for a watchdog that must not bark. */
+#include <sched.h>
+
+#include "base/error.h"
+#include "verify/verify.h"
+
+#define MATRIX_RATE  7e8    /* multiply-adds per second and core: kernels on matrix units, with the checker */
+#define SCALAR_RATE  1e8    /* the same of a thread per element: the f64 reference, the simple family */
+#define ELEMENT_RATE 1e7    /* elements per second and core that are generated, hashed and compared, all of it together */
+#define EDGES_S      3.0    /* part 5, all edge problems, one core */
+
+static int cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? GS_MAX(CPU_COUNT(&set), 1) : 1;
+}
+
+double gs_emulated_seconds(const gs_problem *p, double launches, double references)
+{
+    const double m = (double)p->m * (double)p->batch, n = (double)p->n, k = (double)p->k, products = m * n * k;
+    const double elements = (launches + references) * (m * n + m * k + n * k * (double)p->batch);
+    return (launches * products / MATRIX_RATE + references * products / SCALAR_RATE + elements / ELEMENT_RATE) / cores();
+}
+
+double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
+{
+    double launches = 0, references = 0;
+    if (parts == 0) parts = GS_PART_ALL;
+    for (uint32_t part = GS_PART_EXACT; part <= GS_PART_INDEX; part <<= 1) {
+        if (!(parts & part) && !(part == GS_PART_EXACT && parts == GS_PART_MEMORY)) continue;
+        launches += 2;
+        references++;
+    }
+    if (parts & (GS_PART_NORMAL | GS_PART_REPEAT)) {
+        launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
+        references++;
+    }
+    return gs_emulated_seconds(problem, matrix ? launches : 0, references + (matrix ? 0 : launches)) + (parts & GS_PART_EDGES ? EDGES_S / cores() : 0);
+}

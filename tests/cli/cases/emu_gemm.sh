@@ -1,0 +1,7 @@
+# One multiplication on the emulated device: the default where there is no GPU, the one that is named, its files.
+gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
+gemmsmith gemm f16:32x24x40:tn --out d.npy || exit 1
+gemmsmith gemm bf16:20x16x8:nn:beta=1 --device emu:a100,seed=3 --json
+gemmsmith gemm f16:16x16x16:tn --device emu:h200,seeds=3
+echo "exit $?"
+wc -c <d.npy

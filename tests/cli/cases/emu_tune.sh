@@ -1,0 +1,16 @@
+# The main job on the emulated device: a winner of predicted time, in a table and a store of its own name, that eval then chooses.
+gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
+ask="tune f16:16x16x32:tn --candidates 1 --families simple"
+gemmsmith $ask || exit 1
+gemmsmith $ask --json --quiet
+gemmsmith eval f16:16x16x32:tn --layouts tn --csv rows.csv --base_dir results
+gemmsmith eval f16:16x16x32:tn --layouts tn --contenders plan,cublas --json --device emu:h200
+gemmsmith eval f16:16x16x32:tn --mode server --device emu:h200
+echo "exit $?"
+cut -d, -f1-6 rows.csv
+ls results
+gemmsmith db list --gpu emu-h200
+gemmsmith db list --json --quiet
+gemmsmith db export exported.tuned --gpu emu-h200
+cmp exported.tuned data/gemmsmith/tuned/emu-h200.tuned && echo "the exported table is the tuned one"
+cat exported.tuned

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ * What the checker of the emulated device finds, and what it leaves alone: the project's own kernels with one fault planted each
+ * (an edit of the source that must match), and the same kernels changed in ways that are right. A planted fault must give one of
+ * its findings, or where none is possible a wrong result, under every seed; an honest variant must give the right result and no finding. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "device/emu/emu.h"
+#include "kernel/kernel.h"
+#include "plan/loaded.h"
+#include "verify/verify.h"
+
+enum { SEEDS = 4, EDITS = 3, WRONG_RESULT = GS_EMU_FINDING_KINDS };
+
+typedef struct edit {
+    const char *from, *to;   /* from stands in the source exactly once */
+} edit;
+
+typedef struct variant {
+    const char *name, *base;
+    edit        edits[EDITS];
+    int         accepted[4];   /* finding kinds plus 1, or WRONG_RESULT + 1; none: honest */
+} variant;
+
+#define WS       "f16:256x128x320:tn ws/128x64x64/s3/c1x1/coop/g1"
+#define WS_NN    "bf16:200x136x200:nn ws/128x128x64/s4/c1x1/coop/g8"
+#define WS_MANY  "f16:1536x768x128:tn ws/128x64x64/s3/c1x1/coop/g4"
+#define WS_DEEP  "f16:128x64x640:tn ws/64x64x64/s2/c1x1/coop/g1"
+#define WS_PAIR  "f16:256x128x320:tn ws/128x64x64/s3/c2x1/coop/g1"
+#define WS_PAIRN "f16:256x128x320:nn ws/128x128x64/s3/c1x2/coop/g1"
+#define WS_ODD   "f16:130x65x200:tn:ldb=208:ldd=67 ws/128x64x64/s3/c1x1/coop/g1"
+#define WS_BETA  "f16:256x128x192:tn:beta=1:d=f32 ws/128x128x64/s3/c1x1/coop/g1"
+#define MMA      "f16:128x64x320:tn mma/64x64x32/w2x2/s3/g1"
+#define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"
+#define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
+#define SIMPLE   "f16:40x50x70:tn simple"
+
+#define F(kind) (GS_EMU_##kind##_FINDING + 1)
+#define RESULT  (WRONG_RESULT + 1)
+
+static const variant variants[] = {
+    /* ---- ws, planted ---- */
+    {"no fence after the barriers' initialisation", WS, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
+    {"no barrier after the initialisation", WS, {{"    else\n        __syncthreads();\n\n    tile_walk", "\n    tile_walk"}}, {F(BARRIER)}},
+    {"no wait for the full barrier", WS, {{"                gs_mbarrier_wait(full + stage * 8, phase);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED)}},
+    {"no wait for the empty barrier", WS, {{"                    gs_mbarrier_wait(empty + stage * 8, phase ^ 1);\n                    load_stage", "                    load_stage"}},
+     {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
+    {"too few bytes expected", WS, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_expect(full, A_BYTES);"}}, {F(BYTE_COUNT), F(EARLY_READ)}},
+    {"too many bytes expected", WS, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_expect(full, A_BYTES + B_BYTES + 128);"}}, {F(DEADLOCK)}},
+    {"an arrival without the bytes", WS, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_arrive(full);"}}, {F(BYTE_COUNT), F(EARLY_READ)}},
+    {"reads one stage further", WS, {{"a_own + stage * A_BYTES, b_stages + stage * B_BYTES, block == 0", "a_own + (stage + 1) % GS_STAGES * A_BYTES, b_stages + stage * B_BYTES, block == 0"}},
+     {F(EARLY_READ), F(UNINITIALIZED)}},
+    {"loads into the next stage", WS, {{"b_stages + stage * B_BYTES, full + stage * 8, row", "b_stages + (stage + 1) % GS_STAGES * B_BYTES, full + stage * 8, row"}},
+     {F(EARLY_READ), F(UNINITIALIZED), F(OVERWRITE)}},
+    {"signals the next stage's barrier", WS, {{"full + stage * 8, row, col", "full + (stage + 1) % GS_STAGES * 8, row, col"}}, {F(EARLY_READ), F(DEADLOCK), F(OVERWRITE), F(UNINITIALIZED)}},
+    {"no wgmma.fence", WS, {{"    gs_wgmma_fence();\n", ""}}, {F(WGMMA_FENCE)}},
+    {"no commit", WS, {{"    gs_wgmma_commit();\n", ""}}, {F(WGMMA_REGISTER), F(OVERWRITE)}},
+    {"releases the stage that is still read", WS, {{"                    else\n                        gs_mbarrier_arrive(empty + last * 8);\n                }\n                last = stage;",
+      "                    else\n                        gs_mbarrier_arrive(empty + stage * 8);\n                }\n                last = stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
+    {"releases before the wgmma is waited for", WS, {{"                gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
+    {"no wait before the epilogue", WS, {{"            gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
+    {"waits for all but one group before the epilogue", WS, {{"            gs_wgmma_wait<0>();\n", "            gs_wgmma_wait<1>();\n"}}, {F(WGMMA_REGISTER)}},
+    {"no proxy fence before the store", WS, {{"    gs_tma_fence();\n", ""}}, {F(PROXY_FENCE)}},
+    {"no barrier before the store", WS, {{"    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 128);\n", "    gs_tma_fence();\n"}}, {F(RACE), F(UNINITIALIZED)}},
+    {"no wait before the buffer is filled again", "f16:256x128x192:tn:d=f32 ws/128x128x64/s3/c1x1/coop/g1",
+     {{"            gs_tma_wait_read<0>();\n        else\n            gs_tma_wait_read<1>();", "            ;\n        else\n            ;"}}, {F(OVERWRITE)}},
+    {"waits for one group too few", "f16:256x128x192:tn:d=f32 ws/128x128x64/s3/c1x1/coop/g1",
+     {{"        else\n            gs_tma_wait_read<1>();", "        else\n            gs_tma_wait_read<2>();"}}, {F(OVERWRITE)}},
+    {"the same buffer at the next tile", WS_MANY, {{"BLOCKS * CHUNKS % 2 == 1 && PART == 0", "false"}}, {F(OVERWRITE)}},
+    {"the wait, but no barrier behind it", "f16:256x128x192:tn:d=f32 ws/128x128x64/s3/c1x1/coop/g1",
+     {{"    __syncwarp();\n    gs_named_barrier(1 + consumer, 128);\n    fill_chunk", "    __syncwarp();\n    fill_chunk"}}, {F(OVERWRITE)}},
+    {"no wait before the exit", WS, {{"        if (threadIdx.x % 128 == 0) gs_tma_wait_read<0>();\n", ""}}, {F(EXIT_STORES)}},
+    {"stores that no group holds", WS, {{"        gs_tma_commit();\n", ""}}, {F(EXIT_STORES), F(OVERWRITE)}},
+    {"the consumers never change phase", WS, {{"                last = stage;\n                if (++stage == GS_STAGES) stage = 0, phase ^= 1;", "                last = stage;\n                if (++stage == GS_STAGES) stage = 0;"}},
+     {F(EARLY_READ), F(DEADLOCK), F(OVERWRITE)}},
+    {"the producer never changes phase", WS_DEEP, {{"row, col, block * BK, &walk);\n                    if (++stage == GS_STAGES) stage = 0, phase ^= 1;", "row, col, block * BK, &walk);\n                    if (++stage == GS_STAGES) stage = 0;"}},
+     {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT), F(DEADLOCK)}},
+    {"one arrival too many is expected", WS, {{"GS_CONSUMERS * 4 * CLUSTER);", "GS_CONSUMERS * 4 * CLUSTER + 1);"}}, {F(DEADLOCK)}},
+    {"one arrival too few is expected", WS_DEEP, {{"GS_CONSUMERS * 4 * CLUSTER);", "GS_CONSUMERS * 4 * CLUSTER - 1);"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
+    {"every lane releases the stage", WS, {{"                if (block > 0 && lane < CLUSTER) {", "                if (block > 0) {"}}, {F(ARRIVAL_COUNT), F(OVERWRITE), F(PHASE)}},
+    {"too many registers asked for", WS, {{"#define CONSUMER_REGISTERS 232", "#define CONSUMER_REGISTERS 240"}}, {F(DEADLOCK)}},
+    {"the named barrier counts one warp too many", WS, {{"    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 128);", "    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 160);"}},
+     {F(DEADLOCK), F(ARRIVAL_COUNT)}},
+    {"two consumers share a named barrier", WS_MANY, {{"    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 128);", "    gs_tma_fence();\n    gs_named_barrier(1, 128);"}},
+     {F(RACE), F(ARRIVAL_COUNT), F(OVERWRITE), F(UNINITIALIZED)}},
+    {"the ring overlaps the epilogue's buffers", WS, {{"base + GS_STAGES * (A_BYTES + B_BYTES);", "base + GS_STAGES * (A_BYTES + B_BYTES) - 4096;"}}, {F(RACE), F(OVERWRITE), F(PROXY_FENCE), F(EARLY_READ)}},
+    {"full and empty barriers overlap", WS, {{"const unsigned empty = full + GS_STAGES * 8;", "const unsigned empty = full + GS_STAGES * 8 - 8;"}}, {F(ARRIVAL_COUNT), F(DEADLOCK), F(OVERWRITE), F(PHASE)}},
+    {"a descriptor beyond shared memory", WS, {{"gs_wgmma_descriptor(a, 0, 1024)", "gs_wgmma_descriptor(a + 0x38000, 0, 1024)"}}, {F(DESCRIPTOR), F(UNINITIALIZED)}},
+    {"the stride of another swizzle", WS, {{"gs_wgmma_descriptor(a, 0, 1024)", "gs_wgmma_descriptor(a, 0, 512)"}}, {RESULT}},
+    {"the epilogue's swizzle of other rows", WS, {{"const int piece = (g + lane / 16) ^ (r % 8);\n        gs_stmatrix", "const int piece = (g + lane / 16) ^ (r / 2 % 8);\n        gs_stmatrix"}}, {RESULT}},
+    {"the next k-block's coordinate", WS, {{"row, col, block * BK, &walk", "row, col, block * BK + 8, &walk"}}, {RESULT}},
+    {"stores beyond the last row", WS_ODD, {{"        if (row + r >= p->m) break;\n", ""}}, {F(OUT_OF_BOUNDS)}},
+    {"one lane executes the warp's stmatrix", WS, {{"        gs_stmatrix_x4(buffer", "        if (lane != 5) gs_stmatrix_x4(buffer"}}, {F(DIVERGED)}},
+    /* ---- ws in clusters, planted ---- */
+    {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_expect(full, A_BYTES + B_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
+    {"multicast to itself only", WS_PAIR, {{"(1 << CLUSTER) - 1;", "1;"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},
+    {"releases a stage to its own block only", WS_PAIR,
+     {{"                    if (CLUSTER > 1)\n                        gs_mbarrier_arrive_cluster(empty + last * 8, lane);\n                    else\n                        gs_mbarrier_arrive(empty + last * 8);\n                }\n                last",
+       "                    gs_mbarrier_arrive(empty + last * 8);\n                }\n                last"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
+    {"no cluster barrier after the initialisation", WS_PAIR, {{"    if (CLUSTER > 1)\n        gs_cluster_barrier();\n    else\n        __syncthreads();", "    __syncthreads();"}}, {F(BARRIER)}},
+    {"leaves while the peer still uses its memory", WS_PAIR, {{"    if (CLUSTER > 1) gs_cluster_barrier();\n}", "}"}, {"CLUSTER > 1 && s < GS_STAGES", "s < 0"}},
+     {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
+    {"both load the same half", WS_PAIRN, {{"a + w->rank_n * a_rows * 128, map_a", "a, map_a"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},
+    /* ---- mma, planted ---- */
+    {"no wait for the copies", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", ""}}, {F(EARLY_READ)}},
+    {"waits for one group too few", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 1>();\n"}}, {F(EARLY_READ)}},
+    {"no first wait", MMA, {{"    if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n    __syncthreads();\n", "    __syncthreads();\n"}}, {F(EARLY_READ)}},
+    {"no barrier in the loop", MMA, {{"gs_cp_async_wait<GS_STAGES - 2>();\n                __syncthreads();", "gs_cp_async_wait<GS_STAGES - 2>();"}}, {F(EARLY_READ), F(RACE)}},
+    {"no barrier before the slabs", "f16:64x64x64:tn mma/64x64x64/w2x2/s2/g1", {{"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
+    {"fills the stage that is read", MMA, {{"                to = from;\n", "                to = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;\n"}}, {F(RACE), F(OVERWRITE), F(EARLY_READ)}},
+    {"reads beyond the last row", "f16:100x64x320:tn mma/128x64x64/w2x2/s2/g1", {{"row + row_of(i) < rows ? elements * 2 : 0", "elements * 2"}}, {F(OUT_OF_BOUNDS)}},
+    {"another swizzle for the reader", MMA, {{"at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);", "at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16 ^ 1);"}}, {RESULT}},
+    {"stores without its barrier", MMA_ODD, {{"        __syncwarp();\n        store_slab", "        store_slab"}, {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
+    {"a vector store to an odd address", MMA, {{"shared + warp * SLAB_BYTES", "shared + 4 + warp * SLAB_BYTES"}}, {F(MISALIGNED)}},
+    {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
+    {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, b += step) sum = fmaf", "for (int i = 0; i < k + 64; i++, b += step) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
+    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT(value);"}}, {F(UNINITIALIZED)}},
+
+    /* ---- honest ---- */
+    {"as it is, tn", WS, {{0}}, {0}},
+    {"as it is, nn with edges", WS_NN, {{0}}, {0}},
+    {"as it is, many tiles", WS_MANY, {{0}}, {0}},
+    {"as it is, two stages", WS_DEEP, {{0}}, {0}},
+    {"as it is, pair along M", WS_PAIR, {{0}}, {0}},
+    {"as it is, pair along N", WS_PAIRN, {{0}}, {0}},
+    {"as it is, plain stores", WS_ODD, {{0}}, {0}},
+    {"as it is, beta", WS_BETA, {{0}}, {0}},
+    {"three consumers", "f16:200x192x130:tn:acc=f16:ldb=136:lda=136 ws/192x192x64/s3/c1x1/coop/h2", {{0}}, {0}},
+    {"one consumer, pair", "bf16:130x72x200:nn ws/64x64x64/s4/c2x1/coop/g1", {{0}}, {0}},
+    {"cp.async, tn", MMA, {{0}}, {0}},
+    {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
+    {"plain loads", MMA_ODD, {{0}}, {0}},
+    {"a thread per element", SIMPLE, {{0}}, {0}},
+    {"waits for every wgmma at once", WS, {{"                gs_wgmma_wait<1>();\n", "                gs_wgmma_wait<0>();\n"}}, {0}},
+    {"a wgmma.fence more", WS, {{"    gs_wgmma_fence();\n", "    gs_wgmma_fence();\n    gs_wgmma_fence();\n"}}, {0}},
+    {"a group per step", WS, {{"step > 0 || !first);\n    }", "step > 0 || !first);\n        if (step < BK / 16 - 1) gs_wgmma_commit();\n    }"}}, {0}},
+    {"the fence by the thread that stores", WS, {{"    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 128);\n    if (threadIdx.x % 128 == 0) {\n", "    gs_named_barrier(1 + consumer, 128);\n    if (threadIdx.x % 128 == 0) {\n        gs_tma_fence();\n"}}, {0}},
+    {"all stores waited for at once", WS_MANY, {{"        else\n            gs_tma_wait_read<1>();", "        else\n            gs_tma_wait_read<0>();"}}, {0}},
+    {"the bytes announced in two parts", WS, {{"    gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "    asm volatile(\"mbarrier.expect_tx.shared::cta.b64 [%0], %1;\" ::\"r\"(full), \"r\"(A_BYTES) : \"memory\");\n    gs_mbarrier_expect(full, B_BYTES);"}}, {0}},
+    {"the arrival after the copies", WS, {{"    gs_mbarrier_expect(full, A_BYTES + B_BYTES);\n", ""}, {"    (void)all;\n    (void)w;\n", "    (void)all;\n    (void)w;\n    gs_mbarrier_expect(full, A_BYTES + B_BYTES);\n"}}, {0}},
+    {"polls instead of waiting", WS, {{"                gs_mbarrier_wait(full + stage * 8, phase);\n",
+      "                for (unsigned done = 0; !done;)\n                    asm volatile(\"{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(full + stage * 8), \"r\"(phase) : \"memory\");\n"}}, {0}},
+    {"one warp waits, a barrier tells the others", WS, {{"                gs_mbarrier_wait(full + stage * 8, phase);\n", "                if (threadIdx.x / 32 % 4 == 0) gs_mbarrier_wait(full + stage * 8, phase);\n                gs_named_barrier(5 + consumer, 128);\n"}}, {0}},
+    {"one thread releases for four warps", WS, {{"GS_CONSUMERS * 4 * CLUSTER);", "GS_CONSUMERS * CLUSTER);"},
+      {"                if (block > 0 && lane < CLUSTER) {", "                gs_named_barrier(5 + consumer, 128);\n                if (block > 0 && threadIdx.x % 128 < CLUSTER) {"},
+      {"            gs_wgmma_wait<0>();\n            if (lane < CLUSTER) {", "            gs_wgmma_wait<0>();\n            gs_named_barrier(5 + consumer, 128);\n            if (threadIdx.x % 128 < CLUSTER) {"}}, {0}},
+    {"a proxy fence instead of the initialisation's", WS, {{"        gs_mbarrier_fence_init();\n", "        gs_tma_fence();\n"}}, {0}},
+    {"another thread initialises", WS, {{"    if (threadIdx.x == 0) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 70) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
+    {"the producer in another warp", WS, {{"        if (threadIdx.x == 0) {\n            while (walk_next", "        if (threadIdx.x == 96) {\n            while (walk_next"}}, {0}},
+    {"B before A", WS, {{"    gs_tma_load(a, map_a, k, row, full);\n#endif\n", "#endif\n"}, {"    (void)all;\n    (void)w;\n", "    gs_tma_load(a, map_a, k, row, full);\n    (void)all;\n    (void)w;\n"}}, {0}},
+    {"a barrier of the block instead of the consumer's", "f16:256x64x192:tn ws/64x64x64/s3/c1x1/coop/g1", {{"    gs_tma_fence();\n    gs_named_barrier(1 + consumer, 128);", "    gs_tma_fence();\n    gs_named_barrier(7, 128);"}}, {0}},
+    {"registers are not moved", WS_DEEP, {{"#ifdef PRODUCER_REGISTERS", "#if 0"}, {"#ifdef CONSUMER_REGISTERS", "#if 0"}}, {0}},
+    {"every copy waited for", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<0>();\n"}}, {0}},
+    {"wait_all", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"}}, {0}},
+    {"a barrier more", MMA_NN, {{"                __syncthreads();\n", "                __syncthreads();\n                __syncthreads();\n"}}, {0}},
+    {"a named barrier instead of syncthreads", MMA, {{"                __syncthreads();\n", "                asm volatile(\"barrier.sync 3, %0;\" ::\"n\"(THREADS) : \"memory\");\n"}}, {0}},
+    {"registers cleared by hand", WS, {{"            accumulator acc[BLOCKS][ACC_COUNT];\n", "            accumulator acc[BLOCKS][ACC_COUNT];\n            for (int i = 0; i < ACC_COUNT; i++) acc[0][i] = 0;\n"},
+      {"b_stages + stage * B_BYTES, block == 0);", "b_stages + stage * B_BYTES, false);"}}, {0}},
+};
+
+/* ---- patching ---- */
+
+static char *patched(const char *source, const edit *edits, const char *name)
+{
+    gs_text text = {0};
+    gs_text_add(&text, source);
+    for (int i = 0; i < EDITS && edits[i].from; i++) {
+        const char *const at = strstr(gs_text_string(&text), edits[i].from);
+        if (!at || strstr(at + 1, edits[i].from)) fail_msg("%s: edit %d stands %s in the source", name, i + 1, at ? "more than once" : "nowhere");
+        gs_text next = {0};
+        gs_text_add_bytes(&next, text.data, (size_t)(at - text.data));
+        gs_text_add(&next, edits[i].to);
+        gs_text_add(&next, at + strlen(edits[i].from));
+        gs_text_free(&text);
+        text = next;
+    }
+    return gs_text_take(&text);
+}
+
+/* ---- data: small integers, so that every sum is exact ---- */
+
+typedef struct matrices {
+    gs_problem problem;
+    uint16_t  *a, *b;
+    void      *c, *d;
+    gs_args    args;
+} matrices;
+
+static uint16_t encode(const gs_problem *p, float value) { return p->in == GS_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value); }
+
+static float small(gs_random *random) { return (float)(int)gs_random_below(random, 3) - 1; }
+
+static gs_pointer to_device(gs_device *device, const void *from, size_t bytes)
+{
+    gs_pointer at = 0;
+    gs_error error = {0};
+    if (device->ops->alloc(device, bytes, &at, &error) != GS_OK || (from && device->ops->copy_in(device, at, from, bytes, &error) != GS_OK)) fail_msg("%s", error.text);
+    return at;
+}
+
+static void make_matrices(matrices *m, gs_device *device)
+{
+    const gs_problem *const p = &m->problem;
+    gs_random random = {7};
+    const size_t bytes_a = gs_problem_bytes(p, 'a'), bytes_b = gs_problem_bytes(p, 'b'), bytes_c = gs_problem_bytes(p, 'd');
+    m->a = malloc(bytes_a);
+    m->b = malloc(bytes_b);
+    m->c = calloc(1, bytes_c);
+    m->d = malloc(bytes_c);
+    assert_true(m->a && m->b && m->c && m->d);
+    for (size_t i = 0; i < bytes_a / 2; i++) m->a[i] = encode(p, small(&random));
+    for (size_t i = 0; i < bytes_b / 2; i++) m->b[i] = encode(p, small(&random));
+    m->args = (gs_args){.a = (void *)(uintptr_t)to_device(device, m->a, bytes_a), .b = (void *)(uintptr_t)to_device(device, m->b, bytes_b),
+                        .c = (void *)(uintptr_t)to_device(device, m->c, bytes_c), .d = (void *)(uintptr_t)to_device(device, NULL, bytes_c)};
+}
+
+static void free_matrices(matrices *m)
+{
+    free(m->a);
+    free(m->b);
+    free(m->c);
+    free(m->d);
+}
+
+static float decode(gs_type type, const void *from, size_t i)
+{
+    if (type == GS_F32) return ((const float *)from)[i];
+    const uint16_t bits = ((const uint16_t *)from)[i];
+    return type == GS_F16 ? gs_f16_to_f32(bits) : gs_bf16_to_f32(bits);
+}
+
+/* Whether D is A times B; C is zero. */
+static bool right_result(const matrices *m)
+{
+    const gs_problem *const p = &m->problem;
+    float *const column = malloc((size_t)p->k * sizeof *column);
+    assert_non_null(column);
+    bool right = true;
+    for (int64_t n = 0; n < p->n && right; n++) {
+        for (int64_t k = 0; k < p->k; k++) column[k] = decode(p->in, m->b, (size_t)(p->layout == GS_TN ? n * p->ldb + k : k * p->ldb + n));
+        for (int64_t row = 0; row < p->m && right; row++) {
+            float sum = 0;
+            for (int64_t k = 0; k < p->k; k++) sum += decode(p->in, m->a, (size_t)(row * p->lda + k)) * column[k];
+            right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == sum;
+        }
+    }
+    free(column);
+    return right;
+}
+
+/* ---- one run ---- */
+
+typedef struct outcome {
+    gs_status      status;
+    int            findings;
+    gs_emu_finding first;
+    bool           right;
+    char           text[512];
+} outcome;
+
+static void prepare(const variant *v, gs_device *device, matrices *m, gs_kernel *kernel, char **source)
+{
+    char problem[128];
+    gs_error error = {0};
+    gs_schedule schedule;
+    snprintf(problem, sizeof problem, "%.*s", (int)strcspn(v->base, " "), v->base);
+    const char *const sentence = v->base + strcspn(v->base, " ") + 1;
+    if (gs_problem_parse(&m->problem, problem, &error) != GS_OK || gs_schedule_parse(&schedule, sentence, &error) != GS_OK ||
+        gs_schedule_check(&schedule, &m->problem, &device->caps, &error) != GS_OK ||
+        gs_kernel_build(kernel, &schedule, &m->problem, &device->caps, &error) != GS_OK)
+        fail_msg("%s: %s: %s", v->name, v->base, error.text);
+    *source = patched(kernel->source, v->edits, v->name);
+    kernel->source = *source;
+}
+
+static outcome run_once(const variant *v, uint64_t seed, const char *options)
+{
+    char name[64], *source;
+    gs_device *device;
+    matrices m = {0};
+    gs_kernel kernel;
+    gs_loaded *loaded = NULL;
+    gs_error error = {0};
+    outcome result = {0};
+    const gs_emu_finding *findings;
+    snprintf(name, sizeof name, "emu:h200,threads=1,seed=%llu%s", (unsigned long long)seed, options);
+    if (gs_device_open(&device, name, NULL, &error) != GS_OK) fail_msg("%s", error.text);
+    prepare(v, device, &m, &kernel, &source);
+    make_matrices(&m, device);
+    result.status = gs_loaded_create(&loaded, device, &kernel, &m.problem, &error);
+    if (result.status != GS_OK) fail_msg("%s: %s", v->name, error.text);
+    result.status = gs_loaded_run(loaded, &m.args, NULL, &error);
+    snprintf(result.text, sizeof result.text, "%s", error.text);
+    result.findings = gs_emu_findings(device, &findings);
+    if (result.findings) result.first = findings[0];
+    const size_t bytes = gs_problem_bytes(&m.problem, 'd');
+    if (result.status == GS_OK && device->ops->copy_out(device, m.d, (gs_pointer)(uintptr_t)m.args.d, bytes, &error) == GS_OK) result.right = right_result(&m);
+    gs_loaded_destroy(&loaded);
+    for (int i = 0; i < 4; i++) device->ops->free(device, (gs_pointer)(uintptr_t)(i == 0 ? m.args.a : i == 1 ? m.args.b : i == 2 ? m.args.c : m.args.d));
+    gs_device_close(&device);
+    free_matrices(&m);
+    free(source);
+    return result;
+}
+
+static bool is_honest(const variant *v) { return v->accepted[0] == 0; }
+
+static bool accepts(const variant *v, const outcome *o)
+{
+    if (is_honest(v)) return o->status == GS_OK && o->findings == 0 && o->right;
+    for (size_t i = 0; i < GS_COUNT(v->accepted) && v->accepted[i]; i++) {
+        if (v->accepted[i] == RESULT && o->findings == 0 && o->status == GS_OK && !o->right) return true;
+        if (v->accepted[i] != RESULT && o->findings > 0 && (int)o->first.kind + 1 == v->accepted[i]) return true;
+    }
+    return false;
+}
+
+/* Every variant of one sort under every seed; the planted ones must also say where. */
+static void check_variants(bool honest)
+{
+    int missed = 0, count = 0;
+    for (size_t i = 0; i < GS_COUNT(variants); i++) {
+        const variant *const v = &variants[i];
+        if (is_honest(v) != honest) continue;
+        count++;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            const outcome o = run_once(v, seed, "");
+            const bool placed = o.findings == 0 || (o.first.line > 0 && o.first.ptx_line > 0 && o.first.file[0]);
+            if (accepts(v, &o) && placed) continue;
+            print_message("%s (%s), seed %d: %s%s %s\n", v->name, v->base, (int)seed, o.findings ? gs_emu_finding_name(o.first.kind) : "no finding",
+                          o.findings ? "" : o.right ? ", right result" : ", wrong result", o.text);
+            missed++;
+            break;
+        }
+    }
+    print_message("%d %s variants\n", count, honest ? "honest" : "planted");
+    assert_true(count >= 30);
+    assert_int_equal(missed, 0);
+}
+
+static void test_planted_faults(void **state)
+{
+    (void)state;
+    check_variants(false);
+}
+
+static void test_honest_variants(void **state)
+{
+    (void)state;
+    check_variants(true);
+}
+
+/* Without the checker a fault shows as the hardware would show it: a hang is still a deadlock, a race may be a wrong result. */
+static void test_without_the_checker(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"no wait for the full barrier", "no wait before the epilogue", "too few bytes expected", "no wait for the copies"};
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        int wrong = 0;
+        for (size_t j = 0; j < GS_COUNT(variants); j++)
+            for (uint64_t seed = 1; strcmp(variants[j].name, names[i]) == 0 && seed <= SEEDS; seed++) {
+                const outcome o = run_once(&variants[j], seed, ",check=0");
+                wrong += !o.right;
+            }
+        if (wrong == 0) fail_msg("%s: right results under every seed: copies are too prompt", names[i]);
+    }
+}
+
+int main(void)
+{
+    gs_error error;
+    if (!gs_compiler_version(&error)) {
+        print_message("skipped: %s\n", error.text);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_planted_faults), cmocka_unit_test(test_honest_variants), cmocka_unit_test(test_without_the_checker)};
+    return cmocka_run_group_tests_name("the checker of the emulated device", tests, NULL, NULL);
+}

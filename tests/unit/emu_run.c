@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ * The emulated machine's control: divergence, exchanges between lanes, barriers, mbarriers, clusters, setmaxnreg, deadlocks,
+ * and that a seed repeats. Every kernel here is PTX text. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "emu.h"
+
+#define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n"
+#define KERNEL(body)                                                                                                              \
+    HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .pred p, q, r;\n.reg .b32 a, b, c, d, e, f, t;\n.reg .b64 o, x, y, s;\n"    \
+         ".shared .align 8 .b8 bar[64];\n.shared .align 16 .b8 buf[1024];\n"                                                      \
+         "ld.param.u64 o, [out];\nmov.u32 t, %tid.x;\n" body "\nret;\n}\n"
+/* out[thread of the block] = a; also advances nothing else */
+#define STORE "mul.wide.u32 x, t, 4;\nadd.s64 x, x, o;\nst.global.u32 [x], a;\n"
+
+enum { WORDS = 1024 };
+
+typedef struct run {
+    emu_test  t;
+    uint64_t  out;
+    uint32_t *words;
+} run;
+
+static void start(run *r, const char *ptx, uint32_t threads)
+{
+    static uint32_t zero[WORDS];
+    if (emu_load(&r->t, ptx, NULL) != GS_OK) fail_msg("%s", r->t.error.text);
+    r->out = emu_buffer(&r->t, zero, sizeof zero);
+    r->words = emu_bytes(&r->t, r->out, sizeof zero);
+    emu_param(&r->t, 0, &r->out, sizeof r->out);
+    r->t.launch.block[0] = threads;
+}
+
+static void run_clean(run *r, const char *ptx, uint32_t threads)
+{
+    start(r, ptx, threads);
+    if (emu_run(&r->t) != GS_OK) fail_msg("%s", r->t.error.text);
+}
+
+/* Runs with several seeds; each must report the kind (and may report others after it). */
+static void expect(const char *ptx, uint32_t threads, uint32_t cluster, gs_emu_finding_kind kind, const char *part)
+{
+    run r;
+    start(&r, ptx, threads);
+    r.t.launch.grid[0] = r.t.launch.cluster[0] = cluster;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        r.t.launch.seed = seed;
+        assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+        if (!emu_found(&r.t, kind)) fail_msg("seed %d: not %s but: %s", (int)seed, gs_emu_finding_name(kind), r.t.error.text);
+        bool mentioned = false;
+        for (int i = 0; i < r.t.launch.findings; i++) mentioned = mentioned || strstr(r.t.launch.finding[i].text, part);
+        if (!mentioned) fail_msg("no finding says \"%s\": %s", part, r.t.launch.finding[0].text);
+    }
+    emu_end(&r.t);
+}
+
+/* ---- divergence ---- */
+
+static void test_nested_divergence(void **state)
+{
+    (void)state;
+    run r;
+    /* odd lanes loop lane/2 times, even ones branch again; all meet for a shuffle that needs everybody */
+    run_clean(&r, KERNEL("and.b32 b, t, 1;\nsetp.eq.u32 p, b, 0;\nmov.u32 a, 0;\n@p bra EVEN;\n"
+                         "shr.u32 c, t, 1;\nLOOP:\nadd.u32 a, a, 3;\nsetp.eq.u32 q, c, 0;\nsub.u32 c, c, 1;\n@q bra MEET;\nbra LOOP;\n"
+                         "EVEN:\nand.b32 b, t, 2;\nsetp.eq.u32 q, b, 0;\n@q bra FOUR;\nadd.u32 a, a, 1000;\nbra MEET;\nFOUR:\nadd.u32 a, a, 2000;\n"
+                         "MEET:\nshfl.sync.bfly.b32 b, a, 1, 31, 0xffffffff;\nadd.u32 a, a, b;\n" STORE), 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t even = lane & ~1u, odd = lane | 1;
+        assert_int_equal(r.words[lane], (even & 2 ? 1000 : 2000) + 3 * (odd / 2 + 1));
+    }
+    emu_end(&r.t);
+}
+
+static void test_spin_inside_a_warp(void **state)
+{
+    (void)state;
+    run r;   /* lane 0 waits for what lane 1 stores after the branch: both sides must make progress */
+    run_clean(&r, KERNEL("setp.ne.u32 p, t, 0;\nmov.u32 a, 7;\n@p bra OTHER;\nWAIT:\nld.volatile.global.u32 a, [o+4];\nsetp.eq.u32 q, a, 0;\n@q bra WAIT;\nbra DONE;\n"
+                         "OTHER:\nst.volatile.global.u32 [o+4], a;\nDONE:\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, o;\nst.global.u32 [x+512], a;\n"), 2);
+    assert_int_equal(r.words[128], 7);
+    emu_end(&r.t);
+}
+
+static void test_exit_of_some_lanes(void **state)
+{
+    (void)state;
+    run r;   /* half of the lanes end inside a branch; the rest still meet */
+    run_clean(&r, KERNEL("setp.lt.u32 p, t, 16;\n@p bra LOW;\nand.b32 b, t, 1;\nsetp.eq.u32 q, b, 0;\n@q exit;\nmov.u32 a, 5;\nbra MEET;\nLOW:\nmov.u32 a, 6;\n"
+                         "MEET:\nvote.sync.ballot.b32 c, 1, 0xaaaaffff;\nmov.u32 a, c;\n" STORE), 32);
+    for (uint32_t lane = 0; lane < 32; lane++) assert_int_equal(r.words[lane], lane >= 16 && lane % 2 == 0 ? 0 : 0xaaaaffffu);
+    emu_end(&r.t);
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    run r;
+    run_clean(&r, KERNEL("mov.u32 a, t;\nshfl.sync.up.b32 b|p, a, 3, 0, -1;\nselp.u32 c, 1, 0, p;\nshfl.sync.down.b32 d|q, a, 5, 0x1807, -1;\n"
+                         "selp.u32 e, 1, 0, q;\nshl.b32 c, c, 8;\nshl.b32 d, d, 16;\nshl.b32 e, e, 24;\nor.b32 a, b, c;\nor.b32 a, a, d;\nor.b32 a, a, e;\n" STORE), 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        const uint32_t up = lane >= 3 ? lane - 3 : lane, down = lane % 8 + 5 <= 7 ? lane + 5 : lane;
+        assert_int_equal(r.words[lane], up | (uint32_t)(lane >= 3) << 8 | down << 16 | (uint32_t)(lane % 8 + 5 <= 7) << 24);
+    }
+    emu_end(&r.t);
+    run_clean(&r, KERNEL("elect.sync b|p, 0xffffffff;\nselp.u32 a, 100, 0, p;\nredux.sync.add.u32 c, t, 0xffffffff;\nadd.u32 a, a, c;\n"
+                         "and.b32 d, t, 3;\nmatch.any.sync.b32 e, d, 0xffffffff;\npopc.b32 e, e;\nadd.u32 a, a, e;\nsetp.lt.u32 q, t, 3;\n"
+                         "vote.sync.any.pred r, q, 0xffffffff;\nselp.u32 f, 1000, 0, r;\nadd.u32 a, a, f;\n" STORE), 32);
+    for (uint32_t lane = 0; lane < 32; lane++) assert_int_equal(r.words[lane], (lane == 0 ? 100 : 0) + 496 + 8 + 1000);
+    emu_end(&r.t);
+}
+
+/* ---- barriers of a block ---- */
+
+#define EXCHANGE(sync)                                                                                                        \
+    KERNEL("mov.u32 b, buf;\nshl.b32 c, t, 2;\nadd.u32 d, b, c;\nst.shared.u32 [d], t;\n" sync "\nxor.b32 e, c, 252;\nadd.u32 d, b, e;\n" \
+           "ld.shared.u32 a, [d];\n" STORE)
+
+static void test_barrier(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {EXCHANGE("bar.sync 0;"), EXCHANGE("barrier.sync 3;"), EXCHANGE("bar.sync 2, 64;"), EXCHANGE("barrier.cta.sync.aligned 0;"),
+                                        EXCHANGE("bar.red.popc.u32 f, 1, 64, 1;"), EXCHANGE("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;")};
+    for (size_t i = 0; i < GS_COUNT(forms); i++) {
+        run r;
+        run_clean(&r, forms[i], 64);
+        for (uint32_t thread = 0; thread < 64; thread++) assert_int_equal(r.words[thread], thread ^ 63);
+        emu_end(&r.t);
+    }
+    expect(EXCHANGE(""), 64, 1, GS_EMU_RACE_FINDING, "no barrier");
+    expect(EXCHANGE("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;"), 64, 1, GS_EMU_RACE_FINDING, "no barrier");
+}
+
+static void test_barrier_misuse(void **state)
+{
+    (void)state;
+    expect(KERNEL("bar.sync 1, 96;"), 64, 1, GS_EMU_DEADLOCK_FINDING, "64 of 96 threads");
+    expect(KERNEL("setp.lt.u32 p, t, 32;\n@p bar.sync 1, 64;\n@!p bar.sync 1, 96;"), 96, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "take part");
+    expect(KERNEL("setp.lt.u32 p, t, 16;\n@p bar.sync 0;"), 64, 1, GS_EMU_DIVERGED_FINDING, "lanes");
+    expect(KERNEL("barrier.cluster.wait.aligned;"), 32, 1, GS_EMU_BARRIER_FINDING, "without an arrival");
+    expect(KERNEL("bar.sync 1, 48;"), 64, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "multiple of 32");
+}
+
+/* ---- mbarriers ---- */
+
+#define INIT(count) "setp.ne.u32 p, t, 0;\nmov.u32 f, bar;\n@p bra READY;\nmbarrier.init.shared::cta.b64 [f], " #count ";\nREADY:\nbar.sync 0;\n"
+#define WAIT(parity) "AGAIN" #parity ":\nmbarrier.try_wait.parity.shared::cta.b64 q, [f], " #parity ";\n@!q bra AGAIN" #parity ";\n"
+
+static void test_mbarrier(void **state)
+{
+    (void)state;
+    run r;   /* an exchange ordered by two phases */
+    run_clean(&r, KERNEL(INIT(64) "mov.u32 b, buf;\nshl.b32 c, t, 2;\nadd.u32 d, b, c;\nst.shared.u32 [d], t;\nmbarrier.arrive.shared::cta.b64 s, [f];\n" WAIT(0)
+                         "xor.b32 e, c, 252;\nadd.u32 e, b, e;\nld.shared.u32 a, [e];\nmbarrier.arrive.shared::cta.b64 _, [f];\n" WAIT(1)
+                         "add.u32 e, t, 100;\nst.shared.u32 [d], e;\n" STORE), 64);
+    for (uint32_t thread = 0; thread < 64; thread++) assert_int_equal(r.words[thread], thread ^ 63);
+    assert_true(r.t.launch.counters.mbarrier_waits > 0);
+    emu_end(&r.t);
+}
+
+static void test_mbarrier_misuse(void **state)
+{
+    (void)state;
+    expect(KERNEL(INIT(65) "mbarrier.arrive.shared::cta.b64 _, [f];\n" WAIT(0)), 64, 1, GS_EMU_DEADLOCK_FINDING, "phase 0: 1 of 65 arrivals");
+    expect(KERNEL(INIT(63) "mbarrier.arrive.shared::cta.b64 _, [f], 32;\n"), 2, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "expects 31 more");
+    expect(KERNEL(INIT(1) "@!p mbarrier.arrive.expect_tx.shared::cta.b64 _, [f], 128;\n" WAIT(0)), 32, 1, GS_EMU_DEADLOCK_FINDING, "128 bytes");
+    expect(KERNEL("mov.u32 f, bar;\n" WAIT(0)), 32, 1, GS_EMU_BARRIER_FINDING, "no mbarrier");
+    expect(KERNEL("setp.ne.u32 p, t, 0;\nmov.u32 f, bar;\n@p bra READY;\nmbarrier.init.shared::cta.b64 [f], 64;\nREADY:\n"
+                  "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\nmbarrier.arrive.shared::cta.b64 _, [f];\n"),
+           64, 1, GS_EMU_BARRIER_FINDING, "no barrier stands");
+    expect(KERNEL(INIT(64) "st.shared.u64 [f], 0;\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [f];\n"), 32, 1, GS_EMU_BARRIER_FINDING, "overwritten");
+}
+
+/* Warp 1 looks for phase 0, then the others run two phases further. */
+static void test_phase_behind(void **state)
+{
+    (void)state;
+    expect(KERNEL(INIT(1) "setp.lt.u32 q, t, 32;\n@q bra FIRST;\nLOOK:\nmbarrier.test_wait.parity.shared::cta.b64 r, [f], 0;\nbar.sync 1, 64;\nbar.sync 2, 64;\n"
+                          "mbarrier.test_wait.parity.shared::cta.b64 r, [f], 0;\nbra END;\n"
+                          "FIRST:\nbar.sync 1, 64;\nsetp.eq.u32 r, t, 0;\n@r mbarrier.arrive.shared::cta.b64 _, [f];\n@r mbarrier.arrive.shared::cta.b64 _, [f];\nbar.sync 2, 64;\nEND:\n"),
+           64, 1, GS_EMU_PHASE_FINDING, "phase 2");
+}
+
+/* ---- clusters ---- */
+
+#define CLUSTER(sync)                                                                                                                          \
+    KERNEL("mov.u32 b, buf;\nshl.b32 c, t, 2;\nadd.u32 b, b, c;\nmov.u32 d, %cluster_ctarank;\nxor.b32 e, d, 1;\nmapa.shared::cluster.u32 f, b, e;\n" \
+           "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"                                                                   \
+           "mad.lo.u32 a, d, 100, t;\nst.shared::cluster.u32 [f], a;\n" sync "\nld.shared.u32 a, [b];\nmad.lo.u32 t, d, 32, t;\n" STORE)
+
+static void test_cluster(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, CLUSTER("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"), 32);
+    r.t.launch.grid[0] = r.t.launch.cluster[0] = 2;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        r.t.launch.seed = seed;
+        if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+        for (uint32_t i = 0; i < 64; i++) assert_int_equal(r.words[i], i < 32 ? 100 + i : i - 32);
+    }
+    assert_true(r.t.launch.counters.distributed > 0);
+    emu_end(&r.t);
+    expect(CLUSTER("bar.sync 0;"), 32, 2, GS_EMU_RACE_FINDING, "no barrier");
+}
+
+static void test_exit_before_a_peer_writes(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, KERNEL("mov.u32 b, buf;\nmov.u32 d, %cluster_ctarank;\nsetp.eq.u32 p, d, 1;\n@p exit;\nmapa.shared::cluster.u32 f, b, 1;\nmov.u32 c, 2000;\n"
+                     "DELAY:\nsub.u32 c, c, 1;\nsetp.ne.u32 q, c, 0;\nnanosleep.u32 10;\n@q bra DELAY;\nst.shared::cluster.u32 [f], d;\n"), 32);
+    r.t.launch.grid[0] = r.t.launch.cluster[0] = 2;
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    assert_true(emu_found(&r.t, GS_EMU_EXIT_IN_USE_FINDING) > 0);
+    emu_end(&r.t);
+}
+
+/* ---- registers, limits, traps ---- */
+
+static void test_setmaxnreg(void **state)
+{
+    (void)state;
+    static const char ptx[] = KERNEL("setp.lt.u32 p, t, 128;\n@p bra FIRST;\nsetmaxnreg.inc.sync.aligned.u32 152;\nbra END;\nFIRST:\nsetmaxnreg.dec.sync.aligned.u32 104;\nEND:\n");
+    run r;
+    start(&r, ptx, 256);
+    r.t.code->registers = 128;
+    if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+    r.t.code->registers = 112;   /* 8 given back, 40 wanted */
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    assert_true(emu_found(&r.t, GS_EMU_DEADLOCK_FINDING) > 0);
+    assert_non_null(strstr(r.t.launch.finding[0].text, "spare"));
+    r.t.code->registers = 96;    /* dec to more than there is */
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    assert_true(emu_found(&r.t, GS_EMU_REGISTERS_FINDING) > 0);
+    emu_end(&r.t);
+}
+
+static void test_endless(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, KERNEL("FOREVER:\nbra FOREVER;"), 32);
+    r.t.launch.step_limit = 100000;
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    assert_true(emu_found(&r.t, GS_EMU_ENDLESS_FINDING) > 0);
+    emu_end(&r.t);
+    expect(KERNEL("trap;"), 32, 1, GS_EMU_TRAP_FINDING, "stopped itself");
+}
+
+/* A finding says where: PTX line, source line, inlined place. */
+static void test_place(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b64 o;\n.loc 1 7 3\nld.param.u64 o, [out];\n.loc 2 43 5, function_name $L__x, inlined_at 1 9 1\n"
+                   "st.global.u32 [o+8000000], 1;\nret;\n}\n.file 1 \"a/b.cu\"\n.file 2 \"c.cuh\"\n.section .debug_str\n{\n$L__x:\n.b8 1,0\n}\n", 1);
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    const gs_emu_finding *const f = &r.t.launch.finding[0];
+    char text[1024];
+    gs_emu_finding_format(f, text, sizeof text);
+    assert_int_equal(f->kind, GS_EMU_OUT_OF_BOUNDS_FINDING);
+    assert_int_equal(f->ptx_line, 10);
+    assert_int_equal(f->line, 43);
+    assert_int_equal(f->at_line, 9);
+    assert_non_null(strstr(text, "c.cuh:43"));
+    assert_non_null(strstr(text, "k, block"));
+    emu_end(&r.t);
+}
+
+/* ---- launches ---- */
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t grid, block, cluster, smem;
+        gs_status status;
+    } cases[] = {
+        {0, 32, 1, 0, GS_ERROR_LAUNCH}, {1, 0, 1, 0, GS_ERROR_LAUNCH}, {3, 32, 2, 0, GS_ERROR_LAUNCH}, {4, 1056, 1, 0, GS_ERROR_LAUNCH},
+        {32, 32, 32, 0, GS_ERROR_LAUNCH}, {1, 32, 1, 1 << 20, GS_ERROR_LAUNCH}, {1, 33, 1, 0, GS_OK}, {8, 1024, 8, 0, GS_OK}, {100, 1, 1, 1000, GS_OK},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        run r;
+        start(&r, KERNEL("mov.u32 a, t;\n" STORE), cases[i].block);
+        r.t.launch.grid[0] = cases[i].grid;
+        r.t.launch.cluster[0] = cases[i].cluster;
+        r.t.launch.smem = cases[i].smem;
+        assert_int_equal(emu_run(&r.t), cases[i].status);
+        emu_end(&r.t);
+    }
+}
+
+/* The same seed does the same; others do not. An unordered pair of stores shows the order. */
+static void test_seed(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, KERNEL("mov.u32 a, %tid.x;\nst.volatile.global.u32 [o], a;\natom.global.add.u32 b, [o+4], 1;\nmov.u32 a, b;\nadd.u32 t, t, 2;\n" STORE), 256);
+    uint32_t first[WORDS];
+    int different = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        r.t.launch.seed = seed;
+        memset(r.words, 0, WORDS * sizeof *r.words);
+        if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+        memcpy(first, r.words, sizeof first);
+        memset(r.words, 0, WORDS * sizeof *r.words);
+        assert_int_equal(emu_run(&r.t), GS_OK);
+        assert_memory_equal(first, r.words, sizeof first);
+        different += r.words[2] != 0;
+    }
+    assert_true(different > 0);   /* warp 0 is not always the first */
+    emu_end(&r.t);
+}
+
+/* More blocks than threads of the host, and a wait between blocks that needs all of them to be under way. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, KERNEL("mov.u32 b, %ctaid.x;\nadd.u32 a, b, 1;\nmul.wide.u32 x, b, 4;\nadd.s64 x, x, o;\nst.global.u32 [x], a;\n"), 1);
+    r.t.launch.grid[0] = 1000;
+    r.t.launch.threads = 4;
+    if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+    for (uint32_t i = 0; i < 1000; i++) assert_int_equal(r.words[i], i + 1);
+    assert_int_equal(r.t.launch.counters.blocks, 1000);
+    emu_end(&r.t);
+    start(&r, KERNEL("atom.global.add.u32 a, [o], 1;\nWAIT:\nld.acquire.gpu.global.u32 b, [o];\nsetp.lt.u32 p, b, 40;\n@p bra WAIT;\n"), 1);
+    r.t.launch.grid[0] = 40;
+    if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+    assert_int_equal(r.words[0], 40);
+    emu_end(&r.t);
+}
+
+static void test_unknown_instruction(void **state)
+{
+    (void)state;
+    static const struct { const char *ptx, *part; } cases[] = {
+        {KERNEL("frobnicate.b32 a, b;"), "frobnicate.b32"}, {KERNEL("add.q7 a, a, b;"), "add.q7"}, {KERNEL("mov.u32 a, %nosuch;"), "nosuch"},
+        {KERNEL("bar.sync.foo 0;"), "foo"}, {KERNEL("mbarrier.explode.b64 [f];"), "explode"}, {KERNEL("fence.proxy.quantum;"), "proxy"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        emu_test t;
+        const gs_status status = emu_load(&t, cases[i].ptx, NULL);
+        assert_true(status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_PARSE);
+        if (!strstr(t.error.text, cases[i].part) || !strstr(t.error.text, "line ")) fail_msg("%s", t.error.text);
+        emu_end(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nested_divergence), cmocka_unit_test(test_spin_inside_a_warp), cmocka_unit_test(test_exit_of_some_lanes),
+        cmocka_unit_test(test_exchanges), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
+        cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_unknown_instruction),
+    };
+    return cmocka_run_group_tests_name("the emulated machine", tests, NULL, NULL);
+}

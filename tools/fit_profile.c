@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT
+ * Fits the constants of the time model to measured rows, and says how well they predict. No device needed.
+ *
+ *     fit_profile fit PROFILE SWEEPS ROWS.csv...    the profile again, fitted constants replaced and marked [fitted]
+ *     fit_profile report PROFILE ROWS.csv...        rank correlation and regret per problem, family and band
+ *     fit_profile rows PROFILE ROWS.csv...          the rows again, predicted_us by this profile
+ *
+ * PROFILE is a file. Rows are those of time_pairs; where a row goes on with the shape and the counters of the emulated launch (the fields
+ * of gs_launch_shape and gs_launch_counts in their order), its time is that of gs_launch_us and the launch_ constants are fitted, all
+ * others otherwise. The model is the library's own; this program only turns its constants. What is
+ * minimised, averaged over problems: the error of the logarithm of the time, an offset per problem taken out (it counts a little),
+ * near the best schedule more than far from it; and what is lost by taking the schedules that the model likes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "schedule/work.h"
+
+enum { LINE = 1024, MOST_ROWS = 8000, MOST_PROBLEMS = 1000, FIRST = 8, RANDOM_MOVES = 200 };
+
+typedef struct row {
+    gs_schedule schedule;
+    double      measured, predicted;
+    int         sm_mhz;
+    gs_launch_shape  shape;
+    gs_launch_counts counts;
+} row;
+
+typedef struct group {
+    char       text[GS_PROBLEM_TEXT];
+    gs_problem problem;
+    int        from, count;   /* rows */
+    double     best;          /* least measured */
+} group;
+
+static row   rows[MOST_ROWS];
+static group groups[MOST_PROBLEMS];
+static int   row_count, group_count;
+static bool  counted;   /* the rows have counters */
+
+/* ---- rows ---- */
+
+/* "grid,threads,cluster,smem,registers,counts...": all numbers of the two structs. */
+static gs_status take_counts(row *r, char *at, gs_error *error)
+{
+    double shape[5], *const counts = (double *)(void *)&r->counts;
+    const int count = (int)(sizeof r->counts / sizeof *counts);
+    for (int i = 0; i < 5 + count; i++) {
+        char *const from = at;
+        *(i < 5 ? &shape[i] : &counts[i - 5]) = strtod(at, &at);
+        if (at == from) return gs_fail(error, GS_ERROR_PARSE, NULL, "a row with counters must have %d numbers", 5 + count);
+        at += *at == ',';
+    }
+    r->shape = (gs_launch_shape){shape[0], (int)shape[1], (int)shape[2], (int)shape[3], (int)shape[4]};
+    return GS_OK;
+}
+
+static gs_status take_row(char *line, gs_error *error)
+{
+    char *field[5], *at = line;
+    for (int i = 0; i < 5; i++) {
+        field[i] = at;
+        at += strcspn(at, ",\r\n");
+        if (*at) *at++ = '\0';
+    }
+    row *const r = &rows[row_count];
+    int g = 0;
+    while (g < group_count && strcmp(groups[g].text, field[0]) != 0) g++;
+    if (row_count == MOST_ROWS || g == MOST_PROBLEMS) return gs_fail(error, GS_ERROR_RANGE, NULL, "too many rows");
+    if (g == group_count) {
+        GS_TRY(gs_problem_parse(&groups[g].problem, field[0], error));
+        snprintf(groups[g].text, sizeof groups[g].text, "%s", field[0]);
+        groups[g].from = row_count;
+        groups[g].best = INFINITY;
+        group_count++;
+    }
+    GS_TRY(gs_schedule_parse(&r->schedule, field[1], error));
+    r->measured = atof(field[2]);
+    r->sm_mhz = atoi(field[4]);
+    if (!(r->measured > 0)) return gs_fail(error, GS_ERROR_PARSE, NULL, "%s,%s: no time", field[0], field[1]);
+    groups[g].best = fmin(groups[g].best, r->measured);
+    counted = *at != '\0';
+    if (counted) GS_TRY(take_counts(r, at, error));
+    row_count++;
+    return GS_OK;
+}
+
+/* Rows of a problem may come from several files: brought together here, in the order of the problems. */
+static void sort_rows(const int *of)
+{
+    static row sorted[MOST_ROWS];
+    int at = 0;
+    for (int g = 0; g < group_count; g++) {
+        groups[g].from = at;
+        for (int i = 0; i < row_count; i++)
+            if (of[i] == g) sorted[at++] = rows[i];
+        groups[g].count = at - groups[g].from;
+    }
+    memcpy(rows, sorted, sizeof *rows * (size_t)row_count);
+}
+
+static gs_status read_rows(char **paths, gs_error *error)
+{
+    static int of[MOST_ROWS];
+    char line[LINE], text[GS_PROBLEM_TEXT];
+    for (; *paths; paths++) {
+        FILE *const file = fopen(*paths, "r");
+        if (!file) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s cannot be read", *paths);
+        gs_status status = GS_OK;
+        while (status == GS_OK && fgets(line, sizeof line, file)) {
+            if (strncmp(line, "problem,", 8) == 0 || line[0] == '\n') continue;
+            snprintf(text, sizeof text, "%.*s", (int)strcspn(line, ","), line);
+            status = take_row(line, error);
+            for (int g = 0; status == GS_OK && g < group_count; g++)
+                if (strcmp(groups[g].text, text) == 0) of[row_count - 1] = g;
+        }
+        fclose(file);
+        GS_TRY(status);
+    }
+    sort_rows(of);
+    return GS_OK;
+}
+
+static void predict_all(const gs_profile *profile)
+{
+    for (int g = 0; g < group_count; g++)
+        for (int i = groups[g].from; i < groups[g].from + groups[g].count; i++) {
+            const gs_work work = counted ? gs_launch_work(&rows[i].counts, &rows[i].shape, profile)
+                                         : gs_schedule_work(&rows[i].schedule, &groups[g].problem, profile);
+            rows[i].predicted = gs_work_us(&work, profile);
+        }
+}
+
+/* ---- figures ---- */
+
+static double value_of(int i, bool measured) { return measured ? rows[i].measured : rows[i].predicted; }
+
+/* Mean rank of row i among the chosen rows. */
+static double rank_of(int i, const int *chosen, int count, bool measured)
+{
+    double rank = 0;
+    for (int j = 0; j < count; j++) {
+        const double a = value_of(chosen[j], measured), b = value_of(i, measured);
+        rank += a < b ? 1 : a == b ? 0.5 : 0;
+    }
+    return rank;
+}
+
+static double spearman(const int *chosen, int count)
+{
+    double xx = 0, yy = 0, xy = 0;
+    for (int j = 0; j < count; j++) {
+        const double x = rank_of(chosen[j], chosen, count, true) - count / 2.0, y = rank_of(chosen[j], chosen, count, false) - count / 2.0;
+        xx += x * x;
+        yy += y * y;
+        xy += x * y;
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+/* Best measured of the FIRST rows that the model likes most, over the best of all. */
+static double regret_of(const group *g)
+{
+    double best = INFINITY;
+    for (int i = g->from; i < g->from + g->count; i++) {
+        int before = 0;
+        for (int j = g->from; j < g->from + g->count; j++) before += rows[j].predicted < rows[i].predicted;
+        if (before < FIRST) best = fmin(best, rows[i].measured);
+    }
+    return best / g->best;
+}
+
+/* The same with the model's own shortlist of FIRST, of which all must have been measured; NAN otherwise. */
+static double shortlist_regret(const group *g, const gs_profile *profile)
+{
+    gs_schedule list[FIRST];
+    const int count = gs_shortlist(&g->problem, profile, 0, list, FIRST);
+    double best = INFINITY;
+    for (int k = 0; k < count; k++) {
+        bool found = false;
+        for (int i = g->from; i < g->from + g->count; i++)
+            if (memcmp(&rows[i].schedule, &list[k], sizeof list[k]) == 0) {
+                best = fmin(best, rows[i].measured);
+                found = true;
+            }
+        if (!found) return NAN;
+    }
+    return best / g->best;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double quantile(double *values, int count, double share)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    if (count < 1) return NAN;
+    const double at = share * (count - 1);
+    const int low = (int)at, high = GS_MIN(low + 1, count - 1);
+    return values[low] + (at - low) * (values[high] - values[low]);
+}
+
+/* Rank correlation over the problems of a band (-1: all) and the rows of a family (-1: all), and errors of the time itself. */
+static void print_figures(const char *name, int family, int band, const gs_profile *profile)
+{
+    static double correlations[MOST_PROBLEMS], errors[MOST_ROWS];
+    int chosen[MOST_ROWS], problems = 0, pairs = 0;
+    for (int g = 0; g < group_count; g++) {
+        int count = 0;
+        if (band >= 0 && gs_floor_band(&groups[g].problem, &profile->caps) != band) continue;
+        for (int i = groups[g].from; i < groups[g].from + groups[g].count; i++)
+            if (family < 0 || rows[i].schedule.family == family) {
+                chosen[count++] = i;
+                errors[pairs++] = fabs(log(rows[i].predicted / rows[i].measured));
+            }
+        if (count >= 5) correlations[problems++] = spearman(chosen, count);
+    }
+    if (problems == 0) return;
+    const double low = quantile(correlations, problems, 0.1), middle = quantile(correlations, problems, 0.5);
+    printf("%-12s %8d %6d %8.3f %8.3f %10.1f %%\n", name, problems, pairs, middle, low, 100 * (exp(quantile(errors, pairs, 0.5)) - 1));
+}
+
+static void print_regret(const char *name, double *values, int count, double limit)
+{
+    int within = 0;
+    for (int i = 0; i < count; i++) within += values[i] <= limit;
+    if (count > 0)
+        printf("%s: within %.0f %% for %d of %d problems; median %.3f, worst %.3f\n", name, 100 * (limit - 1), within, count,
+               quantile(values, count, 0.5), quantile(values, count, 1));
+}
+
+static void report(const gs_profile *profile)
+{
+    static const char *const bands[] = {"< 1 us", "1-5 us", "5-20 us", "20-100 us", "100-1000 us", "> 1000 us"};
+    static double regrets[MOST_PROBLEMS], listed[MOST_PROBLEMS];
+    int chosen[MOST_ROWS], lists = 0;
+    printf("%-36s %5s %8s %8s %8s %8s\n", "problem", "pairs", "spearman", "regret", "listed", "best us");
+    for (int g = 0; g < group_count; g++) {
+        for (int i = 0; i < groups[g].count; i++) chosen[i] = groups[g].from + i;
+        regrets[g] = regret_of(&groups[g]);
+        const double own = shortlist_regret(&groups[g], profile);
+        printf("%-36s %5d %8.3f %8.3f %8.3f %8.2f\n", groups[g].text, groups[g].count, spearman(chosen, groups[g].count), regrets[g], own,
+               groups[g].best);
+        if (!isnan(own)) listed[lists++] = own;
+    }
+    printf("\n%-12s %8s %6s %8s %8s %12s\n", "", "problems", "pairs", "median", "tenth", "median error");
+    print_figures("all", -1, -1, profile);
+    for (int family = 0; family < GS_FAMILIES; family++) print_figures(gs_family_name((gs_family)family), family, -1, profile);
+    for (int band = 0; band < (int)GS_COUNT(bands); band++) print_figures(bands[band], -1, band, profile);
+    printf("\n");
+    print_regret("best of the first eight measured", regrets, group_count, 1.1);
+    print_regret("best of the shortlist of eight  ", listed, lists, 1.1);
+}
+
+/* ---- fitting ---- */
+
+typedef struct knob {
+    const char *name;
+    size_t      offset;
+    double      least, most;
+} knob;
+
+static const knob knobs[] = {
+#define GS_RATE(name, unit, least, most, what) {#name, offsetof(gs_rates, name), least, most},
+    GS_RATES(GS_RATE)
+#undef GS_RATE
+};
+
+/* Not to be seen in such rows, or fixed by the hardware. */
+static bool is_fixed(const char *name)
+{
+    static const char *const fixed[] = {"sustained", "issue_width", "feed_bytes", "l2_latency", "ws_read_c"};
+    for (size_t i = 0; i < GS_COUNT(fixed); i++)
+        if (strcmp(fixed[i], name) == 0) return true;
+    return (strncmp(name, "launch_", 7) == 0) != counted;
+}
+
+static double *turn(gs_profile *profile, int k) { return (double *)(void *)((char *)&profile->rates + knobs[k].offset); }
+
+static double bent(double x) { return 0.15 * (sqrt(1 + x * x / (0.15 * 0.15)) - 1); }   /* quadratic, then linear */
+
+static double loss_of_group(const group *g)
+{
+    double weight = 0, offset = 0, spread = 0, likes = 0, lost = 0;
+    double least = INFINITY;
+    for (int i = g->from; i < g->from + g->count; i++) {
+        const double w = pow(g->best / rows[i].measured, 0.7);
+        weight += w;
+        offset += w * log(rows[i].measured / rows[i].predicted);
+        least = fmin(least, rows[i].predicted);
+    }
+    offset /= weight;
+    for (int i = g->from; i < g->from + g->count; i++) {
+        const double w = pow(g->best / rows[i].measured, 0.7), like = pow(least / rows[i].predicted, 20);
+        spread += w * bent(log(rows[i].measured / rows[i].predicted) - offset);
+        likes += like;
+        lost += like * fmin(log(rows[i].measured / g->best), 1);
+    }
+    return spread / weight + 0.2 * bent(offset) + 0.3 * lost / likes;
+}
+
+static double loss_of(const gs_profile *profile, const gs_profile *start)
+{
+    double sum = 0, far = 0;
+    predict_all(profile);
+    for (int g = 0; g < group_count; g++) sum += loss_of_group(&groups[g]);
+    for (int k = 0; k < (int)GS_COUNT(knobs); k++) {
+        const double a = *turn((gs_profile *)profile, k), b = *turn((gs_profile *)start, k);
+        if (a != b) far += pow(log((a + 1e-3) / (b + 1e-3)), 2);
+    }
+    return sum / group_count + 2e-5 * far;   /* a constant that hardly matters stays where it is */
+}
+
+/* Tries a profile; keeps it if it is better. */
+static bool keep(gs_profile *best, double *least, const gs_profile *tried, const gs_profile *start)
+{
+    const double loss = loss_of(tried, start);
+    if (!(loss < *least)) return false;
+    *least = loss;
+    *best = *tried;
+    return true;
+}
+
+static void move(gs_profile *profile, int k, double factor)
+{
+    double *const value = turn(profile, k);
+    *value = fmin(fmax(*value * factor, knobs[k].least), knobs[k].most);
+}
+
+static void fit(gs_profile *profile, int sweeps)
+{
+    const gs_profile start = *profile;
+    gs_random random = {1};
+    double step = 1.35, least = loss_of(profile, &start);
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        const double before = least;
+        for (int k = 0; k < (int)GS_COUNT(knobs); k++)
+            for (int sign = 0; sign < 2 && !is_fixed(knobs[k].name); sign++) {
+                gs_profile tried = *profile;
+                move(&tried, k, sign ? 1 / step : step);
+                if (keep(profile, &least, &tried, &start)) break;
+            }
+        for (int i = 0; i < RANDOM_MOVES; i++) {   /* several at once: along valleys */
+            gs_profile tried = *profile;
+            for (int k = 0; k < (int)GS_COUNT(knobs); k++)
+                if (!is_fixed(knobs[k].name) && gs_random_below(&random, 6) == 0) move(&tried, k, pow(step, 2 * gs_random_unit(&random) - 1));
+            keep(profile, &least, &tried, &start);
+        }
+        fprintf(stderr, "sweep %d: step %.4f, loss %.5f\n", sweep + 1, step, least);
+        if (before - least < 0.002 * least) step = pow(step, 0.7);
+        if (step < 1.002) break;
+    }
+}
+
+/* ---- the profile's text ---- */
+
+/* Copies the text; the values of turned constants are replaced and their origin becomes [fitted]. */
+static void print_profile(const char *text, const gs_profile *profile)
+{
+    while (*text) {
+        const size_t size = strcspn(text, "\n");
+        const size_t word = strcspn(text, " \t\n#");
+        int k = 0;
+        while (k < (int)GS_COUNT(knobs) && (strlen(knobs[k].name) != word || strncmp(knobs[k].name, text, word) != 0)) k++;
+        if (k == (int)GS_COUNT(knobs) || is_fixed(knobs[k].name)) {
+            printf("%.*s\n", (int)size, text);
+        } else {
+            const char *const comment = memchr(text, '#', size);
+            const size_t length = comment ? (size_t)(text + size - comment) : 0;
+            size_t origin = length;
+            while (origin > 0 && comment[origin - 1] != '[') origin--;
+            printf("%-16s %-12.4g %.*s[fitted]\n", knobs[k].name, *turn((gs_profile *)profile, k), origin ? (int)origin - 1 : (int)length,
+                   comment ? comment : "");
+        }
+        text += size + (text[size] == '\n');
+    }
+}
+
+static void print_counts(const row *r)
+{
+    const double *const counts = (const double *)(const void *)&r->counts;
+    printf(",%.0f,%d,%d,%d,%d", r->shape.grid, r->shape.threads, r->shape.cluster, r->shape.smem, r->shape.registers);
+    for (size_t i = 0; i < sizeof r->counts / sizeof *counts; i++) printf(",%.0f", counts[i]);
+}
+
+static void print_rows(const gs_profile *profile)
+{
+    predict_all(profile);
+    printf("problem,schedule,measured_us,predicted_us,sm_mhz%s\n", counted ? ",shape and counts" : "");
+    for (int g = 0; g < group_count; g++)
+        for (int i = groups[g].from; i < groups[g].from + groups[g].count; i++) {
+            char text[GS_SCHEDULE_TEXT];
+            printf("%s,%s,%.4f,%.4f,%d", groups[g].text, gs_schedule_format(&rows[i].schedule, text), rows[i].measured, rows[i].predicted,
+                   rows[i].sm_mhz);
+            if (counted) print_counts(&rows[i]);
+            printf("\n");
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const bool fitting = argc >= 5 && strcmp(argv[1], "fit") == 0;
+    if (!fitting && !(argc >= 4 && (strcmp(argv[1], "report") == 0 || strcmp(argv[1], "rows") == 0))) {
+        fprintf(stderr, "usage: fit_profile fit PROFILE SWEEPS ROWS.csv...\n       fit_profile report PROFILE ROWS.csv...\n"
+                        "       fit_profile rows PROFILE ROWS.csv...\n");
+        return 2;
+    }
+    gs_error error = {0};
+    gs_profile profile;
+    char *text = NULL;
+    size_t size = 0;
+    gs_status status = gs_file_read(argv[2], 1 << 20, &text, &size, &error);
+    if (status == GS_OK) status = gs_profile_parse(&profile, text, &error);
+    if (status == GS_OK) status = read_rows(argv + (fitting ? 4 : 3), &error);
+    if (status == GS_OK && fitting) {
+        fit(&profile, atoi(argv[3]));
+        print_profile(text, &profile);
+    } else if (status == GS_OK && argv[1][1] == 'e') {
+        predict_all(&profile);
+        report(&profile);
+    } else if (status == GS_OK) {
+        print_rows(&profile);
+    }
+    if (status != GS_OK) {
+        char line[512];
+        fprintf(stderr, "%s\n", gs_error_format(&error, line, sizeof line));
+    }
+    free(text);
+    return status == GS_OK ? 0 : 1;
+}

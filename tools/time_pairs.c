@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * Measures (problem, schedule) pairs on a GPU, to fit and to judge the time model:
+ *
+ *     time_pairs compile PAIRS SHARD SHARDS     for an H200, into the cubin cache; one process per shard, no GPU needed
+ *     time_pairs time PAIRS SECONDS > ROWS.csv
+ *
+ * PAIRS has lines "problem,schedule", those of a problem together. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
+ * device time by docs/internals/protocol.md (offline, cold, interleaved), all schedules of a problem in one run. Nothing is
+ * verified here. Stops before a problem once SECONDS are over. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bench/bench.h"
+#include "schedule/schedule.h"
+#include "tune/tune.h"
+
+enum { LINE = 256, ROUNDS = 7, REPLAY_US = 200 };
+
+/* The schedules of one problem. */
+typedef struct group {
+    char        text[LINE];
+    gs_problem  problem;
+    int         count;
+    gs_schedule schedule[GS_MAX_CONTENDERS];
+} group;
+
+typedef struct reader {
+    FILE *file;
+    char  line[LINE];   /* read ahead; empty: none */
+} reader;
+
+static void read_line(reader *in)
+{
+    in->line[0] = '\0';
+    while (in->line[0] == '\0' && fgets(in->line, sizeof in->line, in->file)) in->line[strcspn(in->line, "\r\n")] = '\0';
+}
+
+/* Lines with the same problem. NOT_FOUND after the last. */
+static gs_status next_group(reader *in, group *g, gs_error *error)
+{
+    g->count = 0;
+    if (!in->line[0]) read_line(in);
+    while (in->line[0] && g->count < GS_MAX_CONTENDERS) {
+        char *const comma = strchr(in->line, ',');
+        if (!comma) return gs_fail(error, GS_ERROR_PARSE, NULL, "%s: expected problem,schedule", in->line);
+        *comma = '\0';
+        if (g->count == 0) {
+            memcpy(g->text, in->line, strlen(in->line) + 1);
+            GS_TRY(gs_problem_parse(&g->problem, g->text, error));
+        }
+        if (strcmp(g->text, in->line) != 0) {
+            *comma = ',';
+            return GS_OK;
+        }
+        GS_TRY(gs_schedule_parse(&g->schedule[g->count++], comma + 1, error));
+        read_line(in);
+    }
+    return g->count > 0 ? GS_OK : GS_ERROR_NOT_FOUND;
+}
+
+static gs_status compile(reader *in, group *g, int shard, int shards, gs_error *error)
+{
+    gs_status status;
+    for (int i = 0; (status = next_group(in, g, error)) == GS_OK; i++) {
+        int failed;
+        if (i % shards == shard) GS_TRY(gs_precompile(gs_caps_find("h200"), &g->problem, g->schedule, g->count, 1, NULL, &failed, error));
+    }
+    return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
+}
+
+/* ---- timing ---- */
+
+static void print_rows(const group *g, const gs_measurement *measured, const gs_caps *caps, const int *index)
+{
+    for (int i = 0; i < measured->count; i++) {
+        char text[GS_SCHEDULE_TEXT];
+        const gs_samples *const samples = &measured->samples[i];
+        const gs_schedule *const schedule = &g->schedule[index[i]];
+        if (samples->status != GS_OK || !isfinite(samples->device_median)) {
+            fprintf(stderr, "%s %s: %s\n", g->text, gs_schedule_format(schedule, text), samples->error.text);
+            continue;
+        }
+        printf("%s,%s,%.4f,%.4f,%d\n", g->text, gs_schedule_format(schedule, text), samples->device_median,
+               gs_schedule_predict(schedule, &g->problem, caps), measured->after.sm_mhz);
+    }
+    fflush(stdout);
+}
+
+static gs_status time_group(gs_device *device, gs_verifier *verifier, const group *g, gs_error *error)
+{
+    static gs_contender contenders[GS_MAX_CONTENDERS];
+    static gs_problem problems[GS_MAX_CONTENDERS];
+    int index[GS_MAX_CONTENDERS], count = 0;
+    memset(contenders, 0, sizeof contenders);
+    for (int i = 0; i < g->count; i++) {
+        char text[GS_SCHEDULE_TEXT];
+        gs_error why = {0};
+        gs_contender *const c = &contenders[count];
+        gs_status status = gs_contender_schedule(c, device, gs_schedule_format(&g->schedule[i], text), &why);
+        if (status == GS_OK) status = c->prepare(c, &g->problem, &why);
+        if (status == GS_OK) {
+            problems[count] = g->problem;
+            index[count++] = i;
+        } else {
+            fprintf(stderr, "%s %s: %s\n", g->text, text, why.text);
+            if (c->destroy) c->destroy(c);
+            *c = (gs_contender){{0}};
+        }
+    }
+    gs_bench_options options = gs_bench_defaults();
+    options.rounds = ROUNDS;
+    options.replay_us = REPLAY_US;
+    options.warmup_s = 0.02;
+    options.check = false;
+    options.seed = 1;
+    gs_measurement *measured = NULL;
+    gs_status status = count > 0 ? gs_bench(device, verifier, problems, contenders, count, &options, &measured, error) : GS_OK;
+    if (measured) print_rows(g, measured, &device->caps, index);
+    gs_measurement_destroy(&measured);
+    for (int i = 0; i < count; i++) contenders[i].destroy(&contenders[i]);
+    if (status != GS_OK && status != GS_ERROR_FAULT && status != GS_ERROR_TIMEOUT) {
+        fprintf(stderr, "%s: %s\n", g->text, error->text);
+        status = GS_OK;
+    }
+    return status;
+}
+
+static gs_status time_all(reader *in, group *g, double seconds, gs_error *error)
+{
+    gs_device *device = NULL;
+    gs_verifier *verifier = NULL;
+    const int64_t end = gs_clock_ns() + (int64_t)(seconds * 1e9);
+    GS_TRY(gs_device_open(&device, NULL, NULL, error));
+    gs_status status = gs_verifier_create(&verifier, device, error);
+    printf("problem,schedule,measured_us,predicted_us,sm_mhz\n");
+    while (status == GS_OK && gs_clock_ns() < end && (status = next_group(in, g, error)) == GS_OK) status = time_group(device, verifier, g, error);
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
+}
+
+int main(int argc, char **argv)
+{
+    static group g;
+    const bool compiling = argc == 5 && strcmp(argv[1], "compile") == 0;
+    if (!compiling && !(argc == 4 && strcmp(argv[1], "time") == 0)) {
+        fprintf(stderr, "usage: time_pairs compile PAIRS SHARD SHARDS\n       time_pairs time PAIRS SECONDS\n");
+        return 2;
+    }
+    reader in = {.file = fopen(argv[2], "r")};
+    gs_error error = {0};
+    if (!in.file) {
+        perror(argv[2]);
+        return 1;
+    }
+    const gs_status status = compiling ? compile(&in, &g, atoi(argv[3]), GS_MAX(atoi(argv[4]), 1), &error) : time_all(&in, &g, atof(argv[3]), &error);
+    fclose(in.file);
+    if (status != GS_OK) fprintf(stderr, "%s\n", error.text);
+    return status == GS_OK ? 0 : 1;
+}
