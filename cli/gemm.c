@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "device/device.h"
+#include "device/emu/emu.h"
 #include "npy.h"
 #include "output.h"
 #include "problems.h"
@@ -28,7 +29,7 @@ typedef struct settings {
     const char *file[4];      /* a, b, c, d */
     const char *device;
     int64_t     seed;
-    bool        no_check, json;
+    bool        no_check, counters, json;
 } settings;
 
 static const cli_option options[] = {
@@ -38,6 +39,7 @@ static const cli_option options[] = {
     {"out",      0, CLI_TEXT, offsetof(settings, file[3]), "FILE", "where D, M x N, goes; *.npy becomes a NumPy file, else raw"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
+    {"counters", 0, CLI_FLAG, offsetof(settings, counters), NULL,  "what the kernel did, on an emulated device"},
     CLI_DEVICE_OPTIONS(settings),
     {"json",     0, CLI_FLAG, offsetof(settings, json),    NULL,   "one JSON object"},
     {NULL},
@@ -146,6 +148,8 @@ typedef struct job {
     gs_pointer      reference;
     gs_compare      compare;
     bool            checked, on_cpu;
+    bool            counted;
+    gs_emu_last     last;       /* what the multiplication's launch did */
 } job;
 
 static bool needed(const job *j, int index) { return index != 2 || j->problem.beta != 0; }
@@ -211,6 +215,8 @@ static gs_status multiply(job *j, gs_error *error)
 {
     gs_config config = gs_config_default();
     GS_TRY(gs_device_open(&j->device, j->s->device, NULL, error));
+    if (j->s->counters && !j->device->caps.emulated)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s counts nothing; use an emulated device, or a profiler", j->device->name);
     config.device = j->device->name;
     GS_TRY(gs_open(&j->context, &config, error));
     GS_TRY(gs_verifier_create(&j->verifier, j->device, error));
@@ -220,6 +226,7 @@ static gs_status multiply(job *j, gs_error *error)
                           .c = (const void *)(uintptr_t)j->m[2].device, .d = (void *)(uintptr_t)j->m[3].device};
     GS_TRY(gs_gemm(j->context, &j->problem, &args, NULL, error));
     GS_TRY(j->device->ops->queue_wait(j->device, NULL, error));
+    if (j->s->counters) j->counted = gs_emu_last_launch(j->device, &j->last);
     if (!j->s->no_check) GS_TRY(check_result(j, error));
     if (!j->s->file[3]) return GS_OK;
     GS_TRY(fetch(j, 3, error));
@@ -236,6 +243,56 @@ static void clean_up(job *j)
     gs_verifier_destroy(&j->verifier);
     gs_close(&j->context);
     gs_device_close(&j->device);
+}
+
+/* ---- counters ---- */
+
+typedef struct count_row {
+    const char *name, *what;
+    double      value;
+} count_row;
+
+static int count_rows(const gs_emu_last *last, count_row *row)
+{
+    const gs_emu_counters *const c = &last->counters;
+    int rows = 0;
+#define GS_EMU_CLASS(id, text, meaning) row[rows++] = (count_row){"issued_" text, "warp instructions: " meaning, (double)c->issued[GS_EMU_##id]};
+    GS_EMU_CLASSES(GS_EMU_CLASS)
+#undef GS_EMU_CLASS
+    const count_row others[] = {
+        {"matrix_flops",   "of wgmma and mma",                                    (double)c->matrix_flops},
+        {"wgmma",          "warp-level operations",                               (double)c->wgmma},
+        {"mma",            "warp-level operations",                               (double)c->mma},
+        {"device_load",    "bytes of device memory at least, each sector once",   (double)c->device_load},
+        {"device_store",   "the same, written",                                   (double)c->device_store},
+        {"l2_load",        "bytes asked of L2",                                   (double)c->global_load},
+        {"l2_store",       "the same, written",                                   (double)c->global_store},
+        {"copy_load",      "of these: by bulk copies",                            (double)c->copy_load},
+        {"copy_store",     "the same, written",                                   (double)c->copy_store},
+        {"shared_load",    "bytes",                                               (double)c->shared_load},
+        {"shared_store",   "bytes",                                               (double)c->shared_store},
+        {"shared_passes",  "of 128 bytes, bank conflicts included",               (double)c->shared_passes},
+        {"multicast",      "bytes from another block's copy",                     (double)c->multicast},
+        {"distributed",    "bytes to and from other blocks' shared memory",       (double)c->distributed},
+        {"barrier_waits",  "waits that had to wait (depends on the seed)",        (double)c->barrier_waits},
+        {"mbarrier_waits", "the same at mbarriers",                               (double)c->mbarrier_waits},
+        {"blocks",         "in the grid",                                         (double)c->blocks},
+        {"registers",      "per thread",                                          last->registers},
+        {"smem",           "bytes of a block",                                    last->smem},
+        {"resident",       "blocks that fit on a multiprocessor",                 last->resident},
+        {"predicted_us",   "time of the launch, not measured",                    last->us},
+    };
+    memcpy(row + rows, others, sizeof others);
+    return rows + (int)GS_COUNT(others);
+}
+
+static void print_counters(const gs_emu_last *last)
+{
+    count_row row[64];
+    const int rows = count_rows(last, row);
+    printf("%s, grid %u x %u x %u, block %u x %u x %u, cluster %u x %u x %u\n", last->kernel, last->grid[0], last->grid[1], last->grid[2], last->block[0],
+           last->block[1], last->block[2], last->cluster[0], last->cluster[1], last->cluster[2]);
+    for (int i = 0; i < rows; i++) printf("  %-16s %14.*f  %s\n", row[i].name, row[i].value == floor(row[i].value) ? 0 : 2, row[i].value, row[i].what);
 }
 
 /* ---- the command ---- */
@@ -255,6 +312,14 @@ static void print_json(const job *j, const char *problem)
         gs_json_double(&json, "worst", j->compare.worst);
     }
     gs_json_string(&json, "out", j->s->file[3]);
+    if (j->counted) {
+        count_row row[64];
+        const int rows = count_rows(&j->last, row);
+        gs_json_begin(&json, "counters", '{');
+        gs_json_string(&json, "kernel", j->last.kernel);
+        for (int i = 0; i < rows; i++) gs_json_double(&json, row[i].name, row[i].value);
+        gs_json_end(&json, '}');
+    }
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&text));
     gs_text_free(&text);
@@ -275,6 +340,7 @@ static void print_text(const job *j, const char *problem)
         printf("not checked\n");
     }
     if (j->s->file[3]) printf("D: %s\n", j->s->file[3]);
+    if (j->counted) print_counters(&j->last);
 }
 
 static int run(const cli_command *command, int argc, char **argv)

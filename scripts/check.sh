@@ -29,7 +29,7 @@ suite() { # suite PRESET: builds and runs a preset's tests with ctest
     passed=$((passed + 1))
     echo "ok       build $1"
     log=build/$1/ctest.log
-    ctest --test-dir "build/$1" --output-on-failure --timeout 900 > "$log" 2>&1
+    ctest --test-dir "build/$1" --output-on-failure --parallel 2 --timeout 1500 > "$log" 2>&1
     grep -E '^ *[0-9]+/[0-9]+ Test' "$log" | sed "s/^/         $1: /"
     p=$(grep -cE '^ *[0-9]+/[0-9]+ Test.* Passed ' "$log")
     s=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*Skipped' "$log")

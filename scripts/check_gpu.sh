@@ -38,8 +38,9 @@ count() {
     fi
 }
 
-for test in "$build"/tests/test_gpu_*; do   # GEMMSMITH_ROWS: where test_gpu_same leaves its raw rows
-    count "${test##*/test_}" 400 "$test" ${GEMMSMITH_ROWS:+"$GEMMSMITH_ROWS"}
+[ -z "${GEMMSMITH_ROWS:-}" ] || mkdir -p "$GEMMSMITH_ROWS"
+for test in "$build"/tests/test_gpu_*; do   # GEMMSMITH_ROWS: folder for the raw rows of those that have some, <test>.jsonl
+    count "${test##*/test_}" 400 "$test" ${GEMMSMITH_ROWS:+"$GEMMSMITH_ROWS/${test##*/test_}.jsonl"}
 done
 
 # whole programs: one multiplication from files, the examples, the Python binding; each is one check

@@ -67,7 +67,7 @@ typedef struct gs_image {
     int    spill_bytes;       /* spill stores plus loads of all entries */
     int    stack_bytes;
     int    static_smem;
-    bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7602) */
+    bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7514, C7602) */
     bool   cached;            /* came from the cubin cache */
     double compile_ms;        /* 0 when cached */
 } gs_image;

@@ -75,6 +75,29 @@ static void operands_of_another_form(void **state)
     refused("ld.global.u32 %r2, [%rd1, {%r1}];", GS_ERROR_UNSUPPORTED, "without coordinates");
     refused("add.f16 %rs1, %rs2, 0f3F800000;", GS_ERROR_UNSUPPORTED, "32 or 64 bits");
     refused("fma.rn.bf16 %rs1, %rs2, 1.0, %rs3;", GS_ERROR_UNSUPPORTED, "32 or 64 bits");
+    refused("add.f32 %f1, %f2, 1;", GS_ERROR_UNSUPPORTED, "an integer where");
+    refused("mov.u32 %rd1, %clock64;", GS_ERROR_UNSUPPORTED, "another width");
+}
+
+/* Opcodes of which only some forms exist, all of them without parts that can be left out. */
+static void forms_that_do_not_exist(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "fence.acq_rel;", "fence.foo.gpu;", "fence.cluster.gpu;", "fence.acq_rel.gpu.cta;", "fence.mbarrier_init.release.cta;",
+        "fence.proxy.async.shared;", "fence.proxy.async::global;", "fence.proxy.tensormap::generic.acquire [%rd1], 128;", "membar;", "membar.cluster;",
+        "griddepcontrol;", "griddepcontrol.stop;", "setmaxnreg.inc.sync.u32 40;", "setmaxnreg.dec.sync.aligned 40;", "bar 0;", "bar.red.pred %p1, 0, %p2;",
+        "bar.red.popc.pred %p1, 0, %p2;", "bar.sync.arrive 0, 32;", "barrier.cluster.aligned;", "trap.uni;", "exit.foo;", "pmevent.foo 1;", "nanosleep 1;",
+        "activemask %r1;", "bra.foo L; L:",
+    };
+    for (size_t i = 0; i < GS_COUNT(bodies); i++) refused(bodies[i], GS_ERROR_UNSUPPORTED, "line ");
+    static const char exist[] = KERNEL("fence.sc.sys;\nfence.acquire.cta;\nfence.cluster;\nmembar.gl;\nfence.proxy.alias;\nfence.proxy.async.global;\n"
+                                       "fence.proxy.async.shared::cluster;\nfence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n"
+                                       "fence.proxy.tensormap::generic.release.gpu;\ngriddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n"
+                                       "bar.cta.red.or.pred %p1, 0, %p2;\nbarrier.red.popc.aligned.u32 %r2, 1, %p1;\nnanosleep.u32 20;\npmevent 1;\n"
+                                       "activemask.b32 %r2;\nmov.u64 %rd2, %clock64;\nbra.uni L;\nL:");
+    start(exist);
+    if (emu_run(&test) != GS_OK) fail_msg("%s", test.error.text);
 }
 
 /* Addresses wrap around. */
@@ -139,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(results_need_a_register, teardown),
         cmocka_unit_test_teardown(operands_of_another_form, teardown),
+        cmocka_unit_test_teardown(forms_that_do_not_exist, teardown),
         cmocka_unit_test_teardown(an_address_beyond_the_last, teardown),
         cmocka_unit_test_teardown(local_memory, teardown),
         cmocka_unit_test_teardown(many_mbarriers, teardown),

@@ -258,10 +258,35 @@ static void threads_do_not_lose_marks_of_each_other(void **state)
     gs_emu_memory_destroy(&memory);
 }
 
+/* Sectors of 32 bytes count once, loads and stores apart, and are forgotten when told. */
+static void test_footprint(void **state)
+{
+    (void)state;
+    gs_emu_memory *memory;
+    gs_error error;
+    uint64_t at, other, loaded, stored;
+    assert_int_equal(gs_emu_memory_create(&memory, 1 << 20, false, &error), GS_OK);
+    assert_int_equal(gs_emu_memory_alloc(memory, 100000, &at, &error), GS_OK);
+    assert_int_equal(gs_emu_memory_alloc(memory, 50, &other, &error), GS_OK);
+    const gs_emu_allocation *a = gs_emu_memory_find(memory, at, 1);
+    gs_emu_memory_touch(a, at + 31, 2, false);          /* two sectors */
+    gs_emu_memory_touch(a, at, 4, false);               /* one of them again */
+    gs_emu_memory_touch(a, at + 64, 100000 - 64, true); /* all but two, the last one in part */
+    a = gs_emu_memory_find(memory, other, 1);
+    gs_emu_memory_touch(a, other + 49, 1, false);
+    gs_emu_memory_touch(a, other, 0, true);
+    gs_emu_memory_footprint(memory, &loaded, &stored);
+    assert_int_equal(loaded, 3 * 32);
+    assert_int_equal(stored, (100000 / 32 - 2) * 32);
+    gs_emu_memory_footprint(memory, &loaded, &stored);
+    assert_int_equal(loaded + stored, 0);
+    gs_emu_memory_destroy(&memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_aligned_separated_and_reused),
+        cmocka_unit_test(test_footprint), cmocka_unit_test(addresses_are_aligned_separated_and_reused),
         cmocka_unit_test(capacity_is_a_limit),
         cmocka_unit_test(a_huge_buffer_costs_what_is_touched),
         cmocka_unit_test(ranges_are_found_only_within_one_allocation),

@@ -11,7 +11,7 @@
 
 #include "emu.h"
 
-enum { PROGRAMS = 260, RIGHT_SEEDS = 6, BROKEN_SEEDS = 3, MOST_ITEMS = 10, MOST_WARPS = 6, MOST_PRODUCERS = 3, ROW = 32, TEXT = 1 << 18 };
+enum { PROGRAMS = 90, RIGHT_SEEDS = 6, BROKEN_SEEDS = 3, MOST_ITEMS = 10, MOST_WARPS = 6, MOST_PRODUCERS = 3, ROW = 32, TEXT = 1 << 18 };
 
 typedef enum filling { BY_STORES, BY_COPIES, BY_COPIES_AND_ARRIVAL, BY_BULK, BY_STORES_AND_BARRIERS, FILLINGS } filling;
 
@@ -244,7 +244,7 @@ static void run_pipeline(pipeline *p, int number)
     emu_param(&t, 0, &from, sizeof from);
     emu_param(&t, 1, &to, sizeof to);
     t.launch.block[0] = 32 * (uint32_t)(p->producers + p->consumers);
-    t.launch.step_limit = 100000;
+    t.launch.step_limit = p->wrong == NOTHING ? 4000000 : 200000;
     for (uint64_t seed = 1; seed <= (p->wrong == NOTHING ? RIGHT_SEEDS : BROKEN_SEEDS); seed++) {
         t.launch.seed = seed + 100 * (uint64_t)number;
         const gs_status status = emu_run(&t);
@@ -270,7 +270,7 @@ static void test_random_pipelines(void **state)
             runs[wrong]++;
         }
     }
-    for (int wrong = NOTHING; wrong < FAULTS; wrong++) assert_true(runs[wrong] >= 20);
+    for (int wrong = NOTHING; wrong < FAULTS; wrong++) assert_true(runs[wrong] >= 5);
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void test_log_figures(void **state)
 static void test_log_serialized(void **state)
 {
     (void)state;
-    static const char *const codes[] = {"C7504", "C7508", "C7510", "C7511", "C7512", "C7602"};
+    static const char *const codes[] = {"C7504", "C7508", "C7510", "C7511", "C7512", "C7514", "C7602"};
     for (size_t i = 0; i < GS_COUNT(codes); i++) {
         char line[160];
         snprintf(line, sizeof line, "first\nptxas info    : (%s) Potential Performance Loss: ...\nlast\n", codes[i]);

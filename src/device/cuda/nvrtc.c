@@ -157,7 +157,7 @@ static int number_before(const char *line, const char *end, const char *text)
 
 static bool serializes(const char *line, const char *end)
 {
-    static const char *const codes[] = {"C7504", "C7508", "C7510", "C7511", "C7512", "C7602"};
+    static const char *const codes[] = {"C7504", "C7508", "C7510", "C7511", "C7512", "C7514", "C7602"};
     for (size_t i = 0; i < GS_COUNT(codes); i++)
         if (memmem(line, (size_t)(end - line), codes[i], strlen(codes[i]))) return true;
     return false;

@@ -429,7 +429,10 @@ static void count_each(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size,
     for (uint32_t left = reach->lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const gs_emu_place *const place = &reach->place[l];
-        if (place->space == GS_PTX_GLOBAL) global |= 1u << l;
+        if (place->space == GS_PTX_GLOBAL) {
+            global |= 1u << l;
+            gs_emu_memory_touch(place->allocation, place->address, size, store);
+        }
         if (place->space != GS_PTX_SHARED) continue;
         if (place->block == w->block)
             own |= 1u << l;
@@ -451,9 +454,13 @@ void gs_emu_reach_count(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size
         const unsigned passes = reach->straight ? straight : count_passes(reach->address, reach->lanes, size, reach->uniform);
         count_shared(counters, passes, reach->lanes, size, store);
     } else if (reach->space == GS_PTX_GLOBAL && (reach->straight || reach->uniform)) {
-        const uint64_t last = reach->uniform ? first : first + (uint64_t)size * GS_EMU_LANES - 1;
+        const uint64_t last = (reach->uniform ? first + size : first + (uint64_t)size * GS_EMU_LANES) - 1;
+        gs_emu_memory_touch(reach->allocation, first, last - first + 1, store);
         *(store ? &counters->global_store : &counters->global_load) += 32 * (last / 32 - first / 32 + 1);
     } else if (reach->space == GS_PTX_GLOBAL) {
+        uint64_t sector = 0;   /* of the lane before: neighbours often share it */
+        EACH(l, reach->lanes, if (reach->address[l] / 32 != sector) gs_emu_memory_touch(reach->allocation, reach->address[l], size, store);
+             sector = reach->address[l] / 32);
         count_global(counters, reach->address, reach->lanes, store);
     }
 }

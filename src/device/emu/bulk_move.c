@@ -84,8 +84,11 @@ static void load_row(gs_emu_cluster *cluster, const load *l, uint32_t row)
     uint64_t address = 0;
     uint32_t bytes = 0;
     const uint8_t *from = NULL;
-    if (gs_emu_tile_row(&l->tile, row, &address, &bytes))
-        from = l->from ? l->from->shared + address : gs_emu_memory_at(cluster->launch->memory, address, bytes);
+    if (gs_emu_tile_row(&l->tile, row, &address, &bytes)) {
+        const gs_emu_allocation *const a = l->from ? NULL : gs_emu_memory_find(cluster->launch->memory, address, bytes);
+        from = l->from ? l->from->shared + address : a ? a->bytes + (address - a->address) : NULL;
+        if (a) gs_emu_memory_touch(a, address, bytes, false);
+    }
     for (int i = 0; i < pieces; i++) {
         uint8_t *const to = l->to->shared + piece[i].shared;
         if (piece[i].inside && from)
@@ -197,6 +200,7 @@ static void write_row(gs_emu_cluster *cluster, const gs_emu_bulk_store *s, uint3
     else
         gs_emu_reduce(s->reduction, s->type, to, from, bytes);
     gs_emu_memory_mark(a, address, bytes);
+    gs_emu_memory_touch(a, address, bytes, true);
 }
 
 static void take_out(gs_emu_bulk_store *s)

@@ -31,6 +31,7 @@ typedef struct gs_emu_counters {
     uint64_t issued[GS_EMU_CLASS_COUNT];   /* warp instructions */
     uint64_t threads;                      /* thread instructions */
     uint64_t global_load, global_store;    /* bytes asked of L2: 32-byte sectors touched by a warp instruction, and bulk copies */
+    uint64_t device_load, device_store;    /* bytes of device memory at least: sectors touched by the launch, each once */
     uint64_t shared_load, shared_store;    /* bytes, without bank conflicts */
     uint64_t shared_passes;                /* passes of 128 bytes that shared memory needs for them, with bank conflicts */
     uint64_t copy_load, copy_store;        /* of the global bytes: moved by bulk copies */

@@ -188,6 +188,7 @@ static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
         gs_emu_touch(w, op, &place, c->bytes[l], GS_EMU_READ);
         c->from[l] = place.bytes;
         w->cluster->counters.global_load += 32;
+        gs_emu_memory_touch(place.allocation, reach.address[l], c->bytes[l], false);
     }
     if (!whole) return GS_EMU_NEXT;
     if (!gs_emu_reach_find(w, op, GS_PTX_GLOBAL, whole, c->size, &reach)) return GS_EMU_FAILED;

@@ -244,7 +244,10 @@ uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_
     }
     switch (operand->kind) {
     case GS_PTX_REGISTER: offset = register_of(d, operand->index, type); break;
-    case GS_PTX_INTEGER:  return gs_emu_constant(d, type, operand->bits);
+    case GS_PTX_INTEGER:
+        if (type != GS_PTX_F32 && type != GS_PTX_F64) return gs_emu_constant(d, type, operand->bits);
+        gs_emu_unsupported(d, "an integer where a floating-point number is expected");
+        return 0;
     case GS_PTX_FLOAT:
         if (lane_bytes(type) >= 4) return gs_emu_constant(d, type, float_bits(operand, type));
         gs_emu_unsupported(d, "a floating-point number has 32 or 64 bits");

@@ -9,7 +9,7 @@
 /* ---- flow.c: where divergent lanes meet ---- */
 
 /* Fills code->leader and code->reconverge from the branches: lanes meet where every path from the branch comes together
- * (the immediate post-dominator), as the hardware's assembler arranges it. */
+ * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
 gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
 
 /* ---- warp.c: fragments ---- */

@@ -31,6 +31,16 @@ typedef struct gs_emu_work {
     size_t           bytes;
 } gs_emu_work;
 
+/* What the last launch did. */
+typedef struct gs_emu_last {
+    char            kernel[64];
+    uint32_t        grid[3], block[3], cluster[3];
+    int             smem, registers;  /* bytes of a block; per thread */
+    int             resident;         /* blocks that fit on a multiprocessor together */
+    gs_emu_counters counters;
+    double          us;               /* predicted */
+} gs_emu_last;
+
 typedef struct gs_emu_list {
     gs_emu_work *work;
     int          count, capacity;
@@ -62,6 +72,7 @@ typedef struct gs_emu_device {
     gs_emu_queue      own;              /* the default queue */
     gs_emu_finding   *finding;          /* GS_EMU_KEPT; the first ones of their kind and place */
     int               findings;
+    gs_emu_last       last;
     struct gs_emu_device *next;
 } gs_emu_device;
 
@@ -84,6 +95,9 @@ const char *gs_emu_device_name(int index, char text[GS_DEVICE_NAME]);
 /* What launches found since the device was opened, or since clear, each kind once at an instruction. *out: the device's, until the next launch. */
 int  gs_emu_findings(gs_device *device, const gs_emu_finding **out);
 void gs_emu_findings_clear(gs_device *device);
+
+/* The launch that ran last without a fault, of any queue. false: none has. */
+bool gs_emu_last_launch(gs_device *device, gs_emu_last *out);
 
 /* Runs one piece of work on a queue, with the lock held. */
 gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_work *work, gs_error *error);

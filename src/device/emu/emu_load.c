@@ -267,7 +267,7 @@ static double predict_us(const gs_emu_device *emu, const gs_emu_work *work, cons
         .matrix = (double)c->issued[GS_EMU_MATRIX], .barrier = (double)c->issued[GS_EMU_BARRIER], .exchange = (double)c->issued[GS_EMU_EXCHANGE],
         .global_load = (double)c->global_load, .global_store = (double)c->global_store, .copy_load = (double)c->copy_load,
         .copy_store = (double)c->copy_store, .multicast = (double)c->multicast, .distributed = (double)c->distributed,
-        .shared_passes = (double)c->shared_passes, .matrix_flops = (double)c->matrix_flops, .wgmma_flops = GS_MAX(wgmma_flops, 0.0),
+        .footprint_load = (double)c->device_load, .footprint_store = (double)c->device_store, .shared_passes = (double)c->shared_passes, .matrix_flops = (double)c->matrix_flops, .wgmma_flops = GS_MAX(wgmma_flops, 0.0),
         .wgmma = (double)c->wgmma, .mma = (double)c->mma, .barrier_waits = (double)c->barrier_waits, .mbarrier_waits = (double)c->mbarrier_waits,
     };
     const gs_launch_shape shape = shape_of(work);
@@ -304,6 +304,27 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
     return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", text);
 }
 
+static void remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch, double us)
+{
+    const gs_launch_shape shape = shape_of(work);
+    gs_emu_last *const last = &emu->last;
+    *last = (gs_emu_last){.smem = shape.smem, .registers = shape.registers, .resident = gs_launch_resident(&shape, emu->profile),
+                          .counters = launch->counters, .us = us};
+    snprintf(last->kernel, sizeof last->kernel, "%s", launch->code->entry->name);
+    memcpy(last->grid, work->grid, sizeof last->grid);
+    memcpy(last->block, work->block, sizeof last->block);
+    memcpy(last->cluster, work->cluster, sizeof last->cluster);
+}
+
+bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
+{
+    gs_emu_device *const emu = gs_emu_of(device);
+    pthread_mutex_lock(&emu->lock);
+    *out = emu->last;
+    pthread_mutex_unlock(&emu->lock);
+    return out->kernel[0] != '\0';
+}
+
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
@@ -318,7 +339,10 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);
-    if (status == GS_OK) *us = predict_us(emu, work, &launch.counters);
+    if (status == GS_OK) {
+        *us = predict_us(emu, work, &launch.counters);
+        remember(emu, work, &launch, *us);
+    }
     free(launch.finding);
     return status;
 }

@@ -341,6 +341,7 @@ static gs_status decode_clock(gs_emu_decoder *d, const gs_ptx_instruction *in, g
     const bool wide = strcmp(from->name, "%clock64") == 0 || strcmp(from->name, "%globaltimer") == 0;
     if (!wide && strcmp(from->name, "%clock") != 0 && strcmp(from->name, "%clock_hi") != 0 && strcmp(from->name, "%globaltimer_lo") != 0)
         return GS_ERROR_NOT_FOUND;
+    if (in->parts != 2 || gs_ptx_type_bits(gs_ptx_type_of(in->part[1])) != (wide ? 64 : 32)) return gs_emu_unsupported(d, "a clock of another width");
     op->exec = exec_clock;
     op->class = GS_EMU_INTEGER;
     op->type = wide ? GS_PTX_B64 : GS_PTX_B32;
@@ -364,13 +365,13 @@ gs_status gs_emu_decode_warp(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     const char *const first = in->part[0];
     op->class = GS_EMU_CONTROL;
     if (strcmp(first, "mov") == 0) return decode_clock(d, in, op);
-    if (strcmp(first, "bra") == 0) return decode_branch(d, op);
+    if (strcmp(in->name, "bra") == 0 || strcmp(in->name, "bra.uni") == 0) return decode_branch(d, op);
     if (strcmp(first, "shfl") == 0) return decode_shfl(d, in, op);
     if (strcmp(first, "vote") == 0) return decode_vote(d, in, op);
     if (strcmp(first, "match") == 0) return decode_match(d, in, op);
     if (strcmp(first, "redux") == 0) return decode_redux(d, in, op);
     if (strcmp(first, "elect") == 0) return decode_elect(d, in, op);
-    if (strcmp(first, "activemask") == 0) {
+    if (strcmp(in->name, "activemask.b32") == 0) {
         op->exec = exec_activemask;
         op->dst = gs_emu_destination(d, gs_emu_operand(d, 0), GS_PTX_B32);
         return d->status;
@@ -381,13 +382,16 @@ gs_status gs_emu_decode_warp(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
         op->src[0] = gs_emu_source(d, gs_emu_operand(d, 0), GS_PTX_B32);
         return d->status;
     }
-    if (strcmp(first, "exit") == 0 || strcmp(in->name, "ret") == 0 || strcmp(in->name, "ret.uni") == 0)
-        op->exec = gs_emu_exit;
-    else if (strcmp(first, "trap") == 0 || strcmp(first, "brkpt") == 0)
-        op->exec = exec_trap;
-    else if (strcmp(first, "nanosleep") == 0)
+    if (strcmp(in->name, "nanosleep.u32") == 0) {
         op->exec = exec_sleep;
-    else if (strcmp(first, "pmevent") == 0)
+        gs_emu_source(d, gs_emu_operand(d, 0), GS_PTX_U32);
+        return d->status;
+    }
+    if (strcmp(in->name, "exit") == 0 || strcmp(in->name, "ret") == 0 || strcmp(in->name, "ret.uni") == 0)
+        op->exec = gs_emu_exit;
+    else if (strcmp(in->name, "trap") == 0 || strcmp(in->name, "brkpt") == 0)
+        op->exec = exec_trap;
+    else if (strcmp(in->name, "pmevent") == 0)
         op->exec = exec_nothing;
     else
         return GS_ERROR_NOT_FOUND;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 #define ALIGN 256ull
+#define SECTOR 32ull
 #define GAP   4096ull         /* at least so much between two allocations */
 #define NEAR  (1ull << 20)    /* an address farther from every allocation is not described by one */
 
@@ -49,11 +50,17 @@ gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitm
 /* Bytes of the bitmap: whole words. */
 static size_t bitmap_size(uint64_t size) { return (size_t)((size + 63) / 64 * 8); }
 
+/* The same of sectors. */
+static size_t touched_size(uint64_t size) { return (size_t)((size / SECTOR + 64) / 64 * 8); }
+
 static void unmap(gs_emu_allocation *a)
 {
     if (a->bytes) munmap(a->bytes, (size_t)a->size);
     if (a->written) munmap(a->written, bitmap_size(a->size));
+    for (int i = 0; i < 2; i++)
+        if (a->touched[i]) munmap(a->touched[i], touched_size(a->size));
     a->bytes = a->written = NULL;
+    a->touched[0] = a->touched[1] = NULL;
 }
 
 static void *map(size_t size)
@@ -110,7 +117,8 @@ gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *ad
     if (!make_room(memory)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the table of allocations");
     gs_emu_allocation a = {.address = first_fit(memory, size, &index), .size = size, .bytes = map((size_t)size)};
     if (a.bytes && memory->bitmap) a.written = map(bitmap_size(size));
-    if (!a.bytes || (memory->bitmap && !a.written)) {
+    for (int i = 0; i < 2; i++) a.touched[i] = map(touched_size(size));
+    if (!a.bytes || (memory->bitmap && !a.written) || !a.touched[0] || !a.touched[1]) {
         unmap(&a);
         return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "the host cannot map %llu bytes", (unsigned long long)size);
     }
@@ -222,6 +230,36 @@ void gs_emu_memory_mark(const gs_emu_allocation *allocation, uint64_t address, u
     set_bits(word++, bits_of(first % 64, 63));
     for (; word < end; word++) __atomic_store_n(word, UINT64_MAX, __ATOMIC_RELAXED);
     set_bits(end, bits_of(0, last % 64));
+}
+
+void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, uint64_t size, bool store)
+{
+    const gs_emu_allocation *const a = allocation;
+    if (size == 0) return;
+    const uint64_t first = (address - a->address) / SECTOR, last = (address - a->address + size - 1) / SECTOR;
+    for (uint64_t word = first / 64; word <= last / 64; word++)
+        set_bits(a->touched[store] + word, bits_of(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63));
+}
+
+static uint64_t take_bits(uint64_t *word, size_t words)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < words; i++) {
+        if (!word[i]) continue;
+        count += (unsigned)__builtin_popcountll(word[i]);
+        word[i] = 0;
+    }
+    return count;
+}
+
+void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *stored)
+{
+    *loaded = *stored = 0;
+    for (size_t i = 0; i < memory->count; i++) {
+        const gs_emu_allocation *const a = &memory->table[i];
+        *loaded += SECTOR * take_bits(a->touched[0], touched_size(a->size) / 8);
+        *stored += SECTOR * take_bits(a->touched[1], touched_size(a->size) / 8);
+    }
 }
 
 bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size)

@@ -18,6 +18,7 @@ typedef struct gs_emu_allocation {
     uint64_t address, size;   /* 256-byte aligned; between two allocations at least 4 KiB belong to nobody */
     uint8_t *bytes;           /* host memory */
     uint8_t *written;         /* one bit per byte, NULL when the bitmap is off */
+    uint64_t *touched[2];     /* one bit per sector of 32 bytes: read, and stored to, since the last gs_emu_memory_footprint */
 } gs_emu_allocation;
 
 /* capacity: bytes that may be allocated together. bitmap: keep track of written bytes. */
@@ -41,6 +42,11 @@ static inline uint8_t *gs_emu_memory_at(const gs_emu_memory *memory, uint64_t ad
  * neighbouring bytes at once. */
 void gs_emu_memory_mark(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
 bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
+
+/* What a launch moves to and from device memory at least: the sectors that it touches, each counted once. touch: a range inside one
+ * allocation, by any thread. footprint: bytes since the last call, with no launch under way; forgets them. */
+void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, uint64_t size, bool store);
+void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *stored);
 
 /* "0x700000400 is 16 bytes past the end of the allocation 0x700000000 of 1024 bytes": for messages. Returns text. */
 char *gs_emu_memory_describe(const gs_emu_memory *memory, uint64_t address, char *text, size_t size);

@@ -534,7 +534,9 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for findings");
     if (status == GS_OK) {
         pthread_mutex_init(&pool.lock, NULL);
+        gs_emu_memory_footprint(launch->memory, &(uint64_t){0}, &(uint64_t){0});   /* what copies by the host left */
         run_all(launch);
+        gs_emu_memory_footprint(launch->memory, &launch->counters.device_load, &launch->counters.device_store);
         status = outcome(launch, error);
         pthread_mutex_destroy(&pool.lock);
     }

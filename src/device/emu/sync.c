@@ -188,6 +188,10 @@ static gs_status decode_barrier(gs_emu_decoder *d, const gs_ptx_instruction *in,
     op->class = GS_EMU_BARRIER;
     int at = 0;
     const bool reduces = gs_emu_part(in, "red");
+    const int reductions = gs_emu_part(in, "popc") + gs_emu_part(in, "and") + gs_emu_part(in, "or");
+    if (reduces + gs_emu_part(in, "sync") + gs_emu_part(in, "arrive") != 1 || reductions != reduces ||
+        (reduces && !gs_emu_part(in, gs_emu_part(in, "popc") ? "u32" : "pred")))
+        return gs_emu_unsupported(d, "unknown form");
     if (reduces) {
         op->count = gs_emu_part(in, "popc") ? RED_POPC : gs_emu_part(in, "and") ? RED_AND : RED_OR;
         op->dst = gs_emu_destination(d, gs_emu_operand(d, at++), op->count == RED_POPC ? GS_PTX_B32 : GS_PTX_PRED);
@@ -310,6 +314,7 @@ static gs_status decode_cluster(gs_emu_decoder *d, const gs_ptx_instruction *in,
         for (size_t j = 0; j < GS_COUNT(known); j++) found = found || strcmp(in->part[i], known[j]) == 0;
         if (!found) return gs_emu_unsupported(d, "unknown modifier .%s", in->part[i]);
     }
+    if (gs_emu_part(in, "arrive") == gs_emu_part(in, "wait")) return gs_emu_unsupported(d, "neither .arrive nor .wait");
     op->class = GS_EMU_BARRIER;
     op->exec = gs_emu_part(in, "arrive") ? exec_cluster_arrive : exec_cluster_wait;
     op->flags = (uint16_t)((gs_emu_part(in, "relaxed") ? RELAXED : 0) | (gs_emu_part(in, "aligned") ? ALIGNED : 0));
@@ -358,28 +363,51 @@ static gs_emu_result exec_fence_mbarrier(gs_emu_warp *w, const gs_emu_op *op, ui
     return GS_EMU_NEXT;
 }
 
+/* legend: opcode, what it does. Beside these: fence{.sem}.scope, fence.proxy.tensormap::generic.sem.scope */
+static const struct {
+    const char  *name;
+    gs_emu_exec *exec;
+} fences[] = {
+    {"membar.cta",                          exec_fence},       {"membar.gl",                         exec_fence},
+    {"membar.sys",                          exec_fence},       {"fence.mbarrier_init.release.cluster", exec_fence_mbarrier},
+    {"fence.proxy.async",                   exec_fence_async}, {"fence.proxy.async.shared::cta",     exec_fence_async},
+    {"fence.proxy.async.shared::cluster",   exec_fence_async}, {"fence.proxy.async.global",          exec_nothing},
+    {"fence.proxy.alias",                   exec_nothing},
+};
+
+static bool is_one_of(const char *part, const char *const *list, size_t count)
+{
+    size_t at = 0;
+    while (at < count && strcmp(list[at], part) != 0) at++;
+    return at < count;
+}
+
+static bool is_scope(const char *part)
+{
+    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
+    return is_one_of(part, scopes, GS_COUNT(scopes));
+}
+
+/* sem.scope from part `at` on, to the end. */
+static bool has_order(const gs_ptx_instruction *in, int at)
+{
+    static const char *const orders[] = {"acq_rel", "sc", "acquire", "release"};
+    return in->parts == at + 2 && is_one_of(in->part[at], orders, GS_COUNT(orders)) && is_scope(in->part[at + 1]);
+}
+
 static gs_status decode_fence(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
 {
+    const bool maps = gs_emu_part(in, "proxy") && strcmp(in->part[2], "tensormap::generic") == 0;
     op->class = GS_EMU_BARRIER;
-    op->exec = exec_fence;
-    if (strcmp(in->part[0], "membar") == 0) {
-        if (gs_emu_part(in, "proxy")) return gs_emu_unsupported(d, "only membar.cta, .gl and .sys");
+    if (maps && has_order(in, 3)) {
+        op->exec = exec_nothing;
         return GS_OK;
     }
-    if (gs_emu_part(in, "mbarrier_init")) {
-        op->exec = exec_fence_mbarrier;
-        return GS_OK;
-    }
-    if (!gs_emu_part(in, "proxy")) return GS_OK;   /* fence{.sem}.scope */
-    op->exec = exec_nothing;
-    for (int i = 1; i < in->parts; i++) {
-        if (strcmp(in->part[i], "async::global") == 0 || strncmp(in->part[i], "tensormap::", 11) == 0 || strcmp(in->part[i], "alias") == 0) return GS_OK;
-        if (strcmp(in->part[i], "async") == 0 || strncmp(in->part[i], "async::shared", 13) == 0 || strncmp(in->part[i], "async.shared", 12) == 0) {
-            op->exec = gs_emu_part(in, "global") ? exec_nothing : exec_fence_async;
-            return GS_OK;
-        }
-    }
-    return gs_emu_unsupported(d, "unknown kind of proxy");
+    if (in->operands != 0) return gs_emu_unsupported(d, "no operands are expected");
+    for (size_t i = 0; i < GS_COUNT(fences); i++)
+        if (strcmp(in->name, fences[i].name) == 0) op->exec = fences[i].exec;
+    if (strcmp(in->part[0], "fence") == 0 && (has_order(in, 1) || (in->parts == 2 && is_scope(in->part[1])))) op->exec = exec_fence;
+    return op->exec ? GS_OK : gs_emu_unsupported(d, "the emulated device does not know this fence");
 }
 
 /* ---- registers ---- */
@@ -405,8 +433,9 @@ static gs_status decode_setmaxnreg(gs_emu_decoder *d, const gs_ptx_instruction *
     const gs_ptx_operand *const count = gs_emu_operand(d, 0);
     op->exec = exec_setmaxnreg;
     op->class = GS_EMU_OTHER;
-    op->flags = gs_emu_part(in, "inc");
-    if (!gs_emu_part(in, "inc") && !gs_emu_part(in, "dec")) return gs_emu_unsupported(d, "neither .inc nor .dec");
+    op->flags = strcmp(in->name, "setmaxnreg.inc.sync.aligned.u32") == 0;
+    if (!op->flags && strcmp(in->name, "setmaxnreg.dec.sync.aligned.u32") != 0)
+        return gs_emu_unsupported(d, "only setmaxnreg.inc and .dec, .sync.aligned.u32");
     if (!count || count->kind != GS_PTX_INTEGER || count->bits < 24 || count->bits > 256 || count->bits % 8)
         return gs_emu_unsupported(d, "the count must be a multiple of 8 from 24 to 256");
     op->immediate = (int64_t)count->bits;
@@ -439,6 +468,8 @@ gs_status gs_emu_decode_sync(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     if (strcmp(first, "fence") == 0 || strcmp(first, "membar") == 0) return decode_fence(d, in, op);
     if (strcmp(first, "setmaxnreg") == 0) return decode_setmaxnreg(d, in, op);
     if (strcmp(first, "griddepcontrol") == 0) {
+        if (in->operands || (strcmp(in->name, "griddepcontrol.wait") != 0 && strcmp(in->name, "griddepcontrol.launch_dependents") != 0))
+            return gs_emu_unsupported(d, "only .wait and .launch_dependents");
         op->exec = exec_nothing;   /* launches run one after the other: what a dependent one waits for has happened */
         op->class = GS_EMU_BARRIER;
         return GS_OK;

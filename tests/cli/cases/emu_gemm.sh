@@ -5,3 +5,4 @@ gemmsmith gemm bf16:20x16x8:nn:beta=1 --device emu:a100,seed=3 --json
 gemmsmith gemm f16:16x16x16:tn --device emu:h200,seeds=3
 echo "exit $?"
 wc -c <d.npy
+gemmsmith gemm f16:64x64x64:nn --device emu:h200 --no-check --counters | grep -E '^gs_|matrix_flops|device_load|device_store|predicted_us'
