@@ -10,7 +10,7 @@
 
 #define MOST_THREADS  256
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
-#define STEP_LIMIT    (1ull << 40)
+#define STEP_LIMIT    (1ull << 34)
 #define MOST_BLOCKS   16              /* of a cluster */
 #define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
 #define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
