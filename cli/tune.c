@@ -119,7 +119,7 @@ static void print_line(const gs_problem *problem, const cli_session *session, co
     if (result->resumed)
         printf("  (from the store)\n");
     else
-        printf("  (%d measured, %d rejected, %s)\n", result->measured, result->rejected, cli_time(spent, result->seconds));
+        printf("  (%d %s, %d rejected, %s)\n", result->measured, gs_row_predicted(row) ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
 
 /* ---- the command ---- */

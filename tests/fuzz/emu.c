@@ -111,7 +111,7 @@ static gs_status fill_params(machine *m)
 static gs_emu_launch make_launch(const machine *m)
 {
     static const uint32_t blocks[] = {128, 32, 1, 64, 33, 256, 384, 1024};
-    static const uint64_t steps[] = {1000, 300, 8000, 100};
+    static const uint64_t steps[] = {400, 200, 4000, 100};
     const uint8_t *const h = m->head;
     static const uint32_t extents[] = {1, 1, 2, 1, 1, 1, 3, 1, 2, 3, 4, 5, 8, 1, 0, 70};
     const uint32_t cluster[] = {extents[h[FUZZ_CLUSTER] & 15], extents[h[FUZZ_CLUSTER] >> 4 & 7], h[FUZZ_CLUSTER] >> 7 ? 2 : 1};

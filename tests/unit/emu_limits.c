@@ -85,13 +85,17 @@ static void forms_that_do_not_exist(void **state)
     (void)state;
     static const char *const bodies[] = {
         "fence.acq_rel;", "fence.foo.gpu;", "fence.cluster.gpu;", "fence.acq_rel.gpu.cta;", "fence.mbarrier_init.release.cta;",
-        "fence.proxy.async.shared;", "fence.proxy.async::global;", "fence.proxy.tensormap::generic.acquire [%rd1], 128;", "membar;", "membar.cluster;",
-        "griddepcontrol;", "griddepcontrol.stop;", "setmaxnreg.inc.sync.u32 40;", "setmaxnreg.dec.sync.aligned 40;", "bar 0;", "bar.red.pred %p1, 0, %p2;",
-        "bar.red.popc.pred %p1, 0, %p2;", "bar.sync.arrive 0, 32;", "barrier.cluster.aligned;", "trap.uni;", "exit.foo;", "pmevent.foo 1;", "nanosleep 1;",
+        "fence.proxy.async.shared;", "fence.proxy.async::global;", "fence.proxy.tensormap::generic.acquire [%rd1], 128;",
+        "membar;", "membar.cluster;",
+        "griddepcontrol;", "griddepcontrol.stop;", "setmaxnreg.inc.sync.u32 40;", "setmaxnreg.dec.sync.aligned 40;",
+        "bar 0;", "bar.red.pred %p1, 0, %p2;",
+        "bar.red.popc.pred %p1, 0, %p2;", "bar.sync.arrive 0, 32;", "barrier.cluster.aligned;", "trap.uni;", "exit.foo;",
+        "pmevent.foo 1;", "nanosleep 1;",
         "activemask %r1;", "bra.foo L; L:",
     };
     for (size_t i = 0; i < GS_COUNT(bodies); i++) refused(bodies[i], GS_ERROR_UNSUPPORTED, "line ");
-    static const char exist[] = KERNEL("fence.sc.sys;\nfence.acquire.cta;\nfence.cluster;\nmembar.gl;\nfence.proxy.alias;\nfence.proxy.async.global;\n"
+    static const char exist[] = KERNEL("fence.sc.sys;\nfence.acquire.cta;\nfence.cluster;\nmembar.gl;\nfence.proxy.alias;\n"
+                                       "fence.proxy.async.global;\n"
                                        "fence.proxy.async.shared::cluster;\nfence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n"
                                        "fence.proxy.tensormap::generic.release.gpu;\ngriddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n"
                                        "bar.cta.red.or.pred %p1, 0, %p2;\nbarrier.red.popc.aligned.u32 %r2, 1, %p1;\nnanosleep.u32 20;\npmevent 1;\n"
