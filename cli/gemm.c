@@ -261,6 +261,7 @@ static int count_rows(const gs_emu_last *last, count_row *row)
 #undef GS_EMU_CLASS
     const count_row others[] = {
         {"matrix_flops",   "of wgmma and mma",                                    (double)c->matrix_flops},
+        {"wgmma_flops",    "of these: by wgmma",                                  (double)c->wgmma_flops},
         {"wgmma",          "warp-level operations",                               (double)c->wgmma},
         {"mma",            "warp-level operations",                               (double)c->mma},
         {"device_load",    "bytes of device memory at least, each sector once",   (double)c->device_load},
@@ -277,8 +278,8 @@ static int count_rows(const gs_emu_last *last, count_row *row)
         {"barrier_waits",  "waits that had to wait (depends on the seed)",        (double)c->barrier_waits},
         {"mbarrier_waits", "the same at mbarriers",                               (double)c->mbarrier_waits},
         {"blocks",         "in the grid",                                         (double)c->blocks},
-        {"registers",      "per thread",                                          last->registers},
-        {"smem",           "bytes of a block",                                    last->smem},
+        {"registers",      "per thread",                                          last->shape.registers},
+        {"smem",           "bytes of a block",                                    last->shape.smem},
         {"resident",       "blocks that fit on a multiprocessor",                 last->resident},
         {"predicted_us",   "time of the launch, not measured",                    last->us},
     };

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "launch_row.h"
 #include "schedule/work.h"
 
 enum { LINE = 1024, MOST_ROWS = 8000, MOST_PROBLEMS = 1000, FIRST = 8, RANDOM_MOVES = 200 };
@@ -383,23 +384,16 @@ static void print_profile(const char *text, const gs_profile *profile)
     }
 }
 
-static void print_counts(const row *r)
-{
-    const double *const counts = (const double *)(const void *)&r->counts;
-    printf(",%.0f,%d,%d,%d,%d", r->shape.grid, r->shape.threads, r->shape.cluster, r->shape.smem, r->shape.registers);
-    for (size_t i = 0; i < sizeof r->counts / sizeof *counts; i++) printf(",%.0f", counts[i]);
-}
-
 static void print_rows(const gs_profile *profile)
 {
     predict_all(profile);
-    printf("problem,schedule,measured_us,predicted_us,sm_mhz%s\n", counted ? ",shape and counts" : "");
+    printf("problem,schedule,measured_us,predicted_us,sm_mhz%s\n", counted ? LAUNCH_ROW_HEAD : "");
     for (int g = 0; g < group_count; g++)
         for (int i = groups[g].from; i < groups[g].from + groups[g].count; i++) {
             char text[GS_SCHEDULE_TEXT];
             printf("%s,%s,%.4f,%.4f,%d", groups[g].text, gs_schedule_format(&rows[i].schedule, text), rows[i].measured, rows[i].predicted,
                    rows[i].sm_mhz);
-            if (counted) print_counts(&rows[i]);
+            if (counted) print_launch(&rows[i].shape, &rows[i].counts);
             printf("\n");
         }
 }

@@ -3,6 +3,7 @@
  *
  *     time_pairs compile PAIRS SHARD SHARDS     for an H200, into the cubin cache; one process per shard, no GPU needed
  *     time_pairs time PAIRS SECONDS > ROWS.csv
+ *     time_pairs count ROWS.csv SHARD SHARDS    on the emulated device: the small problems' rows again, with the counters of a launch
  *
  * PAIRS has lines "problem,schedule", those of a problem together. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
  * device time by docs/internals/protocol.md (offline, cold, interleaved), all schedules of a problem in one run. Nothing is
@@ -15,8 +16,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bench/bench.h"
+#include "device/emu/emu.h"
+#include "launch_row.h"
 #include "schedule/schedule.h"
 #include "tune/tune.h"
+
+#define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
 
 enum { LINE = 256, ROUNDS = 7, REPLAY_US = 200 };
 
@@ -143,12 +148,69 @@ static gs_status time_all(reader *in, group *g, double seconds, gs_error *error)
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
 }
 
+/* ---- counting ---- */
+
+static gs_status count_launch(gs_device *device, const gs_problem *problem, const char *schedule, gs_emu_last *last, gs_error *error)
+{
+    gs_contender contender;
+    gs_pointer operand[4] = {0};
+    GS_TRY(gs_contender_schedule(&contender, device, schedule, error));
+    gs_status status = contender.prepare(&contender, problem, error);
+    for (int i = 0; i < 4 && status == GS_OK; i++) {
+        const size_t bytes = (gs_problem_bytes(problem, "abcd"[i]) + 3) / 4 * 4;
+        status = device->ops->alloc(device, bytes, &operand[i], error);
+        if (status == GS_OK && i < 3) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
+    }
+    const gs_args args = {.a = (void *)(uintptr_t)operand[0], .b = (void *)(uintptr_t)operand[1], .c = (void *)(uintptr_t)operand[2],
+                          .d = (void *)(uintptr_t)operand[3]};
+    if (status == GS_OK) status = contender.run(&contender, &args, NULL, error);
+    if (status == GS_OK && !gs_emu_last_launch(device, last)) status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "nothing was launched");
+    for (int i = 0; i < 4; i++)
+        if (operand[i]) device->ops->free(device, operand[i]);
+    contender.destroy(&contender);
+    return status;
+}
+
+/* One row of time_pairs: problem, schedule, measured, predicted, clock; more is ignored. */
+static gs_status count_row(gs_device *device, char *line, gs_error *error)
+{
+    char *part[5] = {line};
+    for (int i = 1; i < 5; i++) {
+        if (!(part[i] = strchr(part[i - 1], ','))) return gs_fail(error, GS_ERROR_PARSE, NULL, "%s: expected a row of time_pairs", line);
+        *part[i]++ = '\0';
+    }
+    part[4][strcspn(part[4], ",\r\n")] = '\0';
+    gs_problem problem;
+    gs_emu_last last;
+    GS_TRY(gs_problem_parse(&problem, part[0], error));
+    if (gs_problem_flops(&problem) / 2 > MOST_PRODUCTS) return GS_OK;
+    GS_TRY(count_launch(device, &problem, part[1], &last, error));
+    const gs_launch_counts counts = gs_emu_counts(&last.counters);
+    printf("%s,%s,%s,%.4f,%s", part[0], part[1], part[2], last.us, part[4]);
+    print_launch(&last.shape, &counts);
+    putchar('\n');
+    return GS_OK;
+}
+
+static gs_status count_all(FILE *file, int shard, int shards, gs_error *error)
+{
+    static char line[4096];
+    gs_device *device = NULL;
+    GS_TRY(gs_device_open(&device, "emu:h200,check=0,threads=1", NULL, error));
+    gs_status status = GS_OK;
+    if (shard == 0) printf("problem,schedule,measured_us,predicted_us,sm_mhz%s\n", LAUNCH_ROW_HEAD);
+    for (int i = -1; status == GS_OK && fgets(line, sizeof line, file); i++)
+        if (i >= 0 && i % shards == shard) status = count_row(device, line, error);
+    gs_device_close(&device);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static group g;
-    const bool compiling = argc == 5 && strcmp(argv[1], "compile") == 0;
-    if (!compiling && !(argc == 4 && strcmp(argv[1], "time") == 0)) {
-        fprintf(stderr, "usage: time_pairs compile PAIRS SHARD SHARDS\n       time_pairs time PAIRS SECONDS\n");
+    const bool sharded = argc == 5, compiling = sharded && strcmp(argv[1], "compile") == 0, counting = sharded && strcmp(argv[1], "count") == 0;
+    if (!compiling && !counting && !(argc == 4 && strcmp(argv[1], "time") == 0)) {
+        fprintf(stderr, "usage: time_pairs compile PAIRS SHARD SHARDS\n       time_pairs time PAIRS SECONDS\n       time_pairs count ROWS SHARD SHARDS\n");
         return 2;
     }
     reader in = {.file = fopen(argv[2], "r")};
@@ -157,7 +219,10 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    const gs_status status = compiling ? compile(&in, &g, atoi(argv[3]), GS_MAX(atoi(argv[4]), 1), &error) : time_all(&in, &g, atof(argv[3]), &error);
+    const int shard = sharded ? atoi(argv[3]) : 0, shards = sharded ? GS_MAX(atoi(argv[4]), 1) : 1;
+    const gs_status status = compiling  ? compile(&in, &g, shard, shards, &error)
+                             : counting ? count_all(in.file, shard, shards, &error)
+                                        : time_all(&in, &g, atof(argv[3]), &error);
     fclose(in.file);
     if (status != GS_OK) fprintf(stderr, "%s\n", error.text);
     return status == GS_OK ? 0 : 1;

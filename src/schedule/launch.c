@@ -76,8 +76,7 @@ gs_work gs_launch_work(const gs_launch_counts *c, const gs_launch_shape *shape, 
         .ahead   = 1,
         .start   = (bulk ? r->ws_start : r->mma_start) * r->launch_start + (shape->cluster > 1 ? r->cluster_start : 0),
         .store   = c->global_store / blocks,
-        .memory_bytes = (c->footprint_load > 0 ? c->footprint_load : fmin(c->global_load, profile->caps.l2_bytes)) +
-                        (c->footprint_store > 0 ? c->footprint_store : c->global_store),
+        .memory_bytes = c->footprint_load + c->footprint_store,
         .floor_us = profile->caps.launch_us,
     };
 }

@@ -18,10 +18,8 @@ typedef struct gs_launch_counts {
     double matrix_flops;                /* multiply and add, each counted */
     double wgmma_flops;                 /* of these: by wgmma; the rest is mma */
     double wgmma, mma;                  /* warp-level matrix operations: a warpgroup's wgmma counts four */
-    double barrier_waits;               /* waits that had to wait, block barriers */
-    double mbarrier_waits;
-    double footprint_load;              /* distinct bytes read from device memory; 0: not known, taken as global_load within L2 */
-    double footprint_store;             /* distinct bytes written; 0: global_store */
+    double footprint_load;              /* distinct bytes read from device memory */
+    double footprint_store;             /* distinct bytes written */
 } gs_launch_counts;
 
 /* How it was launched. */

@@ -38,6 +38,7 @@ typedef struct gs_emu_counters {
     uint64_t multicast;                    /* bytes that arrived in shared memory from another block's copy */
     uint64_t distributed;                  /* bytes to and from shared memory of other blocks */
     uint64_t matrix_flops;                 /* multiply and add, each counted */
+    uint64_t wgmma_flops;                  /* of these: by wgmma */
     uint64_t wgmma, mma;                   /* warp-level operations: a warpgroup's wgmma counts four */
     uint64_t barrier_waits;                /* waits that had to wait */
     uint64_t mbarrier_waits;

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "device/device.h"
 #include "device/emu/machine.h"
-#include "schedule/profile.h"
+#include "schedule/predict.h"
 
 #define GS_EMU_KEPT 256   /* findings that are kept */
 
@@ -35,7 +35,7 @@ typedef struct gs_emu_work {
 typedef struct gs_emu_last {
     char            kernel[64];
     uint32_t        grid[3], block[3], cluster[3];
-    int             smem, registers;  /* bytes of a block; per thread */
+    gs_launch_shape shape;            /* the same for the time model, with shared memory and registers */
     int             resident;         /* blocks that fit on a multiprocessor together */
     gs_emu_counters counters;
     double          us;               /* predicted */
@@ -98,6 +98,9 @@ void gs_emu_findings_clear(gs_device *device);
 
 /* The launch that ran last without a fault, of any queue. false: none has. */
 bool gs_emu_last_launch(gs_device *device, gs_emu_last *out);
+
+/* Counters as the time model takes them. */
+gs_launch_counts gs_emu_counts(const gs_emu_counters *counters);
 
 /* Runs one piece of work on a queue, with the lock held. */
 gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_work *work, gs_error *error);

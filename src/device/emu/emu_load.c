@@ -16,7 +16,6 @@
 #define DEFAULT_SMEM     49152u   /* shared memory of a block that need not be asked for */
 #define PORTABLE_CLUSTER 8u
 #define LARGEST_CLUSTER  16u
-#define MMA_FLOPS        4096.0   /* of a warp's m16n8k16, the one shape of mma that our kernels use */
 
 typedef struct module {
     gs_ptx_module   *ptx;
@@ -257,21 +256,18 @@ gs_status gs_emu_launch_put(gs_device *device, const gs_launch *launch, gs_queue
     return gs_emu_work_submit(emu, queue, &work, error);
 }
 
-static double predict_us(const gs_emu_device *emu, const gs_emu_work *work, const gs_emu_counters *c)
+gs_launch_counts gs_emu_counts(const gs_emu_counters *c)
 {
-    const double wgmma_flops = c->wgmma ? (double)c->matrix_flops - MMA_FLOPS * (double)c->mma : 0;
-    const gs_launch_counts counts = {
+    return (gs_launch_counts){
         .integer = (double)c->issued[GS_EMU_INTEGER], .floating = (double)c->issued[GS_EMU_FLOAT], .doubles = (double)c->issued[GS_EMU_DOUBLE],
         .special = (double)c->issued[GS_EMU_SPECIAL], .control = (double)c->issued[GS_EMU_CONTROL], .global = (double)c->issued[GS_EMU_GLOBAL],
         .shared = (double)c->issued[GS_EMU_SHARED], .other = (double)c->issued[GS_EMU_OTHER], .copy = (double)c->issued[GS_EMU_COPY],
         .matrix = (double)c->issued[GS_EMU_MATRIX], .barrier = (double)c->issued[GS_EMU_BARRIER], .exchange = (double)c->issued[GS_EMU_EXCHANGE],
         .global_load = (double)c->global_load, .global_store = (double)c->global_store, .copy_load = (double)c->copy_load,
         .copy_store = (double)c->copy_store, .multicast = (double)c->multicast, .distributed = (double)c->distributed,
-        .footprint_load = (double)c->device_load, .footprint_store = (double)c->device_store, .shared_passes = (double)c->shared_passes, .matrix_flops = (double)c->matrix_flops, .wgmma_flops = GS_MAX(wgmma_flops, 0.0),
-        .wgmma = (double)c->wgmma, .mma = (double)c->mma, .barrier_waits = (double)c->barrier_waits, .mbarrier_waits = (double)c->mbarrier_waits,
+        .shared_passes = (double)c->shared_passes, .matrix_flops = (double)c->matrix_flops, .wgmma_flops = (double)c->wgmma_flops,
+        .wgmma = (double)c->wgmma, .mma = (double)c->mma, .footprint_load = (double)c->device_load, .footprint_store = (double)c->device_store,
     };
-    const gs_launch_shape shape = shape_of(work);
-    return gs_launch_us(&counts, &shape, emu->profile);
 }
 
 /* ---- findings ---- */
@@ -304,16 +300,19 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
     return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", text);
 }
 
-static void remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch, double us)
+/* Predicts the time of a launch that ran, and keeps what it did. */
+static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_counters *counters)
 {
-    const gs_launch_shape shape = shape_of(work);
     gs_emu_last *const last = &emu->last;
-    *last = (gs_emu_last){.smem = shape.smem, .registers = shape.registers, .resident = gs_launch_resident(&shape, emu->profile),
-                          .counters = launch->counters, .us = us};
-    snprintf(last->kernel, sizeof last->kernel, "%s", launch->code->entry->name);
+    const gs_launch_counts counts = gs_emu_counts(counters);
+    *last = (gs_emu_last){.shape = shape_of(work), .counters = *counters};
+    last->resident = gs_launch_resident(&last->shape, emu->profile);
+    last->us = gs_launch_us(&counts, &last->shape, emu->profile);
+    snprintf(last->kernel, sizeof last->kernel, "%s", work->function->code->entry->name);
     memcpy(last->grid, work->grid, sizeof last->grid);
     memcpy(last->block, work->block, sizeof last->block);
     memcpy(last->cluster, work->cluster, sizeof last->cluster);
+    return last->us;
 }
 
 bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
@@ -339,10 +338,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);
-    if (status == GS_OK) {
-        *us = predict_us(emu, work, &launch.counters);
-        remember(emu, work, &launch, *us);
-    }
+    if (status == GS_OK) *us = remember(emu, work, &launch.counters);
     free(launch.finding);
     return status;
 }

@@ -290,7 +290,9 @@ static void count(gs_emu_warp *w, const gs_emu_op *op)
     const uint32_t a = op->flags & GS_EMU_WGMMA_A_REGISTERS ? 0 : 2 * GS_EMU_ROWS * GS_EMU_PIECE;
     const uint32_t b = 2 * GS_EMU_PIECE * (uint32_t)columns_of(op) / 4;   /* read once for the four warps */
     c->wgmma++;
-    c->matrix_flops += 2ull * GS_EMU_ROWS * (uint32_t)columns_of(op) * (uint32_t)depth_of(op);
+    const uint64_t flops = 2ull * GS_EMU_ROWS * (uint32_t)columns_of(op) * (uint32_t)depth_of(op);
+    c->matrix_flops += flops;
+    c->wgmma_flops += flops;
     c->shared_load += a + b;
     c->shared_passes += (a + b + 127) / 128;
 }
