@@ -32,4 +32,11 @@ __device__ __forceinline__ void gs_store_shared_f32x2(unsigned address, float x,
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
 
+/* Programmatic dependent launch. wait: before a thread's first access to global memory, unless a barrier orders another thread's wait
+ * before it; what earlier launches of the stream wrote is then there, and they are done reading. launch: the next launch may start once
+ * every block said so or ended; it orders nothing. Both do nothing in an ordinary launch. Index arithmetic, the set-up of barriers and
+ * prefetches of tensor maps belong before wait. */
+__device__ __forceinline__ void gs_dependent_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void gs_dependent_launch(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 #endif

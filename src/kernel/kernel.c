@@ -14,6 +14,9 @@ static const builder builders[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = gs_kernel_build_simple,
     [GS_FAMILY_MMA]    = gs_kernel_build_mma,
     [GS_FAMILY_WS]     = gs_kernel_build_ws,
+    [GS_FAMILY_SLICED] = gs_kernel_build_sliced,
+    [GS_FAMILY_WAVE]   = gs_kernel_build_wave,
+    [GS_FAMILY_DOT]    = gs_kernel_build_dot,
 };
 
 gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
@@ -47,6 +50,18 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     gs_kernel_define(kernel, "GS_OUT", (int)problem->out);
     gs_kernel_define(kernel, "GS_LAYOUT", (int)problem->layout);
     gs_kernel_define(kernel, "GS_BETA", problem->beta != 0);
+}
+
+void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)
+{
+    gs_kernel_define(kernel, "GS_FIXED", 1);
+    gs_kernel_define(kernel, "GS_M", (int)problem->m);
+    gs_kernel_define(kernel, "GS_N", (int)problem->n);
+    gs_kernel_define(kernel, "GS_K", (int)problem->k);
+    gs_kernel_define(kernel, "GS_LDA", (int)problem->lda);
+    gs_kernel_define(kernel, "GS_LDB", (int)problem->ldb);
+    gs_kernel_define(kernel, "GS_LDC", (int)problem->ldc);
+    gs_kernel_define(kernel, "GS_LDD", (int)problem->ldd);
 }
 
 const char *gs_embedded_find(const char *name)

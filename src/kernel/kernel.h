@@ -9,7 +9,7 @@
 #include "kernel/manifest.h"
 #include "schedule/schedule.h"
 
-#define GS_MAX_OPTIONS 24
+#define GS_MAX_OPTIONS 32
 #define GS_OPTION      48
 
 typedef struct gs_kernel {
@@ -27,8 +27,8 @@ const char *gs_embedded_find(const char *name);
 #define GS_SOURCES_ID 9
 char *gs_kernel_sources_id(char text[GS_SOURCES_ID]);
 
-/* Builds the kernel of a schedule for a problem; both must have passed gs_schedule_check. Sizes stay run-time values: the
- * same kernel serves every problem that gives the same options. */
+/* Builds the kernel of a schedule for a problem; both must have passed gs_schedule_check. Sizes stay run-time
+ * values unless the schedule says `fixed`: the same kernel serves every problem that gives the same options. */
 gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
                           gs_error *error);
 
@@ -36,6 +36,9 @@ gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const 
 gs_status gs_kernel_build_simple(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status gs_kernel_build_mma(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status gs_kernel_build_ws(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_sliced(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_wave(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_dot(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 
 /* Adds "-Dname=value"; for the families. */
 void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
@@ -43,5 +46,9 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
 /* Defines that every family sets from the problem: GS_IN, GS_ACC, GS_OUT (values of gs_type), GS_LAYOUT (0 nn, 1 tn),
  * GS_BETA (1: C is read). */
 void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
+
+/* The extents and leading dimensions as constants (GS_FIXED 1, GS_M ... GS_LDD; read through kernels/common/sizes.cuh), for a schedule
+ * whose word says so: the kernel then serves this problem's sizes alone. All must fit an int. */
+void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);
 
 #endif

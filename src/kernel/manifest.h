@@ -8,6 +8,7 @@
  *     determinism bitwise                   bitwise: equal over repeats | none
  *     align a=16 b=16 c=2 d=16              bytes that each pointer must be a multiple of
  *     [workspace m*n*4]                     bytes, a formula
+ *     [zeroed 4*cdiv(m,64)]                 bytes at the workspace's start that are zero before a launch and that the kernel leaves zero
  *     entry gs_ws                           then, for this entry:
  *     grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1
  *     block 384 1 1
@@ -65,6 +66,7 @@ typedef struct gs_manifest {
     bool       bitwise;
     int        align[4];      /* a b c d, bytes, powers of two 1..256 */
     gs_formula workspace;
+    gs_formula zeroed;
     int        entry_count;
     gs_entry   entry[GS_MAX_ENTRIES];
 } gs_manifest;

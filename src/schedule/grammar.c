@@ -39,6 +39,40 @@ static const gs_word mma_warps[] = {   /* warps along M x along N */
 };
 static const gs_word mma_stages[] = {{"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}};
 
+/* ---- what the families for small problems and streamed weights share ---- */
+
+static const gs_word sizes_words[] = {{"any", {0}}, {"fixed", {1}}};   /* extents as arguments, or compiled in */
+
+/* ---- sliced: tile / warps / depth / split / sizes ---- */
+
+static const gs_word sliced_tile[] = {   /* of a block, M x N */
+    {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"32x32", {32, 32}}, {"32x64", {32, 64}}, {"64x32", {64, 32}}, {"64x64", {64, 64}},
+};
+static const gs_word sliced_warps[] = {   /* along M x along N x along K */
+    {"w1x1x1", {1, 1, 1}}, {"w1x1x2", {1, 1, 2}}, {"w1x1x4", {1, 1, 4}}, {"w1x1x8", {1, 1, 8}}, {"w2x1x4", {2, 1, 4}}, {"w2x2x2", {2, 2, 2}},
+};
+static const gs_word sliced_depth[] = {{"d1", {1}}, {"d2", {2}}, {"d4", {4}}};   /* steps of 32 k in flight per warp */
+static const gs_word sliced_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
+
+/* ---- wave: tile / stages / order / cluster / split / sizes ---- */
+
+static const gs_word wave_tile[] = {   /* of D, M x N x K */
+    {"64x64x64", {64, 64, 64}}, {"128x128x64", {128, 128, 64}},
+};
+static const gs_word wave_stages[] = {{"s2", {2}}, {"s4", {4}}, {"s8", {8}}};
+static const gs_word wave_order[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
+static const gs_word wave_cluster[] = {{"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}};
+static const gs_word wave_split[] = {   /* parts of K: blocks of a cluster (k), or blocks that meet in the workspace (t) */
+    {"k1", {1, 0}}, {"k2", {2, 0}}, {"k4", {4, 0}}, {"k8", {8, 0}}, {"t2", {2, 1}}, {"t4", {4, 1}}, {"t8", {8, 1}},
+};
+
+/* ---- dot: tile / warps / depth / split ---- */
+
+static const gs_word dot_tile[] = {{"1x8", {1, 8}}};
+static const gs_word dot_warps[] = {{"w4", {4}}};
+static const gs_word dot_depth[] = {{"d4", {4}}};
+static const gs_word dot_split[] = {{"k1", {1}}};
+
 #define WORDS(table) table, sizeof table / sizeof table[0]
 
 static const gs_slot ws_slots[] = {
@@ -55,6 +89,28 @@ static const gs_slot mma_slots[] = {
     {"raster",  WORDS(ws_raster)},
 };
 
+static const gs_slot sliced_slots[] = {
+    {"tile",    WORDS(sliced_tile)},
+    {"warps",   WORDS(sliced_warps)},
+    {"depth",   WORDS(sliced_depth)},
+    {"split",   WORDS(sliced_split)},
+    {"sizes",   WORDS(sizes_words)},
+};
+static const gs_slot wave_slots[] = {
+    {"tile",    WORDS(wave_tile)},
+    {"stages",  WORDS(wave_stages)},
+    {"order",   WORDS(wave_order)},
+    {"cluster", WORDS(wave_cluster)},
+    {"split",   WORDS(wave_split)},
+    {"sizes",   WORDS(sizes_words)},
+};
+static const gs_slot dot_slots[] = {
+    {"tile",    WORDS(dot_tile)},
+    {"warps",   WORDS(dot_warps)},
+    {"depth",   WORDS(dot_depth)},
+    {"split",   WORDS(dot_split)},
+};
+
 #define SLOTS(table) table, sizeof table / sizeof table[0]
 
 /* legend: slots in order, how many */
@@ -62,4 +118,7 @@ const gs_grammar gs_grammars[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = {NULL, 0},
     [GS_FAMILY_MMA]    = {SLOTS(mma_slots)},
     [GS_FAMILY_WS]     = {SLOTS(ws_slots)},
+    [GS_FAMILY_SLICED] = {SLOTS(sliced_slots)},
+    [GS_FAMILY_WAVE]   = {SLOTS(wave_slots)},
+    [GS_FAMILY_DOT]    = {SLOTS(dot_slots)},
 };

@@ -14,14 +14,23 @@ extern const gs_grammar gs_grammars[GS_FAMILIES];
 
 enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
 enum { GS_MMA_TILE, GS_MMA_WARPS, GS_MMA_STAGES, GS_MMA_RASTER };
+enum { GS_SLICED_TILE, GS_SLICED_WARPS, GS_SLICED_DEPTH, GS_SLICED_SPLIT, GS_SLICED_SIZES };
+enum { GS_WAVE_TILE, GS_WAVE_STAGES, GS_WAVE_ORDER, GS_WAVE_CLUSTER, GS_WAVE_SPLIT, GS_WAVE_SIZES };
+enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_SPLIT };
 
 /* One family's rules: src/schedule/<family>.c. check assumes that the problem itself is valid. */
 gs_status    gs_check_simple(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status    gs_check_mma(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status    gs_check_ws(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_sliced(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_wave(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_dot(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_resources gs_resources_simple(const gs_schedule *, const gs_problem *, const gs_caps *);
 gs_resources gs_resources_mma(const gs_schedule *, const gs_problem *, const gs_caps *);
 gs_resources gs_resources_ws(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_sliced(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_wave(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_dot(const gs_schedule *, const gs_problem *, const gs_caps *);
 
 /* Blocks of an mma schedule that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
 int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);

@@ -30,6 +30,9 @@ static const rules family_rules[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = {gs_check_simple, gs_resources_simple},
     [GS_FAMILY_MMA]    = {gs_check_mma,    gs_resources_mma},
     [GS_FAMILY_WS]     = {gs_check_ws,     gs_resources_ws},
+    [GS_FAMILY_SLICED] = {gs_check_sliced, gs_resources_sliced},
+    [GS_FAMILY_WAVE]   = {gs_check_wave,   gs_resources_wave},
+    [GS_FAMILY_DOT]    = {gs_check_dot,    gs_resources_dot},
 };
 
 const char    *gs_family_name(gs_family family) { return names[family]; }

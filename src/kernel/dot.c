@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * Family dot: schedule and problem -> kernels/dot.cu with its defines and manifest. */
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "schedule/grammar.h"
+
+gs_status gs_kernel_build_dot(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+                             gs_error *error)
+{
+    (void)schedule;
+    (void)problem;
+    (void)caps;
+    kernel->name = "dot.cu";
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "dot is being written");
+}
