@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "schedule/schedule.h"
 
-enum { MOST = 32768, LINE = 256, SLOWEST = 40 };
+enum { MOST = 65536, LINE = 256, SLOWEST = 40 };
 
 typedef struct ranked {
     gs_schedule schedule;
@@ -115,10 +115,11 @@ static bool print_pair(known *rows, const char *problem, const gs_schedule *sche
     return true;
 }
 
-/* Random schedules of a family, their predicted time drawn evenly on a log scale between the best of all families and SLOWEST
- * times that; every third within a factor of 1.6. */
-static void print_random(known *rows, const char *problem, const ranked *list, int count, double best, int wanted, gs_random *random)
+/* Random schedules of a family, their predicted time drawn evenly on a log scale between its best and SLOWEST times that; every third
+ * within a factor of 1.6. */
+static void print_random(known *rows, const char *problem, const ranked *list, int count, int wanted, gs_random *random)
 {
+    const double best = count > 0 ? list[0].us : 0;
     for (int tries = 0, printed = 0; count > 0 && printed < wanted && tries < 20 * wanted; tries++) {
         const double reach = tries % 3 == 0 ? 1.6 : SLOWEST;
         const double us = best * exp(gs_random_unit(random) * log(reach));
@@ -143,9 +144,13 @@ static gs_status print_pairs(known *rows, const char *text, int first, int wante
     }
     const int size = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, shortlist, GS_MIN(first, (int)GS_COUNT(shortlist)));
     for (int i = 0; i < size; i++) print_pair(rows, text, &shortlist[i]);
-    const int ws = count[GS_FAMILY_WS] ? wanted / 2 : 0;
-    print_random(rows, text, list[GS_FAMILY_WS], count[GS_FAMILY_WS], best, ws, random);
-    print_random(rows, text, list[GS_FAMILY_MMA], count[GS_FAMILY_MMA], best, wanted - ws, random);
+    int families = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) families += family != GS_FAMILY_SIMPLE && count[family] > 0;
+    for (int family = 0, left = wanted; family < GS_FAMILIES; family++) {
+        if (family == GS_FAMILY_SIMPLE || count[family] == 0) continue;
+        print_random(rows, text, list[family], count[family], left / families, random);
+        left -= left / families--;
+    }
     if (wanted > 0 && list[GS_FAMILY_SIMPLE][0].us < SLOWEST * best) print_pair(rows, text, &list[GS_FAMILY_SIMPLE][0].schedule);
     return GS_OK;
 }

@@ -5,15 +5,13 @@
 
 #include "base/error.h"
 #include "schedule/grammar.h"
-#include "schedule/work.h"
+#include "schedule/model.h"
 
 static double count(int64_t m, int64_t n, int64_t batch) { return (double)m * (double)n * (double)batch; }
 
-static double ceil_div(double a, double b) { return ceil(a / b); }
-
 /* ---- the floor ---- */
 
-static double compulsory_bytes(const gs_problem *p)
+double gs_compulsory_bytes(const gs_problem *p)
 {
     const double in = (double)gs_type_size(p->in), out = (double)gs_type_size(p->out);
     const double d = out * count(p->m, p->n, p->batch);
@@ -23,7 +21,7 @@ static double compulsory_bytes(const gs_problem *p)
 static double roofline_us(const gs_problem *problem, const gs_caps *caps, const gs_rates *rates)
 {
     const double peak = caps->tensor_flops * caps->sms * caps->clock_mhz;
-    return fmax(gs_problem_flops(problem) / (rates->sustained * peak), compulsory_bytes(problem) / (caps->memory_gbs * 1e3));
+    return fmax(gs_problem_flops(problem) / (rates->sustained * peak), gs_compulsory_bytes(problem) / (caps->memory_gbs * 1e3));
 }
 
 double gs_floor_us(const gs_problem *problem, const gs_caps *caps)
@@ -42,43 +40,25 @@ int gs_floor_band(const gs_problem *problem, const gs_caps *caps)
 
 /* ---- device memory ---- */
 
-/* Which tiles are walked together. */
-typedef struct walk {
-    double bm, bn;        /* of a tile */
-    double group;         /* tile rows, or columns, that are walked together */
-    bool   along_n;       /* columns */
-    double resident;      /* tiles that run together, whole device */
-} walk;
-
 /* Bytes between device memory and L2. Tiles are walked in groups of tile rows (or columns, the roles of A and B exchanged): the
  * operand across the groups is read once per group unless all of it stays in L2, the group's own panel once unless it does not
  * fit. */
-static double memory_bytes(const walk *w, const gs_problem *p, const gs_profile *profile)
+double gs_memory_bytes(const gs_walk *w, const gs_problem *p, const gs_profile *profile)
 {
     const double in = (double)gs_type_size(p->in), kept = profile->rates.l2_kept * profile->caps.l2_bytes;
     const double a = in * (double)p->m * (double)p->k, b = in * (double)p->n * (double)p->k;
     const double own = w->along_n ? b : a, across = w->along_n ? a : b;
-    const double rows = fmax(1, ceil_div((double)p->m, w->bm)), columns = fmax(1, ceil_div((double)p->n, w->bn));
+    const double rows = fmax(1, gs_ceil_div((double)p->m, w->bm)), columns = fmax(1, gs_ceil_div((double)p->n, w->bn));
     const double own_tiles = w->along_n ? columns : rows, across_tiles = w->along_n ? rows : columns;
     const double group = fmin(w->group, own_tiles);
     const double panel = own / own_tiles * group;
     const double groups_at_once = fmax(1, floor(w->resident / (group * across_tiles)));
-    const double sweeps = across <= kept ? 1 : ceil_div(own_tiles, group * groups_at_once);
-    const double rereads = panel <= kept ? 1 : ceil_div(across_tiles, fmax(1, w->resident / group));
-    return compulsory_bytes(p) + (double)p->batch * (across * (sweeps - 1) + own * (rereads - 1));
+    const double sweeps = across <= kept ? 1 : gs_ceil_div(own_tiles, group * groups_at_once);
+    const double rereads = panel <= kept ? 1 : gs_ceil_div(across_tiles, fmax(1, w->resident / group));
+    return gs_compulsory_bytes(p) + (double)p->batch * (across * (sweeps - 1) + own * (rereads - 1));
 }
 
 /* ---- what a tile costs, by family ---- */
-
-/* The part of a tile's extent that lies in the matrix, for most tiles. */
-static double inside(double tile, int64_t extent) { return fmin(tile, fmax((double)extent, 1)); }
-
-/* Rows of a tile that lie outside the matrix, on average over the tiles that are not wholly outside. */
-static double outside(double tile, int64_t extent)
-{
-    const double inner = fmax((double)extent, 1);
-    return tile - inner / ceil_div(inner, tile);
-}
 
 static double ws_finish(const gs_schedule *schedule, const gs_problem *problem, const gs_rates *r)
 {
@@ -97,28 +77,28 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
     const int16_t *const raster = gs_schedule_value(schedule, GS_WS_RASTER);
     const int stages = gs_schedule_value(schedule, GS_WS_STAGES)[0], blocks = cluster[0] * cluster[1];
     const double bm = tile[0], bn = tile[1], bk = tile[2];
-    const double rows = fmax(1, ceil_div((double)p->m, bm * cluster[0])) * cluster[0];
-    const double columns = fmax(1, ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
+    const double rows = fmax(1, gs_ceil_div((double)p->m, bm * cluster[0])) * cluster[0];
+    const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
     const double wgmmas = bm / 64 * bk / 16;
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
     const double sync = (gs_ws_consumers(schedule) == 1 ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
     const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
     const double b = bn * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
-    const walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
+    const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
     return (gs_work){
         .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
-        .steps   = fmax(1, ceil_div((double)p->k, bk)),
+        .steps   = fmax(1, gs_ceil_div((double)p->k, bk)),
         .matrix  = wgmmas * (bn * ideal / r->wgmma_share + r->wgmma_issue) + sync,
         .port    = (wgmmas * (2048 + 32 * bn) + (bm + bn) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
-        .outside = outside(bm, p->m) + outside(bn, p->n),
+        .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
         .latency = r->ws_latency,
         .ahead   = stages,
         .held    = 1 + r->ws_held,
         .start   = r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0),
         .finish  = ws_finish(schedule, p, r),
-        .store   = inside(bm, p->m) * inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
-        .memory_bytes = memory_bytes(&walked, p, profile),
+        .store   = gs_inside(bm, p->m) * gs_inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
+        .memory_bytes = gs_memory_bytes(&walked, p, profile),
     };
 }
 
@@ -145,16 +125,16 @@ static gs_work mma_work(const gs_schedule *schedule, const gs_problem *p, const 
     const double copy_port = vector == 8 ? r->copy_port : vector > 1 ? r->narrow_port : r->pair_port;
     const double reads = warps * (wm + wn) * bk * 2;                                   /* bytes of fragments */
     const double pieces = fmax(1, 16 * wn / store_vector(p) / 32);                     /* stores of a warp's slab */
-    const double slabs = ceil(inside(wm, p->m) / 16);                                  /* that lie in D, of a warp */
-    const walk walked = {bm, bn, raster[0], raster[1] != 0, (double)profile->caps.sms * resident};
+    const double slabs = ceil(gs_inside(wm, p->m) / 16);                                  /* that lie in D, of a warp */
+    const gs_walk walked = {bm, bn, raster[0], raster[1] != 0, (double)profile->caps.sms * resident};
     return (gs_work){
-        .blocks = fmax(1, ceil_div((double)p->m, bm) * ceil_div((double)p->n, bn) * (double)p->batch),
+        .blocks = fmax(1, gs_ceil_div((double)p->m, bm) * gs_ceil_div((double)p->n, bn) * (double)p->batch),
         .cluster = 1, .resident = resident,
-        .steps   = ceil_div((double)p->k, bk),
+        .steps   = gs_ceil_div((double)p->k, bk),
         .matrix  = 2 * bm * bn * bk / (profile->caps.tensor_flops * r->mma_share),
         .port    = ((bm + bn) * bk * 2 + reads) / r->port_bytes + copies * copy_port,
         .issue   = warps * k_steps * (mmas + wm / 16 + wn / 16) + copies * r->copy_issue,
-        .feed    = (inside(bm, p->m) + inside(bn, p->n)) * inside(bk, p->k) * 2,
+        .feed    = (gs_inside(bm, p->m) + gs_inside(bn, p->n)) * gs_inside(bk, p->k) * 2,
         .chain   = r->mma_sync + warps * r->mma_warp_sync + k_steps * gs_together(r->mma_fragment, mmas * r->mma_step) +
                     copies / warps * r->copy_chain + (vector == 1 ? (k_steps - 1) * r->pair_wait : 0),
         .latency = r->mma_latency,
@@ -163,8 +143,8 @@ static gs_work mma_work(const gs_schedule *schedule, const gs_problem *p, const 
         .start   = r->mma_start,
         .finish  = r->mma_finish + slabs * (r->mma_slab + pieces * r->mma_piece),
         .finish_port = warps * slabs * pieces * r->mma_store_port,
-        .store   = inside(bm, p->m) * inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
-        .memory_bytes = memory_bytes(&walked, p, profile),
+        .store   = gs_inside(bm, p->m) * gs_inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
+        .memory_bytes = gs_memory_bytes(&walked, p, profile),
     };
 }
 
@@ -174,7 +154,7 @@ static gs_work simple_work(const gs_schedule *schedule, const gs_problem *p, con
     const gs_resources resources = gs_schedule_resources(schedule, p, &profile->caps);
     const double warps = resources.threads / 32.0;
     return (gs_work){
-        .blocks = fmax(1, ceil_div((double)p->m, warps) * ceil_div((double)p->n, 32) * (double)p->batch),
+        .blocks = fmax(1, gs_ceil_div((double)p->m, warps) * gs_ceil_div((double)p->n, 32) * (double)p->batch),
         .cluster = 1, .resident = resources.blocks_sm,
         .steps   = (double)p->k,
         .port    = warps * (p->layout == GS_TN ? r->simple_port_far : r->simple_port),
@@ -184,15 +164,21 @@ static gs_work simple_work(const gs_schedule *schedule, const gs_problem *p, con
         .start   = r->mma_start,
         .finish  = r->mma_finish,
         .store   = 32 * warps * (double)gs_type_size(p->out),
-        .memory_bytes = compulsory_bytes(p),
+        .memory_bytes = gs_compulsory_bytes(p),
     };
 }
 
 gs_work gs_schedule_work(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
-    gs_work work = schedule->family == GS_FAMILY_WS    ? ws_work(schedule, problem, profile)
-                   : schedule->family == GS_FAMILY_MMA ? mma_work(schedule, problem, profile)
-                                                       : simple_work(schedule, problem, profile);
+    static gs_work (*const works[GS_FAMILIES])(const gs_schedule *, const gs_problem *, const gs_profile *) = {
+        [GS_FAMILY_SIMPLE] = simple_work,
+        [GS_FAMILY_MMA]    = mma_work,
+        [GS_FAMILY_WS]     = ws_work,
+        [GS_FAMILY_SLICED] = gs_work_sliced,
+        [GS_FAMILY_WAVE]   = gs_work_wave,
+        [GS_FAMILY_DOT]    = gs_work_dot,
+    };
+    gs_work work = works[schedule->family](schedule, problem, profile);
     work.floor_us = fmax(roofline_us(problem, &profile->caps, &profile->rates), profile->caps.launch_us);
     return work;
 }

@@ -52,6 +52,27 @@
     X(mma_slab,        "cycles",      0,    5000,  "dependent, per 16 rows of a warp's epilogue")                                       \
     X(mma_piece,       "cycles",      0,    500,   "dependent, per store instruction of a warp's slab")                                 \
     X(mma_store_port,  "cycles",      0,    200,   "of the load unit per store instruction of a warp")                                  \
+    /* sliced and dot: registers are the ring */                                                                                        \
+    X(direct_start,    "cycles",      0,    20000, "index arithmetic, before the first request")                                        \
+    X(direct_latency,  "cycles",      50,   10000, "from the request of a step to its data")                                            \
+    X(direct_load,     "cycles",      0,    200,   "of the warp itself per 16-byte load")                                               \
+    X(direct_port,     "cycles",      0,    100,   "of the load unit per 16-byte load of a warp")                                       \
+    X(direct_turn,     "cycles",      0,    200,   "per 8 x 8 matrix that is transposed between lanes")                                 \
+    X(direct_finish,   "cycles",      0,    20000, "of an epilogue, beside its parts")                                                  \
+    X(direct_sync,     "cycles",      0,    5000,  "more where warps share K: shared memory, a barrier")                                \
+    X(direct_part,     "cycles",      0,    500,   "per part of K and element of a thread that is added")                               \
+    /* K shared by blocks */                                                                                                            \
+    X(split_start,     "cycles",      0,    20000, "launch of a cluster along K")                                                       \
+    X(split_sync,      "cycles",      0,    20000, "exchange within a cluster: barriers, latency")                                      \
+    X(split_bytes,     "bytes/cycle", 1,    1024,  "of partial tiles between the blocks of a cluster")                                  \
+    X(ticket_sync,     "cycles",      0,    20000, "fence, ticket and the last block's first partial tile")                             \
+    X(ticket_bytes,    "bytes/cycle", 1,    1024,  "of partial tiles that the last block adds")                                         \
+    /* wave */                                                                                                                          \
+    X(wave_start,      "cycles",      0,    20000, "barriers, tensor maps, before the first request")                                   \
+    X(wave_latency,    "cycles",      50,   10000, "from a free stage to its first data")                                               \
+    X(wave_sync,       "cycles",      0,    2000,  "per k-block that its consumers cannot hide")                                        \
+    X(wave_finish,     "cycles",      0,    20000, "of an epilogue, beside its elements")                                               \
+    X(wave_element,    "cycles",      0,    200,   "per 16 bytes of D that a thread stores")                                            \
     /* simple */                                                                                                                        \
     X(simple_step,     "cycles",      1,    5000,  "dependent, per step along K of a thread")                                           \
     X(simple_step_f16, "cycles",      1,    5000,  "the same, accumulated in f16")                                                      \

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * What the families' shares of the time model have in common. For src/schedule alone. */
+#ifndef GS_SCHEDULE_MODEL_H
+#define GS_SCHEDULE_MODEL_H
+
+#include <math.h>
+
+#include "schedule/work.h"
+
+/* What a schedule of a family does; model.c has simple, mma and ws. */
+gs_work gs_work_sliced(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+gs_work gs_work_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+
+/* Bytes of A, B, D, and C where it is read, once each. */
+double gs_compulsory_bytes(const gs_problem *problem);
+
+/* Which tiles are walked together. */
+typedef struct gs_walk {
+    double bm, bn;        /* of a tile */
+    double group;         /* tile rows, or columns, that are walked together */
+    bool   along_n;       /* columns */
+    double resident;      /* tiles that run together, whole device */
+} gs_walk;
+
+/* Bytes between device memory and L2. */
+double gs_memory_bytes(const gs_walk *walk, const gs_problem *problem, const gs_profile *profile);
+
+static inline double gs_ceil_div(double a, double b) { return ceil(a / b); }
+
+/* The part of a tile's extent that lies in the matrix, for most tiles. */
+static inline double gs_inside(double tile, int64_t extent) { return fmin(tile, fmax((double)extent, 1)); }
+
+/* Rows of a tile that lie outside the matrix, on average over the tiles that are not wholly outside. */
+static inline double gs_outside(double tile, int64_t extent)
+{
+    const double inner = fmax((double)extent, 1);
+    return tile - inner / gs_ceil_div(inner, tile);
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * The time model's share of family wave. */
+#include "base/error.h"
+#include "schedule/grammar.h"
+#include "schedule/model.h"
+
+/* The exchange of partial tiles, per block. */
+static double exchange(double elements, int split, bool ticket, const gs_rates *r)
+{
+    if (split == 1) return 0;
+    return ticket ? r->ticket_sync + split * elements * 4 / r->ticket_bytes : r->split_sync + elements * 4 / r->split_bytes;
+}
+
+gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const gs_resources resources = gs_schedule_resources(schedule, p, &profile->caps);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_WAVE_TILE);
+    const int16_t *const cluster = gs_schedule_value(schedule, GS_WAVE_CLUSTER);
+    const int16_t *const split = gs_schedule_value(schedule, GS_WAVE_SPLIT);
+    const bool turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0, ticket = split[1] != 0;
+    const double bm = tile[0], bn = tile[1], bk = tile[2];
+    const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
+    const double wide = turned ? bm : bn, blocks64 = (turned ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
+    const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
+    const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
+    const double a = gs_inside(bm, p->m) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
+    const double b = gs_inside(bn, p->n) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
+    const double stored = elements * (double)gs_type_size(p->out) / (ticket ? 1 : split[0]);   /* by the block that stores */
+    const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
+    return (gs_work){
+        .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
+        .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
+        .matrix  = wgmmas * (fmax(wide, 32) * ideal / r->wgmma_share + r->wgmma_issue),
+        .port    = (wgmmas * (2048 + 32 * wide) + (bm + bn) * bk * 2) / r->port_bytes,
+        .feed    = (a + b) * bk * 2,
+        .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
+        .chain   = wgmmas * (wide * ideal + r->wgmma_issue) + r->wave_sync + (cluster[0] * cluster[1] > 1 ? r->cluster_sync : 0),
+        .latency = r->wave_latency,
+        .ahead   = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
+        .held    = 1,
+        .start   = r->wave_start + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .finish  = r->wave_finish + exchange(elements, split[0], ticket, r) + stored / 16 / resources.threads * r->wave_element +
+                    (p->beta != 0 ? r->ws_read_c : 0),
+        .store   = stored * (p->beta != 0 ? 2 : 1) + (ticket ? elements * 4 : 0),
+        .memory_bytes = gs_memory_bytes(&walked, p, profile),
+    };
+}
