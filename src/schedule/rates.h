@@ -53,7 +53,7 @@
     X(mma_piece,       "cycles",      0,    500,   "dependent, per store instruction of a warp's slab")                                 \
     X(mma_store_port,  "cycles",      0,    200,   "of the load unit per store instruction of a warp")                                  \
     /* sliced and dot: registers are the ring */                                                                                        \
-    X(direct_start,    "cycles",      0,    20000, "index arithmetic, before the first request")                                        \
+    X(direct_start,    "cycles",      0,    20000, "what the shortest block takes beyond a launch")                                     \
     X(direct_latency,  "cycles",      50,   10000, "from the request of a step to its data")                                            \
     X(direct_load,     "cycles",      0,    200,   "of the warp itself per 16-byte load")                                               \
     X(direct_port,     "cycles",      0,    100,   "of the load unit per 16-byte load of a warp")                                       \
@@ -68,7 +68,7 @@
     X(ticket_sync,     "cycles",      0,    20000, "fence, ticket and the last block's first partial tile")                             \
     X(ticket_bytes,    "bytes/cycle", 1,    1024,  "of partial tiles that the last block adds")                                         \
     /* wave */                                                                                                                          \
-    X(wave_start,      "cycles",      0,    20000, "barriers, tensor maps, before the first request")                                   \
+    X(wave_start,      "cycles",      0,    20000, "what the shortest block takes beyond a launch")                                     \
     X(wave_latency,    "cycles",      50,   10000, "from a free stage to its first data")                                               \
     X(wave_sync,       "cycles",      0,    2000,  "per k-block that its consumers cannot hide")                                        \
     X(wave_finish,     "cycles",      0,    20000, "of an epilogue, beside its elements")                                               \

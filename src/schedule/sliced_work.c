@@ -47,7 +47,7 @@ static gs_work direct_work(const direct *d, const gs_schedule *schedule, const g
         .latency = r->direct_latency,
         .ahead   = d->depth,
         .held    = 1,
-        .start   = r->direct_start + (d->split > 1 ? r->split_start : 0),
+        .start   = r->direct_start - r->hbm_latency + (d->split > 1 ? r->split_start : 0),
         .finish  = finish(d, p, resources.threads, r),
         .store   = gs_inside(d->bm, p->m) * gs_inside(d->bn, p->n) * (double)gs_type_size(p->out) / d->split * (p->beta != 0 ? 2 : 1),
         .memory_bytes = gs_compulsory_bytes(p),

@@ -39,7 +39,7 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
         .latency = r->wave_latency,
         .ahead   = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
         .held    = 1,
-        .start   = r->wave_start + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .start   = r->wave_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
         .finish  = r->wave_finish + exchange(elements, split[0], ticket, r) + stored / 16 / resources.threads * r->wave_element +
                     (p->beta != 0 ? r->ws_read_c : 0),
         .store   = stored * (p->beta != 0 ? 2 : 1) + (ticket ? elements * 4 : 0),

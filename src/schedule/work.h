@@ -29,7 +29,7 @@ typedef struct gs_work {
     double held;           /* k-blocks' computing for which a place stays taken after its data came */
 
     /* a block's ends */
-    double start;          /* dependent cycles before the first request */
+    double start;          /* dependent cycles before the first request; less than 0 where the launch time holds the first round trip */
     double finish;         /* dependent cycles after the last k-block */
     double finish_port;    /* cycles of shared memory and the load unit */
     double store;          /* bytes to L2 */
