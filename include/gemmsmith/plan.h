@@ -44,7 +44,9 @@ typedef struct gs_args {
     const void *c;             /* M x N, problem.out */
     void       *d;             /* M x N, problem.out */
     void       *workspace;     /* NULL: the plan's own, so that runs of a plan must not overlap on the device where gs_plan_workspace
-                                  is not 0; otherwise at least that many bytes, 256-byte aligned */
+                                  is not 0; otherwise at least that many bytes, 256-byte aligned, filled with
+                                  zeros before the plan's first run with it and after any other use: a run leaves it
+                                  as the plan's next run needs it */
 } gs_args;
 
 GS_API gs_config gs_config_default(void);

@@ -110,6 +110,9 @@ gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error)
         return gs_fail(error, GS_ERROR_RANGE, "accumulator", "must be f32 or f16");
     GS_TRY(check_align(manifest->align, error));
     GS_TRY(check_formula(&manifest->workspace, "workspace", false, error));
+    GS_TRY(check_formula(&manifest->zeroed, "zeroed", false, error));
+    if (manifest->zeroed.text[0] && !manifest->workspace.text[0])
+        return gs_fail(error, GS_ERROR_RANGE, "zeroed", "there is no workspace that could start with zeros");
     if (manifest->entry_count < 1 || manifest->entry_count > GS_MAX_ENTRIES)
         return gs_fail(error, GS_ERROR_RANGE, "entry", "%d entries are not from 1 to %d", manifest->entry_count, GS_MAX_ENTRIES);
     for (int i = 0; i < manifest->entry_count; i++) GS_TRY(check_entry(&manifest->entry[i], error));
@@ -313,6 +316,10 @@ static gs_status read_head(reader *r, gs_manifest *manifest)
 
     if (!at_line(r, "workspace")) return GS_OK;
     GS_TRY(read_formula(r, &manifest->workspace));
+    GS_TRY(end_line(r));
+
+    if (!at_line(r, "zeroed")) return GS_OK;
+    GS_TRY(read_formula(r, &manifest->zeroed));
     return end_line(r);
 }
 
@@ -374,5 +381,6 @@ void gs_manifest_format(const gs_manifest *manifest, gs_text *text)
     gs_text_addf(text, "determinism %s\n", manifest->bitwise ? "bitwise" : "none");
     gs_text_addf(text, "align a=%d b=%d c=%d d=%d\n", align[0], align[1], align[2], align[3]);
     if (manifest->workspace.text[0]) gs_text_addf(text, "workspace %s\n", manifest->workspace.text);
+    if (manifest->zeroed.text[0]) gs_text_addf(text, "zeroed %s\n", manifest->zeroed.text);
     for (int i = 0; i < manifest->entry_count; i++) format_entry(&manifest->entry[i], text);
 }

@@ -8,7 +8,8 @@
  *     determinism bitwise                   bitwise: equal over repeats | none
  *     align a=16 b=16 c=2 d=16              bytes that each pointer must be a multiple of
  *     [workspace m*n*4]                     bytes, a formula
- *     [zeroed 4*cdiv(m,64)]                 bytes at the workspace's start that are zero before a launch and that the kernel leaves zero
+ *     [zeroed 4*cdiv(m,64)]                 bytes at the workspace's start that are zero before a launch and that the kernel leaves zero;
+ *                                           a multiple of 4, at most the workspace: seen when both can be evaluated
  *     entry gs_ws                           then, for this entry:
  *     grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1
  *     block 384 1 1

@@ -24,19 +24,27 @@ static void release(own *self)
     self->workspace = 0;
 }
 
+/* What verification must leave alone, and look after. */
+static void declare(gs_contender *contender, const own *self)
+{
+    contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
+    contender->zeroed = self->workspace;
+    contender->zeroed_bytes = gs_loaded_zeroed(self->loaded);
+}
+
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     own *const self = contender->self;
     release(self);
+    contender->zeroed = contender->zeroed_bytes = 0;
     gs_kernel built;
     if (!self->kernel) {
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
         GS_TRY(gs_kernel_build(&built, &self->schedule, problem, &self->device->caps, error));
     }
     GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
-    const size_t workspace = gs_loaded_workspace(self->loaded);
-    if (workspace) GS_TRY(self->device->ops->alloc(self->device, workspace, &self->workspace, error));
-    contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
+    GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
+    declare(contender, self);
     snprintf(contender->detail, sizeof contender->detail, "%d registers", gs_loaded_image(self->loaded)->registers);
     return GS_OK;
 }

@@ -16,6 +16,8 @@ struct gs_contender {
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     bool  bitwise;                   /* claims bit-equal results over repeats */
+    gs_pointer zeroed;               /* after prepare: where its workspace starts with zeros, which every run needs and leaves; 0: nowhere */
+    size_t     zeroed_bytes;
     void *self;
 
     /* Gets ready for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: cannot compute it. */

@@ -25,7 +25,7 @@ struct gs_loaded {
     gs_module      module;
     gs_manifest    manifest;
     gs_image       image;
-    size_t         workspace;
+    size_t         workspace, zeroed;       /* bytes */
 };
 
 void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out)
@@ -108,6 +108,18 @@ static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_
     return GS_OK;
 }
 
+static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem, gs_error *error)
+{
+    const gs_formula_names names = names_of(problem, &loaded->device->caps);
+    int64_t bytes, zeroed;
+    GS_TRY(value_of(&loaded->manifest.workspace, &names, (int64_t)1 << 40, "workspace", &bytes, error));
+    GS_TRY(value_of(&loaded->manifest.zeroed, &names, bytes, "zeroed", &zeroed, error));
+    if (zeroed % 4) return gs_fail(error, GS_ERROR_RANGE, "zeroed", "%s is %lld, no multiple of 4", loaded->manifest.zeroed.text, (long long)zeroed);
+    loaded->workspace = (size_t)bytes;
+    loaded->zeroed = (size_t)zeroed;
+    return GS_OK;
+}
+
 static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, gs_error *error)
 {
     gs_kernel_source source;
@@ -140,12 +152,7 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
     gs_status status = compile(loaded, kernel, error);
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->state[i], &loaded->manifest.entry[i], problem, error);
-    if (status == GS_OK) {
-        const gs_formula_names names = names_of(problem, &device->caps);
-        int64_t bytes = 0;
-        status = value_of(&loaded->manifest.workspace, &names, (int64_t)1 << 40, "workspace", &bytes, error);
-        loaded->workspace = (size_t)bytes;
-    }
+    if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
     if (status != GS_OK) {
         gs_loaded_destroy(&loaded);
         return status;
@@ -162,6 +169,21 @@ void gs_loaded_destroy(gs_loaded **loaded)
     gs_image_free(&l->image);
     free(l);
     *loaded = NULL;
+}
+
+gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error)
+{
+    gs_device *const device = loaded->device;
+    *workspace = 0;
+    if (loaded->workspace == 0) return GS_OK;
+    GS_TRY(device->ops->alloc(device, loaded->workspace, workspace, error));
+    if (loaded->zeroed == 0) return GS_OK;
+    gs_status status = device->ops->fill(device, *workspace, 0, loaded->zeroed, NULL, error);
+    if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);   /* other queues do not wait for this one */
+    if (status == GS_OK) return GS_OK;
+    device->ops->free(device, *workspace);
+    *workspace = 0;
+    return status;
 }
 
 static gs_pointer pointer_of(const gs_args *args, char operand)
@@ -204,5 +226,6 @@ void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta)
 }
 
 size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
+size_t gs_loaded_zeroed(const gs_loaded *loaded) { return loaded->zeroed; }
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded) { return &loaded->manifest; }
 const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->image; }

@@ -21,18 +21,23 @@ void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out);
 
 typedef struct gs_loaded gs_loaded;
 
-/* Compiles (through the cache), loads, evaluates grids, allows shared memory. Codes: COMPILE, SPILL, SERIALIZED (the log is
- * in *error, shortened), RANGE (a formula), LAUNCH (a cluster that cannot be resident), DEVICE_MEMORY. */
+/* Compiles (through the cache), loads, evaluates grids and the workspace, allows shared memory. Codes: COMPILE, SPILL, SERIALIZED (the
+ * log is in *error, shortened), RANGE (a formula; more zeroed than workspace), LAUNCH (a cluster that cannot be resident), DEVICE_MEMORY. */
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 void      gs_loaded_destroy(gs_loaded **loaded);
 
-/* Re-encodes the tensor maps whose pointer changed, launches every entry. args->workspace must be there if the manifest asks for one. */
+/* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
+gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error);
+
+/* Re-encodes the tensor maps whose pointer changed, launches every entry. args->workspace must be there if the manifest asks for one,
+ * with its zeroed part zero before the first run; every run leaves it so. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 
 /* Other values of alpha and beta for the next runs; whether beta is 0 must not change. */
 void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta);
 
 size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
+size_t             gs_loaded_zeroed(const gs_loaded *loaded);      /* bytes at its start that every run leaves zero */
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
 const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log; the code is dropped after loading */
 

@@ -65,7 +65,7 @@ static gs_status finish(gs_plan *plan, gs_origin origin, gs_error *error)
 {
     plan->origin = origin;
     /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
-    if (plan->loaded && plan->workspace_bytes) GS_TRY(plan->device->ops->alloc(plan->device, plan->workspace_bytes, &plan->workspace, error));
+    if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
     if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
     return GS_OK;
 }

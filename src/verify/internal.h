@@ -48,6 +48,9 @@ gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char o
 gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
                            gs_queue queue, gs_error *error);
 
+/* Adds the units of a range that do not hold the pattern to counter `slot`. */
+gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
+
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
@@ -85,8 +88,9 @@ void      gs_watch_begin(gs_watch *watch, gs_verifier *verifier);
 void      gs_watch_end(gs_watch *watch);
 void      gs_watch_pause(gs_watch *watch, bool pause);   /* what is allocated meanwhile is not the contender's */
 
-/* Contents and guard bands. */
-gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);
+/* Contents and guard bands. What the owner declared zeroed keeps its contents: its zeros come from the owner, and launches leave them; a pattern
+ * of 0 fills that too. */
+gs_status gs_watch_fill(gs_watch *watch, const gs_contender *owner, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);
 gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error);
 
 #endif

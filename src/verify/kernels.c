@@ -167,6 +167,12 @@ gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_
     return launch(verifier, GS_CHECK_PADDING, &rows, (rows.rows - 1) * (rows.ld - rows.cols), queue, error);
 }
 
+gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error)
+{
+    gs_rows rows = {.at = address(at), .rows = 2, .ld = bytes / 2, .pattern = pattern, .out = address(counter(verifier, slot))};   /* nothing but padding */
+    return launch(verifier, GS_CHECK_PADDING, &rows, rows.ld, queue, error);
+}
+
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error)
 {
     static const uint64_t zeros[GS_COUNTERS];

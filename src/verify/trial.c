@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9 };
+enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9, SLOT_ZEROED = 10 };
 
 static uint64_t guard_seed(const gs_trial *trial, int operand, int side)
 {
@@ -101,7 +101,7 @@ gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
     return GS_OK;
 }
 
-/* Guard bands, padding and inputs after a launch. */
+/* Guard bands, padding, inputs and what must be zero, after a launch. */
 static gs_status check_memory(gs_trial *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -117,6 +117,7 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
+    GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
 
@@ -134,6 +135,10 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
                        (unsigned long long)counters[SLOT_PADDING]);
     for (int i = 0; i < 3 && !gs_trial_failed(trial); i++)
         if (counters[SLOT_HASH + i] != trial->hash[i]) gs_trial_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
+    if (counters[SLOT_ZEROED] && !gs_trial_failed(trial))
+        gs_trial_blame(trial, GS_VERDICT_ZEROED, 6,
+                       "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
+                       (unsigned long long)counters[SLOT_ZEROED], trial->contender->zeroed_bytes);
     return GS_OK;
 }
 
@@ -150,7 +155,7 @@ gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error)
     gs_verifier *const verifier = trial->verifier;
     trial->poison = zero ? 0 : trial->launches++ & 1 ? GS_POISON_SECOND : GS_POISON_FIRST;
     GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
-    GS_TRY(gs_watch_fill(&trial->watch, trial->poison, workspace_seed(trial), verifier->queue, error));
+    GS_TRY(gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), verifier->queue, error));
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
     const gs_args args = args_of(trial);
     gs_error why = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A contender owns its workspace, so it is found where it comes from: the device's alloc. Blocks beyond the list's end, and
  * blocks allocated before, are left alone. */
+#include "base/error.h"
 #include "verify/internal.h"
 
 static _Thread_local gs_watch *active;
@@ -45,11 +46,12 @@ void gs_watch_pause(gs_watch *watch, bool pause)
 
 void gs_watch_end(gs_watch *watch) { gs_watch_pause(watch, true); }
 
-gs_status gs_watch_fill(gs_watch *watch, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error)
+gs_status gs_watch_fill(gs_watch *watch, const gs_contender *owner, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error)
 {
     gs_status status = GS_OK;
     for (int i = 0; status == GS_OK && i < watch->count; i++) {
-        status = gs_check_poison(watch->verifier, watch->block[i].at, watch->block[i].bytes, pattern, queue, error);
+        const size_t kept = pattern && watch->block[i].at == owner->zeroed ? GS_MIN(owner->zeroed_bytes, watch->block[i].bytes) : 0;
+        status = gs_check_poison(watch->verifier, watch->block[i].at + kept, watch->block[i].bytes - kept, pattern, queue, error);
         if (status == GS_OK)
             status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device),
                                          seed + (uint64_t)i, queue, error);

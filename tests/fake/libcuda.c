@@ -279,6 +279,7 @@ gs_cu_result cuMemAlloc_v2(gs_cu_pointer *pointer, size_t bytes)
         char *const base = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
         if (base) {
             memcpy(base, &bytes, sizeof bytes);
+            memset(base + 256, 0x5a, bytes < 4096 ? bytes : 4096);   /* never zeros by chance, where anyone looks */
             *pointer = (gs_cu_pointer)(uintptr_t)(base + 256);
             used_bytes += bytes;
             atomic_fetch_add(&live, 1);

@@ -34,6 +34,7 @@ static const char *const seeds[] = {
     "2" HEAD "workspace m*n*4\nentry gs_ws\ngrid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\nblock 384 1 1\ncluster 2 1 1\n"
         "smem 214016\ndependent\n"
         "map a 64x128 sw128\nmap b 64x256 sw128\nmap d 64x64 sw0\nentry gs_reduce\ngrid cdiv(m*n,256) 1 1\nblock 256 1 1\n",
+    "2" HEAD "workspace 4*cdiv(m,64)+m*n*4\nzeroed 4*cdiv(m,64)\nentry gs_wave\ngrid sms 1 1\nblock 384 1 1\nsmem 1024\ndependent\n",
     "2# comment\n" HEAD "entry k\ngrid 1 1 1\nblock 1 1 1\n",
     "3min(sms,cdiv(m,128)*cdiv(n,256))",
     "3((m+n)*k-lda/ldb)*batch+max(ldc,ldd)",
@@ -46,7 +47,7 @@ static const char *const seeds[] = {
 static const char *const pieces[] = {
     ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807",
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
-    ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "map a ",
+    ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "gemmsmith-tuned 1\n", "library", "\xff", "\xc3\xa9", "%s%n", "\r\n",
 };
 

@@ -134,8 +134,7 @@ static void unload(side *s)
 static gs_status load(side *s, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_loaded_create(&s->loaded, s->device, kernel, problem, error));
-    const size_t workspace = gs_loaded_workspace(s->loaded);
-    return workspace ? s->device->ops->alloc(s->device, workspace, &s->workspace, error) : GS_OK;
+    return gs_loaded_alloc(s->loaded, &s->workspace, error);
 }
 
 static gs_status flip(side *s, const plant *planted, gs_error *error)

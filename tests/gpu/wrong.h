@@ -34,6 +34,7 @@ static const wrong_case wrongs[] = {
     {BLOCKWISE,               "f32 partial sums of K blocks",       {GS_VERDICT_PASS}},
     {PAIRWISE,                "f32 sums added in pairs",            {GS_VERDICT_PASS}},
     {WORKSPACE_WRITTEN_FIRST, "writes its workspace before use",    {GS_VERDICT_PASS}},
+    {COUNTS_TICKETS,          "counts, and leaves zeros",           {GS_VERDICT_PASS}},
     {F16_SUM,                 "sums in f16",                        {GS_VERDICT_ACCUMULATOR}},
     {F16_PARTIALS,            "f16 partial sums of K blocks",       {GS_VERDICT_ACCUMULATOR, GS_VERDICT_CANCELLATION}},
     {SHORT_INPUTS,            "inputs cast to four bits",           {GS_VERDICT_EXACT}},
@@ -61,6 +62,7 @@ static const wrong_case wrongs[] = {
     {CHANGED_B,               "changes B",                          {GS_VERDICT_INPUT}},
     {ADDS_TO_D,               "adds to D, hoping for zeros",        {GS_VERDICT_STATE}},
     {ADDS_TO_WORKSPACE,       "adds to workspace, hoping for zeros", {GS_VERDICT_STATE}},
+    {LEAVES_TICKETS,          "counts, and leaves the count",       {GS_VERDICT_ZEROED}},
     {REMEMBERS,               "computes on its first launch only",  {GS_VERDICT_STATE}},
     {CLOCKED_ORDER,           "sums in an order set by the clock",  {GS_VERDICT_REPEAT}},
     {CLOCKED_VALUE,           "adds 1 when the clock says so",      {GS_VERDICT_REPEAT}},
@@ -93,7 +95,8 @@ static inline gs_status wrong_kernel(const wrong_case *w, gs_layout layout, gs_k
         "accumulator f32\n"
         "determinism bitwise\n"
         "align a=2 b=2 c=2 d=2\n"
-        "workspace m*n*batch*4\n"
+        "workspace 64+m*n*batch*4\n"
+        "zeroed 64\n"
         "entry gs_wrong\n"
         "grid cdiv(n,16) cdiv(m,16) batch\n"
         "block 16 16 1\n"

@@ -109,6 +109,7 @@ static const char canonical[] =
     "determinism bitwise\n"
     "align a=16 b=16 c=2 d=16\n"
     "workspace m*n*4\n"
+    "zeroed 4*cdiv(m,64)\n"
     "entry gs_ws\n"
     "grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\n"
     "block 384 1 1\n"
@@ -134,6 +135,7 @@ static void manifests_round_trip(void **state)
     assert_true(manifest.bitwise);
     assert_int_equal(manifest.align[2], 2);
     assert_string_equal(manifest.workspace.text, "m*n*4");
+    assert_string_equal(manifest.zeroed.text, "4*cdiv(m,64)");
     const gs_entry *const e = &manifest.entry[0];
     assert_string_equal(e->name, "gs_ws");
     assert_int_equal(e->block[0], 384);
@@ -191,29 +193,34 @@ static void errors_name_line_and_column(void **state)
         {"workspace m*n*4\n",          "workspace m*n*\n",         GS_ERROR_PARSE, "line 5: workspace",   15},
         {"workspace m*n*4\n",          "workspace m * n\n",        GS_ERROR_PARSE, "line 5: workspace",   13},
         {"workspace m*n*4\n",          "workspace\n",              GS_ERROR_PARSE, "line 5: workspace",   10},
-        {"entry gs_ws\n",              "entry 2ws\n",              GS_ERROR_RANGE, "line 6: entry",        1},
-        {"entry gs_ws\n",              "entry\n",                  GS_ERROR_PARSE, "line 6: entry",        6},
-        {"entry gs_ws\n",              "",                         GS_ERROR_PARSE, "line 6: entry",        1},
-        {"grid min(sms,",              "grid min(SMS,",            GS_ERROR_PARSE, "line 7: grid",        10},
-        {"block 384 1 1\n",            "block 384 1\n",            GS_ERROR_PARSE, "line 8: block",       12},
-        {"block 384 1 1\n",            "block 1024 2 1\n",         GS_ERROR_RANGE, "line 8: block",        1},
-        {"block 384 1 1\n",            "block 1 1 65\n",           GS_ERROR_RANGE, "line 8: block",        1},
-        {"block 384 1 1\n",            "block 0 1 1\n",            GS_ERROR_RANGE, "line 8: block",        1},
-        {"block 384 1 1\n",            "block 99999 99999 9\n",    GS_ERROR_RANGE, "line 8: block",        7},
-        {"cluster 2 1 1\n",            "cluster 4 8 1\n",          GS_ERROR_RANGE, "line 9: cluster",      1},
-        {"smem 214016\n",              "smem -1\n",                GS_ERROR_PARSE, "line 10: smem",        6},
-        {"dependent\n",                "dependent yes\n",          GS_ERROR_PARSE, "line 11: dependent",  11},
-        {"dependent\n",                "independent\n",            GS_ERROR_PARSE, "line 11: entry",       1},
-        {"map a 64x128 sw128\n",       "map e 64x128 sw128\n",     GS_ERROR_PARSE, "line 12: map",         5},
-        {"map a 64x128 sw128\n",       "map a 64 128 sw128\n",     GS_ERROR_PARSE, "line 12: map",         9},
-        {"map a 64x128 sw128\n",       "map a 64x257 sw128\n",     GS_ERROR_RANGE, "line 12: map",         1},
-        {"map a 64x128 sw128\n",       "map a 64x128 sw48\n",      GS_ERROR_RANGE, "line 12: map",         1},
-        {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 12: map",         1},
-        {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",     GS_ERROR_RANGE, "line 12: map",         1},
-        {"map d 32x64 sw0\n",          "map d 32x64 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", GS_ERROR_RANGE, "line 16: map", 1},
-        {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 17: block",       1},
-        {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 19: entry", 1},
-        {"block 256 1 1\n",            "block 256 1 1\n???\n",     GS_ERROR_PARSE, "line 18: entry",       1},
+        {"workspace m*n*4\n",          "",                         GS_ERROR_PARSE, "line 5: entry",        1},   /* zeroed, but of what? */
+        {"zeroed 4*cdiv(m,64)\n",      "zeroed\n",                 GS_ERROR_PARSE, "line 6: zeroed",       7},
+        {"zeroed 4*cdiv(m,64)\n",      "zeroed 4*cdiv(m)\n",       GS_ERROR_PARSE, "line 6: zeroed",      16},
+        {"zeroed 4*cdiv(m,64)\n",      "zeroed 4 4\n",             GS_ERROR_PARSE, "line 6: zeroed",      10},
+        {"zeroed 4*cdiv(m,64)\n",      "zeroed 4\nzeroed 4\n",     GS_ERROR_PARSE, "line 7: entry",        1},
+        {"entry gs_ws\n",              "entry 2ws\n",              GS_ERROR_RANGE, "line 7: entry",        1},
+        {"entry gs_ws\n",              "entry\n",                  GS_ERROR_PARSE, "line 7: entry",        6},
+        {"entry gs_ws\n",              "",                         GS_ERROR_PARSE, "line 7: entry",        1},
+        {"grid min(sms,",              "grid min(SMS,",            GS_ERROR_PARSE, "line 8: grid",        10},
+        {"block 384 1 1\n",            "block 384 1\n",            GS_ERROR_PARSE, "line 9: block",       12},
+        {"block 384 1 1\n",            "block 1024 2 1\n",         GS_ERROR_RANGE, "line 9: block",        1},
+        {"block 384 1 1\n",            "block 1 1 65\n",           GS_ERROR_RANGE, "line 9: block",        1},
+        {"block 384 1 1\n",            "block 0 1 1\n",            GS_ERROR_RANGE, "line 9: block",        1},
+        {"block 384 1 1\n",            "block 99999 99999 9\n",    GS_ERROR_RANGE, "line 9: block",        7},
+        {"cluster 2 1 1\n",            "cluster 4 8 1\n",          GS_ERROR_RANGE, "line 10: cluster",      1},
+        {"smem 214016\n",              "smem -1\n",                GS_ERROR_PARSE, "line 11: smem",        6},
+        {"dependent\n",                "dependent yes\n",          GS_ERROR_PARSE, "line 12: dependent",  11},
+        {"dependent\n",                "independent\n",            GS_ERROR_PARSE, "line 12: entry",       1},
+        {"map a 64x128 sw128\n",       "map e 64x128 sw128\n",     GS_ERROR_PARSE, "line 13: map",         5},
+        {"map a 64x128 sw128\n",       "map a 64 128 sw128\n",     GS_ERROR_PARSE, "line 13: map",         9},
+        {"map a 64x128 sw128\n",       "map a 64x257 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw48\n",      GS_ERROR_RANGE, "line 13: map",         1},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 13: map",         1},
+        {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},
+        {"map d 32x64 sw0\n",          "map d 32x64 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", GS_ERROR_RANGE, "line 17: map", 1},
+        {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 18: block",       1},
+        {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 20: entry", 1},
+        {"block 256 1 1\n",            "block 256 1 1\n???\n",     GS_ERROR_PARSE, "line 19: entry",       1},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const char *const at = strstr(canonical, cases[i].line);
@@ -259,6 +266,9 @@ static void check_finds_what_no_device_can_launch(void **state)
     SPOILT(m.entry[0].grid[2].text[0] = '?', "grid");
     SPOILT(memset(m.entry[0].smem.text, '1', GS_FORMULA), "smem");
     SPOILT(m.workspace.text[0] = '*', "workspace");
+    SPOILT(m.workspace.text[0] = '\0', "zeroed");
+    SPOILT(m.zeroed.text[0] = '*', "zeroed");
+    SPOILT(memset(m.zeroed.text, '1', GS_FORMULA), "zeroed");
     SPOILT(m.entry[0].block[2] = 0, "block");
     SPOILT(m.entry[0].block[1] = 1024, "block");
     SPOILT(m.entry[0].cluster[2] = 0, "cluster");

@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "device/device.h"
 #include "fake/opened.h"
+#include "plan/contender.h"
+#include "plan/loaded.h"
 #include "schedule/schedule.h"
 
 static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";
@@ -253,6 +255,52 @@ static void test_failing_driver(void **state)
     }
 }
 
+/* What a manifest calls zeroed is zero when the workspace is made, the rest is not touched; more of it than workspace is refused. */
+static void test_zeroed_workspace(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct {
+        const char *workspace, *zeroed;
+        gs_status   status;
+    } cases[] = {
+        {"m*n", "4*cdiv(m,64)", GS_OK},
+        {"m*n", "m*n",          GS_OK},
+        {"m*n", "m*n+4",        GS_ERROR_RANGE},
+        {"m*n", "k",            GS_ERROR_RANGE},   /* 33: no multiple of 4 */
+        {"m*n", "m*n-n*m-4",    GS_ERROR_RANGE},
+        {"m*n", "",             GS_OK},
+        {"",    "",             GS_OK},
+    };
+    gs_device *device;
+    gs_error error = {0};
+    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    const int before = live();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gs_kernel kernel = {.name = "k.cu", .source = "extern \"C\" __global__ void k(void) {}",
+                            .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                         .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}}};
+        snprintf(kernel.manifest.workspace.text, sizeof kernel.manifest.workspace.text, "%s", cases[i].workspace);
+        snprintf(kernel.manifest.zeroed.text, sizeof kernel.manifest.zeroed.text, "%s", cases[i].zeroed);
+        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 128, 64, 33);
+        gs_contender contender;
+        assert_int_equal(gs_contender_kernel(&contender, device, "k", &kernel, &error), GS_OK);
+        const gs_status status = contender.prepare(&contender, &problem, &error);
+        if (status != cases[i].status) fail_msg("zeroed %s: status %d: %s", cases[i].zeroed, (int)status, error.text);
+        if (status != GS_OK) assert_string_equal(error.field, strchr(cases[i].zeroed, '-') ? "formula" : "zeroed");
+        if (status == GS_OK && cases[i].workspace[0]) {
+            const size_t zeroed = cases[i].zeroed[0] == '4' ? 8 : cases[i].zeroed[0] ? 8192 : 0;
+            assert_int_equal(contender.zeroed_bytes, zeroed);
+            const unsigned char *const bytes = (const unsigned char *)(uintptr_t)contender.zeroed;
+            for (size_t b = 0; b < zeroed; b++) assert_int_equal(bytes[b], 0);
+            if (zeroed < 4096) assert_int_equal(bytes[zeroed], 0x5a);
+        }
+        contender.destroy(&contender);
+        assert_int_equal(live(), before);
+    }
+    gs_device_close(&device);
+}
+
 /* Rows that cannot be read, rows of another GPU and a missing table are no reason not to open. */
 static void test_odd_tables(void **state)
 {
@@ -276,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_runs_allocate_nothing),
         cmocka_unit_test(test_gemm_keeps_plans),
         cmocka_unit_test(test_failing_driver),
+        cmocka_unit_test(test_zeroed_workspace),
         cmocka_unit_test(test_odd_tables),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -108,6 +108,7 @@ static gs_status fake_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs
     if (fake.until_failure > 0) fake.until_failure--;
     *out = (gs_pointer)(uintptr_t)aligned_alloc(256, (bytes + 511) / 256 * 256);
     assert_true(*out != 0);
+    memset((void *)(uintptr_t)*out, 0x5a, bytes);
     fake.live++;
     return GS_OK;
 }
@@ -130,6 +131,13 @@ static gs_status fake_out(gs_device *device, void *to, gs_pointer from, size_t b
 {
     (void)device, (void)error;
     memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return GS_OK;
+}
+
+static gs_status fake_fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)
+{
+    (void)device, (void)queue, (void)error;
+    for (size_t i = 0; i < bytes / 4; i++) memcpy((char *)(uintptr_t)to + i * 4, &pattern, 4);
     return GS_OK;
 }
 
@@ -262,7 +270,7 @@ static gs_status fake_wait(gs_device *device, gs_queue queue, gs_error *error)
 }
 
 static const gs_device_ops ops = {
-    .alloc = fake_alloc, .free = fake_free, .copy_in = fake_in, .copy_out = fake_out, .compile = fake_compile, .load = fake_load,
+    .alloc = fake_alloc, .free = fake_free, .copy_in = fake_in, .copy_out = fake_out, .fill = fake_fill, .compile = fake_compile, .load = fake_load,
     .unload = fake_unload,
     .function = fake_function, .function_smem = fake_smem, .launch = fake_launch, .queue_create = fake_queue,
     .queue_destroy = fake_queue_destroy, .queue_wait = fake_wait,
@@ -433,6 +441,27 @@ static void any_scalars(void **state)
     release(ignoring);
 }
 
+/* The part that is declared zeroed is zero at the first launch, is looked at after every one, and is all that is spared the poison. */
+static void what_must_be_zero_is_looked_at(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_TN);
+    tried *const honest = contender_of(COUNTS_TICKETS, GS_TN), *const leaving = contender_of(LEAVES_TICKETS, GS_TN),
+                 *const adding = contender_of(ADDS_TO_WORKSPACE, GS_TN);
+    assert_int_equal(verdict_of(honest, &problem, NULL).code, GS_VERDICT_PASS);
+    assert_int_equal(honest->contender.zeroed_bytes, 64);
+    assert_true(honest->contender.zeroed != 0);
+    const gs_verdict verdict = verdict_of(leaving, &problem, &(gs_verify_options){.parts = GS_PART_MEMORY});
+    assert_int_equal(verdict.code, GS_VERDICT_ZEROED);
+    assert_int_equal(verdict.part, 6);
+    assert_non_null(strstr(verdict.reason, "first 64 bytes"));
+    assert_int_equal(verdict_of(leaving, &problem, &(gs_verify_options){.parts = GS_PART_EXACT}).code, GS_VERDICT_STATE);   /* its second launch */
+    assert_int_equal(verdict_of(adding, &problem, NULL).code, GS_VERDICT_STATE);
+    release(honest);
+    release(leaving);
+    release(adding);
+}
+
 static void faults_are_verdicts(void **state)
 {
     (void)state;
@@ -564,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(declared_f16_sums_pass, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(what_must_be_zero_is_looked_at, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(faults_are_verdicts, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),

@@ -2,7 +2,7 @@
  * The faults of faults.cu, as code for the host and, through WRONG, as text for the device compiler. */
 WRONG(enum {
     /* honest, though odd */
-    HONEST, REVERSED, INTERLEAVED, BLOCKWISE, PAIRWISE, WORKSPACE_WRITTEN_FIRST,
+    HONEST, REVERSED, INTERLEAVED, BLOCKWISE, PAIRWISE, WORKSPACE_WRITTEN_FIRST, COUNTS_TICKETS,
     /* less precision than declared */
     F16_SUM, F16_PARTIALS, SHORT_INPUTS, TRUNCATED,
     /* wrong elements */
@@ -10,7 +10,7 @@ WRONG(enum {
     /* scalars and special values */
     READS_C, IGNORED_ALPHA, IGNORED_BETA, SWALLOWED_NAN, CLAMPED_INF,
     /* memory */
-    BEHIND_D, BEFORE_D, IN_PADDING, BEHIND_WORKSPACE, CHANGED_A, CHANGED_B, ADDS_TO_D, ADDS_TO_WORKSPACE,
+    BEHIND_D, BEFORE_D, IN_PADDING, BEHIND_WORKSPACE, CHANGED_A, CHANGED_B, ADDS_TO_D, ADDS_TO_WORKSPACE, LEAVES_TICKETS,
     /* time */
     REMEMBERS, CLOCKED_ORDER, CLOCKED_VALUE,
     FAULTS
