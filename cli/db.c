@@ -23,6 +23,7 @@ typedef struct settings {
 static const cli_option options[] = {
     {"store", 0, CLI_TEXT, offsetof(settings, store), "FILE", "default $GEMMSMITH_STORE, else the user's"},
     {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU as in the name of a table: nvidia-h200, emu-h200;\n"
+     "nvidia-h200+dependent: of dependent launches;\n"
      "default: this machine's"},
     {"json",  0, CLI_FLAG, offsetof(settings, json),  NULL,   "one JSON object per line"},
     {NULL},
@@ -162,10 +163,12 @@ static int run_export(db *d, char *const *words)
 
 static gs_status import_row(db *d, const gs_row *row, gs_error *error)
 {
+    char device[64];
+    snprintf(device, sizeof device, "%s%s", row->gpu, gs_row_dependent(row) ? GS_DEPENDENT_SUFFIX : "");
     gs_session session = {.command = "gemmsmith db import",
                           .version = row->by,
                           .commit = "",
-                          .device = row->gpu,
+                          .device = device,
                           .cc = row->cc,
                           .sms = row->sms,
                           .cublaslt = row->cublaslt};

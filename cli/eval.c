@@ -37,7 +37,7 @@ typedef struct settings {
     const char *base_dir, *csv, *store, *device, *contenders, *schedule;
     int64_t     gpu, rounds, seed;
     int         mode, cache;
-    bool        json, resume, again, torch;
+    bool        json, resume, again, torch, dependent;
 } settings;
 
 static const cli_option options[] = {
@@ -60,6 +60,7 @@ static const cli_option options[] = {
     {"resume",            0, CLI_FLAG,    offsetof(settings, resume),     NULL,    "take finished problems from the store (the default)"},
     {"again",             0, CLI_FLAG,    offsetof(settings, again),      NULL,    "measure everything anew"},
     {"seed",              0, CLI_INT,     offsetof(settings, seed),       "N",     "seed of the data and of the gaps; default 1", 1, 9e15},
+    CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"gpu_device_id",     0, CLI_INT,     offsetof(settings, gpu),        "N",     "the same as --device cuda:N", 0, 1023},
     {"json",              0, CLI_FLAG,    offsetof(settings, json),       NULL,    "one JSON object per problem"},
@@ -149,6 +150,7 @@ static void write_request(gs_text *request, const settings *s, const names *list
     gs_json_bool(&json, "call_time", true);
     gs_json_int(&json, "seed", s->seed);
     gs_json_bool(&json, "samples", true);
+    if (s->dependent) gs_json_bool(&json, "dependent", true);
     gs_json_end(&json, '}');
 }
 
@@ -229,7 +231,7 @@ static json_t *torch_of(const run_state *state, const gs_problem *problem)
     char text[GS_PROBLEM_TEXT];
     if (state->session->caps.emulated) return json_pack("{s:s}", "message", "torch.matmul needs a GPU");
     if (state->s->mode || state->s->cache) return json_pack("{s:s}", "message", "timed in offline mode with a cold cache only");
-    return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->rounds);
+    return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->dependent, state->s->rounds);
 }
 
 static gs_status measure(const run_state *state, const gs_problem *problem, const char *title, const char *request,
@@ -379,6 +381,8 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    code = cli_dependent(command, &s.dependent);
+    if (code >= 0) return code;
     if (s.resume && s.again) return cli_usage(command, "--resume and --again exclude each other");
     if (s.gpu >= 0) {
         snprintf(device, sizeof device, "cuda:%d", (int)s.gpu);
@@ -388,7 +392,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     code = read_problems(command, &s, words, argv + 1, &problems);
     if (code >= 0) return code;
-    code = cli_session_open(command, &session, s.device, true, s.store);
+    code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
     if (code < 0) {
         if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
         load_table(&state);

@@ -126,6 +126,7 @@ void eval_print_row(const eval_row *row)
     printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, eval_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
+    if (row->dependent) printf(", dependent launches");
     if (json_integer_value(before) > 0)
         printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));
     printf("%s\n", row->resumed ? "  (from the store)" : "");

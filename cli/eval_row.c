@@ -162,6 +162,7 @@ gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error)
     row->title = string_of(json, "title");
     row->server = strcmp(string_of(json, "mode"), "server") == 0;
     row->predicted = json_is_true(json_object_get(json, "predicted"));
+    row->dependent = !row->predicted && json_is_true(json_object_get(json, "dependent"));
     row->band = (int)json_integer_value(band);
     row->count = (int)GS_MIN(json_array_size(entries), EVAL_ENTRIES);
     if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
@@ -184,4 +185,9 @@ void eval_row_free(eval_row *row)
     *row = (eval_row){0};
 }
 
-const char *eval_row_mode(const eval_row *row) { return row->predicted ? "predicted" : row->server ? "server" : "offline"; }
+const char *eval_row_mode(const eval_row *row)
+{
+    if (row->predicted) return "predicted";
+    if (row->dependent) return row->server ? "server+dependent" : "offline+dependent";
+    return row->server ? "server" : "offline";
+}

@@ -28,6 +28,7 @@ typedef struct eval_row {
     const char *title;             /* the problem's text with all its layouts */
     bool        server;            /* ratios are of call time; else of device time */
     bool        resumed;
+    bool        dependent;         /* measured with dependent launches of ours */
     bool        predicted;         /* by an emulated device: nothing was measured */
     double      floor_us;
     int         band;
@@ -52,6 +53,6 @@ void      eval_row_complete(json_t *reply, const eval_context *context);   /* tu
 gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error);     /* takes the reference; CORRUPT: no such row */
 void      eval_row_free(eval_row *row);
 
-const char *eval_row_mode(const eval_row *row);   /* "offline", "server", or "predicted": what a file of rows calls it */
+const char *eval_row_mode(const eval_row *row);   /* "offline", "server", "offline+dependent", ..., or "predicted": what a file of rows calls it */
 
 #endif

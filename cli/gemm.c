@@ -29,7 +29,7 @@ typedef struct settings {
     const char *file[4];      /* a, b, c, d */
     const char *device;
     int64_t     seed;
-    bool        no_check, counters, json;
+    bool        no_check, counters, dependent, json;
 } settings;
 
 static const cli_option options[] = {
@@ -40,6 +40,7 @@ static const cli_option options[] = {
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
     {"counters", 0, CLI_FLAG, offsetof(settings, counters), NULL,  "what the kernel did, on an emulated device"},
+    CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"json",     0, CLI_FLAG, offsetof(settings, json),    NULL,   "one JSON object"},
     {NULL},
@@ -218,6 +219,7 @@ static gs_status multiply(job *j, gs_error *error)
     if (j->s->counters && !j->device->caps.emulated)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s counts nothing; use an emulated device, or a profiler", j->device->name);
     config.device = j->device->name;
+    config.dependent = j->s->dependent ? 1 : -1;
     GS_TRY(gs_open(&j->context, &config, error));
     GS_TRY(gs_verifier_create(&j->verifier, j->device, error));
     cli_announce(&j->device->caps, j->device->name, "multiplying", gs_emulated_seconds(&j->problem, 1, j->s->no_check ? 0 : 1));
@@ -305,6 +307,7 @@ static void print_json(const job *j, const char *problem)
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", problem);
     gs_json_string(&json, "gpu", j->device->caps.name);
+    if (j->s->dependent) gs_json_bool(&json, "dependent", true);
     gs_json_string(&json, "reference", !j->checked ? NULL : j->on_cpu ? "cpu" : "gpu");
     if (j->checked) {
         gs_json_int(&json, "wrong", j->compare.mismatches);
@@ -352,6 +355,8 @@ static int run(const cli_command *command, int argc, char **argv)
     char text[GS_PROBLEM_TEXT];
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    code = cli_dependent(command, &s.dependent);
     if (code >= 0) return code;
     if (words != 1) return cli_usage(command, words == 0 ? "which problem? For example f16:512x512x512:tn" : "takes one problem");
     if (gs_problem_parse(&j.problem, argv[1], &error) != GS_OK || gs_problem_check(&j.problem, &error) != GS_OK)

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "device/device.h"
 #include "output.h"
+#include "plan/table.h"
 #include "schedule/profile.h"
 
 void cli_session_command(cli_session *session, int argc, char *const *argv)
@@ -54,7 +55,15 @@ static void name_version(cli_session *session)
     snprintf(session->version, sizeof session->version, "%s+%s", GS_VERSION_TEXT, sources);
 }
 
-int cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store, const char *store_path)
+int cli_dependent(const cli_command *command, bool *dependent)
+{
+    gs_error error;
+    if (*dependent || gs_device_dependent(dependent, &error) == GS_OK) return -1;
+    return cli_fail(command, NULL, &error);
+}
+
+int cli_session_open(const cli_command *command, cli_session *session, const char *device, bool dependent, bool want_store,
+                     const char *store_path)
 {
     gs_error error;
     cli_signals();
@@ -65,11 +74,13 @@ int cli_session_open(const cli_command *command, cli_session *session, const cha
     }
     name_version(session);
     if (!want_store) return -1;
+    /* predicted times are those of a launch that waits */
+    snprintf(session->device, sizeof session->device, "%s%s", session->caps.slug, dependent && !session->caps.emulated ? GS_DEPENDENT_SUFFIX : "");
     session->session = (gs_session){
         .command = session->command,
         .version = session->version,
         .commit = GS_COMMIT,
-        .device = session->caps.slug,
+        .device = session->device,
         .cc = session->caps.cc,
         .sms = session->caps.sms,
         .driver = session->caps.driver,

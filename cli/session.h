@@ -15,16 +15,21 @@ typedef struct cli_session {
     gs_store  *store;          /* NULL: not asked for */
     gs_session session;
     char       command[1024];  /* the command line */
+    char       device[64];     /* what the store calls it: the slug, with GS_DEPENDENT_SUFFIX where launches are dependent and timed */
     char       version[32];    /* of the program, and which kernel sources (and profile of an emulated device) it carries: results of
                                   others do not count */
 } cli_session;
 
 /* Asks the worker of the device for its capabilities, then opens the store. device NULL: $GEMMSMITH_DEVICE, else the first GPU, else,
- * with a note, the emulated device. Returns -1 to go on, else the exit code after one line that says what is missing. argv must still
- * be the user's own words. */
-int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool want_store,
+ * with a note, the emulated device. dependent: what is kept in the store is measured so. Returns -1 to go on, else the exit code after one
+ * line that says what is missing. argv must still be the user's own words. */
+int  cli_session_open(const cli_command *command, cli_session *session, const char *device, bool dependent, bool want_store,
                       const char *store_path);
 void cli_session_close(cli_session *session);
+
+/* Whether launches are dependent: --dependent, else the environment. Before cli_session_open. Returns -1, or the exit code of a variable
+ * that says neither. */
+int cli_dependent(const cli_command *command, bool *dependent);
 
 /* Remembers the command line as it was typed; before cli_parse, which moves words. */
 void cli_session_command(cli_session *session, int argc, char *const *argv);

@@ -115,7 +115,7 @@ static json_t *run(char *const *arguments, FILE *errors)
     return no_result(*why ? why : "the script gave no result");
 }
 
-json_t *torch_measure(const char *problem, const char *device, int64_t rounds)
+json_t *torch_measure(const char *problem, const char *device, bool dependent, int64_t rounds)
 {
     char script[GS_PATH], library[GS_PATH], count[24];
     if (!find_script(script)) return no_result(SCRIPT " is not there: set GEMMSMITH_PYTHON to the folder python/");
@@ -125,6 +125,7 @@ json_t *torch_measure(const char *problem, const char *device, int64_t rounds)
     FILE *const errors = tmpfile();
     if (!errors) return no_result("no temporary file");
     setenv("GEMMSMITH_DEVICE", device, 1);
+    setenv("GEMMSMITH_DEPENDENT", dependent ? "1" : "0", 1);
     json_t *const result = run((char *const *)arguments, errors);
     fclose(errors);
     return result;

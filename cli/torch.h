@@ -4,11 +4,12 @@
 #ifndef CLI_TORCH_H
 #define CLI_TORCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <jansson.h>
 
 /* The script's result {"contenders":{"torch-nn":{"us":..},...},"ratio":{"nn":RATIO,"tn":RATIO,"max":RATIO},...}, or
- * {"message":"..."} that says why there is none. rounds 0: the script's default. The caller's reference. */
-json_t *torch_measure(const char *problem, const char *device, int64_t rounds);
+ * {"message":"..."} that says why there is none. dependent: of our plan's launches. rounds 0: the script's default. The caller's reference. */
+json_t *torch_measure(const char *problem, const char *device, bool dependent, int64_t rounds);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct settings {
     int64_t     candidates, jobs, seed;
     uint32_t    families;
     const char *policy, *tuned, *store, *device;
-    bool        again, json;
+    bool        dependent, again, json;
 } settings;
 
 static const cli_option options[] = {
@@ -38,6 +38,7 @@ static const cli_option options[] = {
     {"store",      0, CLI_TEXT,    offsetof(settings, store),      "FILE", "notebook of everything tried;\n"
      "default $GEMMSMITH_STORE, else the user's"},
     {"again",      0, CLI_FLAG,    offsetof(settings, again),      NULL,   "measure even what the store already has a winner for"},
+    CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"json",       0, CLI_FLAG,    offsetof(settings, json),       NULL,   "one JSON object per problem"},
     {NULL},
@@ -90,6 +91,7 @@ static void print_json(const gs_problem *problem, const cli_session *session, co
     gs_json_string(&json, "choice", gs_row_choice(row, schedule));
     put_figures(&json, problem, session, result);
     gs_json_string(&json, "gpu", row->gpu);
+    if (gs_row_dependent(row)) gs_json_bool(&json, "dependent", true);
     gs_json_int(&json, "mhz", row->mhz);
     gs_json_int(&json, "proposed", result->proposed);
     gs_json_int(&json, "compiled", result->compiled);
@@ -147,6 +149,7 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
         .jobs = (int)s->jobs,
         .seed = (uint64_t)s->seed,
         .tuned_path = table,
+        .dependent = s->dependent,
         .again = s->again,
         .progress = on_progress,
         .self = &w,
@@ -217,10 +220,11 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
+    code = cli_dependent(command, &s.dependent);
+    if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) return cli_usage(command, CLI_NEEDS_PROBLEM);
-    code = cli_session_open(command, &session, s.device, true, s.store);
+    code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
     if (code < 0) {
         char path[GS_PATH] = "";
         totals sum = {0};

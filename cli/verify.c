@@ -26,7 +26,7 @@ typedef struct settings {
     cli_list    schedules;
     uint32_t    families, parts;
     int64_t     seed, random;
-    bool        json;
+    bool        dependent, json;
 } settings;
 
 static const cli_option options[] = {
@@ -37,6 +37,7 @@ static const cli_option options[] = {
     {"parts",    0, CLI_CHOICES, offsetof(settings, parts),     "exact,cancellation,index,normal,edges,memory,repeat", "parts to run; default: all"},
     {"random",   0, CLI_INT,     offsetof(settings, random),    "COUNT", "that many random problems, a random schedule of each family", 0, 1e6},
     {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N", "seed of the data and of --random; default 1", 1, 9e15},
+    CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"json",     0, CLI_FLAG,    offsetof(settings, json),      NULL, "one JSON object per line"},
     {NULL},
@@ -148,6 +149,7 @@ static int verify_one(const cli_command *command, cli_session *session, const se
     gs_json_string(&json, "candidate", candidate);
     gs_json_int(&json, "parts", s->parts ? s->parts : GS_PART_ALL);
     gs_json_int(&json, "seed", s->seed);
+    if (s->dependent) gs_json_bool(&json, "dependent", true);
     gs_json_end(&json, '}');
     json_t *reply;
     gs_error error;
@@ -234,10 +236,11 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
+    code = cli_dependent(command, &s.dependent);
+    if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0 && s.random == 0) return cli_usage(command, CLI_NEEDS_PROBLEM ", or --random 100");
-    code = cli_session_open(command, &session, s.device, false, NULL);
+    code = cli_session_open(command, &session, s.device, s.dependent, false, NULL);
     if (code < 0) {
         tally count = {0};
         for (int i = 0; i < problems.count && code < 0; i++)

@@ -11,6 +11,7 @@
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
  * registers must allow), GS_VEC (elements per access of A and B: 8, 4, 2, 1), GS_VEC_D (elements per store of D). */
 #include "common/args.h"
+#include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/cp_async.cuh"
 #include "common/mma_sync.cuh"
@@ -345,7 +346,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 {
     extern __shared__ __align__(128) unsigned char shared[];
     const long long index = blockIdx.y + (long long)blockIdx.z * gridDim.y;   /* in the batch */
-    if (index >= p.batch || p.m == 0 || p.n == 0) return;
+    if (index >= p.batch || p.m == 0 || p.n == 0) {
+        gs_dependent_wait();
+        return;
+    }
 
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
@@ -379,6 +383,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 
     const int blocks = p.k / GS_BK + (p.k % GS_BK != 0);   /* k-blocks */
     const unsigned base = gs_shared_address(shared);
+    gs_dependent_wait();
 #pragma unroll 1
     for (int stage = 0; stage < GS_STAGES - 1; stage++) {
 #pragma unroll
@@ -388,6 +393,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
         }
         load.next();
     }
+    gs_dependent_launch();
     if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
     __syncthreads();
 

@@ -4,6 +4,7 @@
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
  * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn) and GS_BETA (0: C is not read). */
 #include "common/args.h"
+#include "common/block.cuh"
 #include "common/convert.cuh"
 
 #if GS_IN == 1
@@ -69,6 +70,8 @@ static __device__ __forceinline__ float dot(const in_type *a, const in_type *b, 
 extern "C" __global__ void gs_simple(const gs_kernel_args p)
 {
     const long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y;
+    gs_dependent_wait();
+    gs_dependent_launch();
     if (row >= p.m) return;
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {

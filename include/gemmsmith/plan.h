@@ -33,7 +33,10 @@ typedef struct gs_config {
     const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */
     int         use_library;  /* 1: a plan may choose cuBLASLt (default); 0: own kernels only */
     int         use_own;      /* 1: a plan may choose an own kernel (default); 0: cuBLASLt only */
-    void       *reserved[13];
+    int         dependent;    /* 1: a plan's launch may start before the kernel before it on the stream has ended, and waits on the device
+                                 until it has (programmatic dependent launch; compute capability 9.0, CUDA 12.3; elsewhere no
+                                 difference); -1: it does not; 0: $GEMMSMITH_DEPENDENT, else it does not (default) */
+    void       *reserved[12];
 } gs_config;
 
 /* Pointers of one multiplication, all device memory on the context's device, owned by the caller and alive until the
@@ -52,7 +55,8 @@ typedef struct gs_args {
 GS_API gs_config gs_config_default(void);
 
 /* Opens a device. config may be NULL. *out is NULL on failure and *error (may be NULL) says what is missing.
- * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a bad table line is skipped, never fatal). */
+ * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable; a bad table line is skipped, never
+ * fatal). */
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */

@@ -34,9 +34,21 @@ __device__ __forceinline__ void gs_store_shared_f32x2(unsigned address, float x,
 
 /* Programmatic dependent launch. wait: before a thread's first access to global memory, unless a barrier orders another thread's wait
  * before it; what earlier launches of the stream wrote is then there, and they are done reading. launch: the next launch may start once
- * every block said so or ended; it orders nothing. Both do nothing in an ordinary launch. Index arithmetic, the set-up of barriers and
+ * every block said so or ended; it orders nothing. Both do nothing in an ordinary launch, nor before compute capability 9.0. Some block of
+ * every launch must wait: what comes next waits for this launch alone. Index arithmetic, the set-up of barriers and
  * prefetches of tensor maps belong before wait. */
-__device__ __forceinline__ void gs_dependent_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-__device__ __forceinline__ void gs_dependent_launch(void) { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void gs_dependent_wait(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void gs_dependent_launch(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 #endif

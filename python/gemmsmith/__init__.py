@@ -37,7 +37,7 @@ class _Problem(_c.Structure):
 
 class _Config(_c.Structure):
     _fields_ = [("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
-                ("use_library", _c.c_int), ("use_own", _c.c_int), ("reserved", _c.c_void_p * 13)]
+                ("use_library", _c.c_int), ("use_own", _c.c_int), ("dependent", _c.c_int), ("reserved", _c.c_void_p * 12)]
 
 
 class _Args(_c.Structure):
@@ -215,7 +215,8 @@ class Plan:
 class Context:
     """One device with its tuned tables. May be used by several threads."""
 
-    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True):
+    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True, dependent=None):
+        """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not."""
         self._c = _c.c_void_p()
         self._plans = set()
         config = _lib().gs_config_default()
@@ -223,6 +224,7 @@ class Context:
         config.tuned_path = _os.fsencode(tuned) if tuned else None
         config.cache_path = _os.fsencode(cache) if cache else None
         config.use_library, config.use_own = int(library), int(own)
+        config.dependent = 0 if dependent is None else 1 if dependent else -1
         error = _Error()
         _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
 

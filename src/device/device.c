@@ -57,6 +57,14 @@ gs_status gs_device_open(gs_device **out, const char *name, const char *cache, g
     return status;
 }
 
+gs_status gs_device_dependent(bool *on, gs_error *error)
+{
+    const char *const text = getenv("GEMMSMITH_DEPENDENT");
+    *on = text && strcmp(text, "1") == 0;
+    if (*on || !text || !*text || strcmp(text, "0") == 0) return GS_OK;
+    return gs_fail(error, GS_ERROR_PARSE, "GEMMSMITH_DEPENDENT", "\"%.32s\" is neither 0 nor 1", text);
+}
+
 bool gs_device_may_emulate(gs_status status) { return status == GS_ERROR_NO_DRIVER || status == GS_ERROR_NO_DEVICE; }
 
 const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]) { return gs_emu_device_name(index, text); }

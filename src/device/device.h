@@ -81,7 +81,7 @@ typedef struct gs_launch {
     gs_function function;
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
     uint32_t    smem;         /* dynamic shared memory, bytes */
-    bool        dependent;    /* programmatic dependent launch */
+    bool        dependent;    /* the kernel allows a programmatic dependent launch; it becomes one where the device's switch is on */
     void      **params;       /* addresses of the kernel's parameters, in order */
 } gs_launch;
 
@@ -129,6 +129,7 @@ struct gs_device {
     const gs_device_ops *ops;
     gs_caps              caps;
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
+    bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it */
     /* the implementation's fields follow */
 };
 
@@ -147,6 +148,10 @@ bool gs_device_may_emulate(gs_status status);
 
 /* $GEMMSMITH_DEVICE, else the first GPU: for callers to whom an emulated device that nobody asked for is of no use. */
 const char *gs_device_gpu(void);
+
+/* $GEMMSMITH_DEPENDENT, for those who are not told whether launches are to be dependent: on if it is 1, off if it is 0, empty or not set.
+ * PARSE for anything else. */
+gs_status gs_device_dependent(bool *on, gs_error *error);
 
 /* Names of the emulated devices, index 0, 1, ...; NULL after the last. Returns text. */
 const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]);

@@ -62,6 +62,7 @@ gs_status gs_kernel_build_mma(gs_kernel *kernel, const gs_schedule *schedule, co
     entry->block[0] = resources.threads;
     entry->block[1] = entry->block[2] = 1;
     entry->cluster[0] = entry->cluster[1] = entry->cluster[2] = 1;
+    entry->dependent = caps->cc >= 90;
     entry->map_count = 0;
     return GS_OK;
 }

@@ -37,6 +37,16 @@ static void load_tables(gs_context *context, const char *path)
     if (gs_user_path(user, 'd', NULL, "tuned")) load_table(context, user);
 }
 
+static gs_status open_device(gs_context *context, gs_error *error)
+{
+    const char *const name = context->config.device;
+    bool dependent = context->config.dependent > 0;
+    if (context->config.dependent == 0) GS_TRY(gs_device_dependent(&dependent, error));
+    GS_TRY(gs_device_open(&context->device, name && *name ? name : gs_device_gpu(), context->config.cache_path, error));
+    context->device->dependent = dependent;
+    return GS_OK;
+}
+
 gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
 {
     if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
@@ -45,8 +55,7 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     if (!context) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a context");
     context->config = config ? *config : gs_config_default();
     pthread_mutex_init(&context->lock, NULL);
-    const char *const name = context->config.device;
-    gs_status status = gs_device_open(&context->device, name && *name ? name : gs_device_gpu(), context->config.cache_path, error);
+    gs_status status = open_device(context, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
     if (status == GS_OK) load_tables(context, context->config.tuned_path);
     context->config.device = context->config.tuned_path = context->config.cache_path = NULL;

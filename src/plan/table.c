@@ -227,9 +227,13 @@ bool gs_row_predicted(const gs_row *row) { return gs_gpu_emulated(row->gpu); }
 
 void gs_row_sign(gs_row *row, const char *version)
 {
-    const char *const program = strchr(version, '-') ? "" : gs_row_predicted(row) ? "predict-" : "tune-";
-    snprintf(row->by, sizeof row->by, "%s%s", program, version);
+    char *const suffix = strstr(row->gpu, GS_DEPENDENT_SUFFIX);
+    const char *const how = suffix ? "tune" GS_DEPENDENT_SUFFIX "-" : gs_row_predicted(row) ? "predict-" : "tune-";
+    if (suffix) *suffix = '\0';
+    snprintf(row->by, sizeof row->by, "%s%s", strchr(version, '-') ? "" : how, version);
 }
+
+bool gs_row_dependent(const gs_row *row) { return strncmp(row->by, "tune" GS_DEPENDENT_SUFFIX, strlen("tune" GS_DEPENDENT_SUFFIX)) == 0; }
 
 int gs_library_parse(const char *text)
 {

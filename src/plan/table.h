@@ -11,6 +11,7 @@
  * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, library_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
+ * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
  * A row whose gpu, cc or sms is not the device's is skipped, and so is one that cannot be read; never the whole file. */
 #ifndef GS_PLAN_TABLE_H
 #define GS_PLAN_TABLE_H
@@ -44,8 +45,13 @@ int gs_library_parse(const char *text);
 /* The text form of a row's choice: its schedule or "library/3". Returns text. */
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT]);
 
+/* What was measured with dependent launches stands in the store under the device's name and this. */
+#define GS_DEPENDENT_SUFFIX "+dependent"
+
 /* Fills `by` from the version of the program that found the row: "tune-0.1.0", "predict-0.1.0" on an emulated device (gpu is set before);
- * a version that names its program already, as those of imported rows do, is taken whole. */
+ * a version that names its program already, as those of imported rows do, is taken whole. A gpu that ends in GS_DEPENDENT_SUFFIX loses
+ * that, and `by` says it: "tune+dependent-0.1.0". gs_row_dependent: whether it does. */
+bool gs_row_dependent(const gs_row *row);
 void gs_row_sign(gs_row *row, const char *version);
 
 typedef struct gs_table gs_table;   /* rows and an index by problem */

@@ -27,7 +27,7 @@ const char *gs_store_path(const gs_store *store);
 typedef struct gs_session {
     int64_t     id;                    /* filled by gs_store_begin */
     const char *command, *version, *commit;
-    const char *device;                /* caps.slug */
+    const char *device;                /* caps.slug; "+dependent" behind it: with dependent launches */
     int         cc, sms, driver, cublaslt, nvrtc;
 } gs_session;
 gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error);
@@ -46,7 +46,7 @@ typedef struct gs_trial {
     int     rounds, mhz;
     char    stage[16];                 /* "race", "final", "confirm" */
     int     cc, sms, cublaslt;         /* when read: of the session that measured it */
-    char    version[16];               /* when read: that session's program */
+    char    version[32];               /* when read: that session's program */
     char    date[24];                  /* when it was measured; empty when put: now */
 } gs_trial;
 

@@ -51,6 +51,7 @@ static gs_json begin_request(gs_run *run, gs_text *text, const char *op)
     gs_json_string(&json, "problem", run->text);
     if (run->options->cache_path) gs_json_string(&json, "cache", run->options->cache_path);
     gs_json_int(&json, "seed", next_seed(run));
+    if (run->options->dependent) gs_json_bool(&json, "dependent", true);
     return json;
 }
 

@@ -80,7 +80,7 @@ void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
     row->problem.beta = run->problem->beta != 0;
     row->library = gs_library_parse(winner->candidate);
     if (!row->library && gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK) row->library = 1;
-    snprintf(row->gpu, sizeof row->gpu, "%s", run->caps->slug);
+    snprintf(row->gpu, sizeof row->gpu, "%s", run->session->device);
     if (winner->date[0])
         snprintf(row->date, sizeof row->date, "%s", winner->date);
     else

@@ -66,6 +66,7 @@ static gs_status plan_contender(gs_contenders *cache, gs_contender *out, gs_erro
     if (!cache->context) {
         gs_config config = gs_config_default();
         config.device = cache->device->name;
+        config.dependent = cache->device->dependent ? 1 : -1;
         GS_TRY(gs_open(&cache->context, &config, error));
     }
     planned *const self = calloc(1, sizeof *self);

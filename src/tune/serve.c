@@ -34,6 +34,9 @@ static gs_status need_device(server *s, const json_t *request, gs_error *error)
 {
     if (!s->device) GS_TRY(gs_device_open(&s->device, s->name, gs_reply_string(request, "cache", NULL), error));
     s->contenders.device = s->device;
+    const bool dependent = gs_reply_bool(request, "dependent", false);
+    if (dependent != s->device->dependent) gs_contenders_clear(&s->contenders);   /* plans were made for the other setting */
+    s->device->dependent = dependent;
     return GS_OK;
 }
 
@@ -281,12 +284,13 @@ static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples 
 }
 
 static void put_measurement(gs_json *json, const bench_list *list, const gs_bench_options *options,
-                            const gs_measurement *measured, int reference, bool raw)
+                            const gs_measurement *measured, int reference, bool dependent, bool raw)
 {
     const int rounds = measured ? measured->rounds : 0;
     gs_json_int(json, "reference", reference);
     gs_json_string(json, "mode", options->mode == GS_MODE_SERVER ? "server" : "offline");
     if (measured && measured->predicted) gs_json_bool(json, "predicted", true);
+    if (dependent) gs_json_bool(json, "dependent", true);
     gs_json_int(json, "rounds", rounds);
     gs_json_int(json, "calls", measured ? measured->calls : 0);
     gs_json_int(json, "sets", measured ? measured->sets : 0);
@@ -326,7 +330,8 @@ static gs_status bench(server *s, const json_t *request, gs_json *json, gs_error
         if (list->place[reference] < 0 ||
             (measured && (measured->samples[options.reference].status != GS_OK || measured->samples[options.reference].wrong)))
             reference = -1;
-        if (status == GS_OK) put_measurement(json, list, &options, measured, reference, gs_reply_bool(request, "samples", false));
+        if (status == GS_OK)
+            put_measurement(json, list, &options, measured, reference, s->device->dependent, gs_reply_bool(request, "samples", false));
     }
     gs_measurement_destroy(&measured);
     free(list);

@@ -75,7 +75,7 @@ static bool remember(void *self, const gs_trial *trial)
 static gs_status known_trials(const gs_run *run, trials *known, gs_error *error)
 {
     *known = (trials){0};
-    gs_status status = gs_store_trials(run->store, run->caps->slug, run->text, remember, known, error);
+    gs_status status = gs_store_trials(run->store, run->session->device, run->text, remember, known, error);
     if (status == GS_OK && known->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what the store knows");
     return status;
 }
@@ -107,7 +107,7 @@ static gs_status resume(gs_run *run, const trials *known, bool *resumed, gs_erro
 {
     wanted w = {.problem = run->text};
     *resumed = false;
-    GS_TRY(gs_store_winners(run->store, run->caps->slug, find_winner, &w, error));
+    GS_TRY(gs_store_winners(run->store, run->session->device, find_winner, &w, error));
     if (!w.found || w.trial.cc != run->caps->cc || w.trial.sms != run->caps->sms) return GS_OK;
     gs_tune_result *const result = run->result;
     gs_run_row(run, &w.trial, &result->row);

@@ -63,6 +63,7 @@ typedef struct gs_tune_options {
     uint64_t    seed;
     const char *tuned_path;            /* table to write */
     const char *cache_path;            /* cubin cache; NULL: default */
+    bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
     bool        again;                 /* measure even what the store already has a winner for */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);

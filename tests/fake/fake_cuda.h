@@ -18,6 +18,7 @@ typedef struct fake_cuda_launch {
     unsigned int smem;
     int          dependent, extensible;           /* extensible: through cuLaunchKernelEx */
     int          count;                           /* launches so far */
+    int          edges;                           /* programmatic ones of the graph that was captured last */
 } fake_cuda_launch;
 
 /* Contexts retained plus memory, modules, streams, events and graphs that have not been destroyed. */

@@ -21,6 +21,7 @@ typedef struct object {
     struct object  *context;     /* of a module */
     double          at_us;       /* of an event */
     int             launches;    /* of a stream that captures, of a graph */
+    int             dependent;   /* of these: with a programmatic edge */
     bool            capturing;
 } object;
 
@@ -388,15 +389,20 @@ static gs_cu_result launch(gs_cu_function function, gs_cu_stream stream, const f
     for (int i = 0; i < 3; i++)
         if (what->grid[i] == 0 || what->block[i] == 0) return GS_CU_ERROR_INVALID_VALUE;
     if (what->block[0] * what->block[1] * what->block[2] > 1024) return GS_CU_ERROR_INVALID_VALUE;
+    if (what->dependent && (setting("FAKE_CUDA_CC", 90) < 90 || (queue && queue->capturing && setting("FAKE_CUDA_VERSION", 13000) < 12030)))
+        return GS_CU_ERROR_INVALID_VALUE;
     const double each_us = (double)setting("FAKE_CUDA_LAUNCH_US", 10);
     pthread_mutex_lock(&lock);
-    const int count = last.count + 1;
+    const int count = last.count + 1, edges = last.edges;
     last = *what;
     last.count = count;
-    if (queue && queue->capturing)
+    last.edges = edges;
+    if (queue && queue->capturing) {
+        queue->dependent += what->dependent && queue->launches > 0;   /* the first has no kernel before it */
         queue->launches++;
-    else
+    } else {
         now_us += each_us;
+    }
     pthread_mutex_unlock(&lock);
     return GS_CU_SUCCESS;
 }
@@ -505,7 +511,7 @@ gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mod
     object *const queue = (object *)stream;
     if (!queue || queue->capturing || mode != GS_CU_CAPTURE_THREAD_LOCAL) return GS_CU_ERROR_INVALID_VALUE;
     queue->capturing = true;
-    queue->launches = 0;
+    queue->launches = queue->dependent = 0;
     return GS_CU_SUCCESS;
 }
 
@@ -518,6 +524,9 @@ gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
     object *const made = make();
     if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
     made->launches = queue->launches;
+    pthread_mutex_lock(&lock);
+    last.edges = queue->dependent;
+    pthread_mutex_unlock(&lock);
     *graph = (gs_cu_graph)made;
     return GS_CU_SUCCESS;
 }

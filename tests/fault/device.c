@@ -156,6 +156,74 @@ static int child_old(void)
     return 0;
 }
 
+/* The child captures three launches that allow dependence, with the switch on: exits with the number of programmatic edges. */
+static int child_graph(void)
+{
+    gs_device *device;
+    gs_module module;
+    gs_function function;
+    gs_queue queue;
+    gs_graph graph;
+    static char code[] = "cubin";
+    const gs_image image = {.code = code, .size = sizeof code};
+    open_fake();
+    if (gs_device_open(&device, "cuda:0", "", NULL) != GS_OK) return 101;
+    const gs_device_ops *const ops = device->ops;
+    if (ops->load(device, &image, &module, NULL) != GS_OK || ops->function(device, module, "k", &function, NULL, NULL) != GS_OK) return 102;
+    const gs_launch launch = {.function = function, .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = true};
+    device->dependent = true;
+    if (ops->queue_create(device, &queue, NULL) != GS_OK || ops->capture_begin(device, queue, NULL) != GS_OK) return 103;
+    for (int i = 0; i < 3; i++)
+        if (ops->launch(device, &launch, queue, NULL) != GS_OK) return 104;
+    if (ops->capture_end(device, queue, &graph, NULL) != GS_OK) return 105;
+    const int edges = last_launch()->edges;
+    ops->graph_destroy(device, graph);
+    ops->queue_destroy(device, queue);
+    ops->unload(device, module);
+    gs_device_close(&device);
+    return live() ? 106 : edges;
+}
+
+static void test_dependent_launches_where_they_can_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings;
+        int         edges;
+    } cases[] = {
+        {"FAKE_CUDA_VERSION=12030", 2}, {"FAKE_CUDA_VERSION=12020", 0}, {"FAKE_CUDA_CC=80", 0}, {"FAKE_CUDA_CC=100", 2},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char output[256];
+        const int code = run_self(cases[i].settings, "graph", output, sizeof output);
+        if (code != cases[i].edges) fail_msg("%s: %d", cases[i].settings, code);
+    }
+}
+
+static void test_dependent_by_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        gs_status   status;
+        bool        on;
+    } cases[] = {
+        {NULL, GS_OK, false}, {"", GS_OK, false}, {"0", GS_OK, false}, {"1", GS_OK, true}, {"yes", GS_ERROR_PARSE, false}, {"10", GS_ERROR_PARSE, false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_error error = {0};
+        bool on = !cases[i].on;
+        if (cases[i].text) setenv("GEMMSMITH_DEPENDENT", cases[i].text, 1);
+        assert_int_equal(gs_device_dependent(&on, &error), cases[i].status);
+        assert_int_equal(on, cases[i].on);
+        if (cases[i].status != GS_OK) assert_string_equal(error.field, "GEMMSMITH_DEPENDENT");
+        gs_device *const device = open_device("cuda:0");
+        assert_false(device->dependent);   /* whoever opens it decides */
+        gs_device_close(&(gs_device *){device});
+    }
+    unsetenv("GEMMSMITH_DEPENDENT");
+}
+
 static void test_old_driver_without_optional_entries(void **state)
 {
     (void)state;
@@ -408,12 +476,20 @@ static void test_launch_attributes(void **state)
 
     launch.cluster[0] = 2;
     launch.cluster[1] = 3;
-    launch.dependent = true;
+    launch.dependent = true;   /* the kernel allows it */
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_false(seen->dependent);
+    w->device->dependent = true;   /* and the switch is on */
     assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
     assert_true(seen->dependent);
     assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
     assert_int_equal(ops->max_clusters(w->device, &launch, &clusters, &error), GS_OK);
     assert_int_equal(clusters, 132 / 6);
+
+    launch.dependent = false;
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_false(seen->dependent);
+    assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
 
     launch.grid[1] = 0;
     assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_ERROR_LAUNCH);
@@ -666,10 +742,13 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "open") == 0) return child_open();
     if (argc == 2 && strcmp(argv[1], "old") == 0) return child_old();
+    if (argc == 2 && strcmp(argv[1], "graph") == 0) return child_graph();
     setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_opening_says_what_is_missing, setup),
         cmocka_unit_test_setup(test_old_driver_without_optional_entries, setup),
+        cmocka_unit_test_setup(test_dependent_launches_where_they_can_be, setup),
+        cmocka_unit_test_setup(test_dependent_by_environment, setup),
         cmocka_unit_test_setup(test_device_names, setup),
         cmocka_unit_test_setup(test_count, setup),
         cmocka_unit_test_setup(test_caps, setup),

@@ -202,6 +202,67 @@ static void test_many_tiles(void **state)
     free_operands(&o);
 }
 
+/* A chain in which every call reads what the one before wrote, two plans in turn: dependent launches give the bits of ordinary ones, on a
+ * stream and in a graph. */
+static void run_chain(gs_context *on, const char *const schedule[2], const gs_problem *problem, operands *o, bool captured, char *out)
+{
+    enum { LINKS = 65 };
+    gs_plan *plan[2];
+    gs_queue queue;
+    gs_graph graph = NULL;
+    const size_t bytes = gs_problem_bytes(problem, 'd');
+    gs_pointer at[2] = {o->memory[3], o->memory[2]};
+    for (int i = 0; i < 2; i++) OK(gs_plan_create_schedule(on, problem, schedule[i], &plan[i], &error));
+    OK(device->ops->queue_create(device, &queue, &error));
+    for (int i = 0; i < 2; i++) OK(device->ops->fill(device, at[i], 0x7fff7fff, bytes, queue, &error));
+    if (captured) OK(device->ops->capture_begin(device, queue, &error));
+    for (int i = 0; i < LINKS; i++) {
+        const void *const a = i ? (const void *)(uintptr_t)at[(i + 1) % 2] : o->args.a;
+        OK(gs_plan_run(plan[i % 2], &(gs_args){.a = a, .b = o->args.b, .d = (void *)(uintptr_t)at[i % 2]}, queue));
+    }
+    if (captured) OK(device->ops->capture_end(device, queue, &graph, &error));
+    for (int replay = 0; captured && replay < 3; replay++) OK(device->ops->graph_launch(device, graph, queue, &error));
+    OK(device->ops->queue_wait(device, queue, &error));
+    OK(device->ops->copy_out(device, out, at[(LINKS - 1) % 2], bytes, &error));
+    if (graph) device->ops->graph_destroy(device, graph);
+    device->ops->queue_destroy(device, queue);
+    for (int i = 0; i < 2; i++) gs_plan_destroy(&plan[i]);
+}
+
+static void test_dependent_chain(void **state)
+{
+    (void)state;
+    static const char *const schedules[][2] = {
+        {"simple", "simple"}, {"mma/64x64x64/w2x2/s3/g8", "mma/64x64x64/w2x2/s3/g8"}, {"mma/64x64x64/w2x2/s3/g8", "simple"},
+        {"ws/64x64x64/s4/c1x1/coop/g8", "ws/128x64x64/s4/c1x1/coop/g8"}, {"ws/64x64x64/s4/c1x1/coop/g8", "mma/64x64x64/w2x2/s3/g8"},
+    };
+    const gs_problem problem = problem_of("f16:320x320x320:tn:alpha=0.056");   /* 1 / sqrt(320): values stay about 1 */
+    const size_t bytes = gs_problem_bytes(&problem, 'd');
+    gs_context *with, *without;
+    gs_config config = gs_config_default();
+    config.dependent = 1;
+    OK(gs_open(&with, &config, &error));
+    config.dependent = -1;
+    OK(gs_open(&without, &config, &error));
+    char *const want = malloc(bytes), *const got = malloc(bytes);
+    assert_true(want && got);
+    operands o;
+    make_operands(&o, &problem, 0);
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        if (strncmp(schedules[i][0], "ws", 2) == 0 && device->caps.cc != 90) continue;
+        run_chain(without, schedules[i], &problem, &o, false, want);
+        for (int captured = 0; captured < 2; captured++) {
+            run_chain(with, schedules[i], &problem, &o, captured, got);
+            if (memcmp(want, got, bytes) != 0) fail_msg("%s, %s: other bits%s", schedules[i][0], schedules[i][1], captured ? " in a graph" : "");
+        }
+    }
+    free_operands(&o);
+    free(want);
+    free(got);
+    gs_close(&with);
+    gs_close(&without);
+}
+
 /* Host time per call, issued without waiting, of three ways in the same loop; small enough never to wait for the GPU. */
 static void test_host_cost(void **state)
 {
@@ -268,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_many_tiles),
+        cmocka_unit_test(test_dependent_chain),
         cmocka_unit_test(test_host_cost),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

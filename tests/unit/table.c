@@ -297,6 +297,28 @@ static void scalars_count_only_as_zero_or_not(void **state)
     gs_table_destroy(&table);
 }
 
+static void rows_say_who_found_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu, *version, *left, *by;
+    } cases[] = {
+        {"nvidia-h200",           "0.1.0+1234abcd",       "nvidia-h200", "tune-0.1.0+1234abcd"},
+        {"nvidia-h200+dependent", "0.1.0+1234abcd",       "nvidia-h200", "tune+dependent-0.1.0+1234abcd"},
+        {"emu-h200",              "0.1.0",                "emu-h200",    "predict-0.1.0"},
+        {"nvidia-h200",           "tune-0.0.9",           "nvidia-h200", "tune-0.0.9"},
+        {"nvidia-h200+dependent", "tune+dependent-0.0.9", "nvidia-h200", "tune+dependent-0.0.9"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_row row = {0};
+        snprintf(row.gpu, sizeof row.gpu, "%s", cases[i].gpu);
+        gs_row_sign(&row, cases[i].version);
+        assert_string_equal(row.gpu, cases[i].left);
+        assert_string_equal(row.by, cases[i].by);
+        assert_int_equal(gs_row_dependent(&row), strchr(cases[i].gpu, '+') != NULL);
+    }
+}
+
 static const gs_row *nearest(const gs_table *table, const char *text)
 {
     const gs_problem problem = problem_of(text);
@@ -463,6 +485,7 @@ int main(void)
         cmocka_unit_test(rows_of_other_devices_are_left_out),
         cmocka_unit_test(later_rows_replace_earlier_ones),
         cmocka_unit_test(scalars_count_only_as_zero_or_not),
+        cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
         cmocka_unit_test(look_up_stays_fast_when_big),
         cmocka_unit_test(no_text_crashes_the_reader),

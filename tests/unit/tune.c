@@ -460,6 +460,45 @@ static void two_tuners_share_store_and_table(void **state)
         }
 }
 
+/* Dependent launches: asked for in every request, kept apart in the store, told by the row. */
+static void dependent_results_are_kept_apart(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    gs_row row;
+    char script[160], *log;
+    size_t size;
+    options.candidates = 4;
+    options.dependent = true;
+    snprintf(script, sizeof script, "log=%s", b->log_path);
+    b->session.device = "nvidia-h200" GS_DEPENDENT_SUFFIX;
+    assert_int_equal(gs_store_begin(b->store, &b->session, NULL), GS_OK);
+    assert_int_equal(tune_with(b, PROBLEM, script, &options, &result), GS_OK);
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &log, &size, NULL), GS_OK);
+    int requests = 0, dependent = 0;
+    for (const char *at = log; (at = strstr(at, "\"op\":\"")); at++) requests += strncmp(at, "\"op\":\"hello", 12) != 0;
+    for (const char *at = log; (at = strstr(at, "\"dependent\":true")); at++) dependent++;
+    free(log);
+    assert_true(requests > 4);
+    assert_int_equal(dependent, requests);
+    assert_int_equal(trials(b, PROBLEM), 0);   /* of the device as it is */
+    assert_int_equal(winners(b), 0);
+    assert_true(table_row(b, PROBLEM, &row));
+    assert_string_equal(row.gpu, "nvidia-h200");
+    assert_string_equal(row.by, "tune+dependent-0");
+    assert_true(gs_row_dependent(&row));
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    assert_true(result.resumed && gs_row_dependent(&result.row));
+
+    b->session.device = "nvidia-h200";
+    options.dependent = false;
+    assert_int_equal(gs_store_begin(b->store, &b->session, NULL), GS_OK);
+    assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
+    assert_false(result.resumed || gs_row_dependent(&result.row));
+    assert_int_equal(winners(b), 1);
+}
+
 /* Rows that this version cannot read are somebody's work: the table is left alone, the winner is in the store. */
 static void an_unreadable_row_is_not_lost(void **state)
 {
@@ -600,7 +639,7 @@ int main(void)
         CASE(finds_the_fastest), CASE(library_wins), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
         CASE(no_reference_blames_nobody), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
-        CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
+        CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
         cmocka_unit_test(enumerate_proposes_every_valid_schedule_once), cmocka_unit_test(reward_is_the_share_of_the_room),
     };
     return cmocka_run_group_tests_name("unit/tune", tests, NULL, NULL);

@@ -15,6 +15,7 @@ typedef struct gs_cuda_device {
     const gs_cuda_api *api;
     gs_cu_device       device;
     gs_cu_context      context;        /* the primary context, retained */
+    bool               programmatic;   /* driver and device know dependent launches, captured ones too */
     gs_nvml           *nvml;           /* opened at the first question for clocks */
     char               cache[GS_PATH]; /* cubin cache directory; "": none */
 } gs_cuda_device;

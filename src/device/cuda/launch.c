@@ -83,7 +83,7 @@ static bool has_cluster(const gs_launch *launch)
 }
 
 /* Fills config for the extensible launch; attributes holds at least two. */
-static void make_config(gs_cu_launch_config *config, gs_cu_launch_attribute *attributes, const gs_launch *launch, gs_queue queue)
+static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config, gs_cu_launch_attribute *attributes, const gs_launch *launch, gs_queue queue)
 {
     memset(config, 0, sizeof *config);
     memset(attributes, 0, 2 * sizeof *attributes);
@@ -97,7 +97,7 @@ static void make_config(gs_cu_launch_config *config, gs_cu_launch_attribute *att
         cluster->id = GS_CU_LAUNCH_CLUSTER_DIMENSION;
         memcpy(cluster->value.cluster, launch->cluster, sizeof cluster->value.cluster);
     }
-    if (launch->dependent) {
+    if (launch->dependent && cuda->base.dependent && cuda->programmatic) {
         gs_cu_launch_attribute *const dependent = &attributes[config->attribute_count++];
         dependent->id = GS_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
         dependent->value.programmatic = 1;
@@ -113,12 +113,13 @@ gs_status gs_cuda_max_clusters(gs_device *device, const gs_launch *launch, int *
     if (!cuda->api->cuOccupancyMaxActiveClusters)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the driver cannot count resident clusters (no cuOccupancyMaxActiveClusters)");
     GS_TRY(gs_cuda_enter(cuda, error));
-    make_config(&config, attributes, launch, NULL);
+    make_config(cuda, &config, attributes, launch, NULL);
     return gs_cuda_check_launch(cuda->api, cuda->api->cuOccupancyMaxActiveClusters(out, launch->function, &config),
                                 "cuOccupancyMaxActiveClusters", error);
 }
 
-/* Without the extensible launch, dependence is dropped: the kernel then starts after its predecessor, which is always right. */
+/* Where driver or device know no dependent launches, dependence is dropped: the kernel then starts after its predecessor has ended,
+ * which is always right. */
 static gs_cu_result launch_once(const gs_cuda_device *cuda, const gs_launch *launch, gs_queue queue)
 {
     if (!cuda->api->cuLaunchKernelEx)
@@ -126,7 +127,7 @@ static gs_cu_result launch_once(const gs_cuda_device *cuda, const gs_launch *lau
                                          launch->block[1], launch->block[2], launch->smem, queue, launch->params, NULL);
     gs_cu_launch_config config;
     gs_cu_launch_attribute attributes[2];
-    make_config(&config, attributes, launch, queue);
+    make_config(cuda, &config, attributes, launch, queue);
     return cuda->api->cuLaunchKernelEx(&config, launch->function, launch->params, NULL);
 }
 
