@@ -125,6 +125,15 @@ static const variant variants[] = {
     {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
     {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, b += step) sum = fmaf", "for (int i = 0; i < k + 64; i++, b += step) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
     {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT(value);"}}, {F(UNINITIALIZED)}},
+    /* ---- dependent launches, planted ---- */
+    {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"the wait behind the first copies", MMA_NN, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"},
+      {"    gs_dependent_launch();\n    if (GS_VEC", "    gs_dependent_wait();\n    gs_dependent_launch();\n    if (GS_VEC"}}, {F(EARLY_ACCESS)}},
+    {"one thread waits, without a barrier", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (threadIdx.x == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"a lane of each warp waits", MMA_ODD, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (lane == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},
+      {"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT", "            gs_dependent_wait();\n            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT"}},
+     {F(EARLY_ACCESS)}},
 
     /* ---- honest ---- */
     {"as it is, tn", WS, {{0}}, {0}},
@@ -164,6 +173,13 @@ static const variant variants[] = {
     {"wait_all", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"}}, {0}},
     {"a barrier more", MMA_NN, {{"                __syncthreads();\n", "                __syncthreads();\n                __syncthreads();\n"}}, {0}},
     {"a named barrier instead of syncthreads", MMA, {{"                __syncthreads();\n", "                asm volatile(\"barrier.sync 3, %0;\" ::\"n\"(THREADS) : \"memory\");\n"}}, {0}},
+    {"one thread waits for the launch before, then a barrier", MMA,
+     {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (threadIdx.x == 0) gs_dependent_wait();\n    __syncthreads();\n#pragma unroll 1\n"}}, {0}},
+    {"a lane waits for its warp", MMA_ODD, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (lane == 0) gs_dependent_wait();\n    __syncwarp();\n#pragma unroll 1\n"}}, {0}},
+    {"waits first of all", MMA_NN, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"},
+      {"    extern __shared__ __align__(128) unsigned char shared[];\n", "    extern __shared__ __align__(128) unsigned char shared[];\n    gs_dependent_wait();\n"}}, {0}},
+    {"rows beyond the last end before the wait", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n    if (row >= p.m) return;\n",
+      "    if (row >= p.m) return;\n    gs_dependent_wait();\n"}}, {0}},
     {"registers cleared by hand", WS, {{"            accumulator acc[BLOCKS][ACC_COUNT];\n", "            accumulator acc[BLOCKS][ACC_COUNT];\n            for (int i = 0; i < ACC_COUNT; i++) acc[0][i] = 0;\n"},
       {"b_stages + stage * B_BYTES, block == 0);", "b_stages + stage * B_BYTES, false);"}}, {0}},
 };

@@ -222,10 +222,17 @@ static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
 
 void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
 {
-    if (reach->space == GS_PTX_GLOBAL) touch_global(w, op, reach, size, access);
+    if (reach->space == GS_PTX_GLOBAL) {
+        if (op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, reach->lanes);
+        touch_global(w, op, reach, size, access);
+    }
     if (reach->space == GS_PTX_SHARED && w->cluster->check) touch_shared(w, op, reach, size, access);
     if (reach->space != GS_PTX_GENERIC) return;
-    for (uint32_t left = reach->lanes; left; left &= left - 1) gs_emu_touch(w, op, &reach->place[__builtin_ctz(left)], size, access);
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        const gs_emu_place *const place = &reach->place[__builtin_ctz(left)];
+        if (place->space == GS_PTX_GLOBAL && op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, left & -left);
+        gs_emu_touch(w, op, place, size, access);
+    }
 }
 
 /* ---- all lanes ---- */

@@ -235,6 +235,7 @@ static bool find_global(const request *r, const gs_emu_tile *tile)
     const bool tensor = r->op->flags & GS_EMU_BULK_TENSOR;
     if (!tensor && !gs_emu_resolve(r->w, r->op, r->lane, GS_PTX_GLOBAL, r->address, r->bytes, UNIT, &place)) return false;
     if (tensor && !check_global(r, tile)) return false;
+    gs_emu_reach_out(r->w, r->op, 1u << r->lane);
     check_written(r, tile);
     const uint64_t bytes = gs_emu_tile_sectors(tile);
     counters->global_load += bytes;
@@ -297,6 +298,7 @@ static gs_emu_result store_lane(gs_emu_warp *w, const gs_emu_op *op, int lane)
     make_tile(&r, from.offset, true, &tile);
     make_tile(&r, from.offset, false, &exact);
     if (tensor && !check_global(&r, &tile)) return reported(w);
+    gs_emu_reach_out(w, op, 1u << lane);
     if (reduction != GS_EMU_REDUCE_NONE) check_written(&r, &exact);
     if (!has_state(w)) return no_memory(w, op);
     range_user user = {w, gs_emu_index(w, op), w->block->rank, w->bulk->committed[lane] + 1};

@@ -185,6 +185,7 @@ static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
         const int l = __builtin_ctz(left);
         gs_emu_place place;
         if (!gs_emu_resolve(w, op, l, GS_PTX_GLOBAL, reach.address[l], c->bytes[l], c->size, &place)) return GS_EMU_FAILED;
+        gs_emu_reach_out(w, op, 1u << l);
         gs_emu_touch(w, op, &place, c->bytes[l], GS_EMU_READ);
         c->from[l] = place.bytes;
         w->cluster->counters.global_load += 32;

@@ -25,6 +25,7 @@ typedef struct gs_emu_work {
     gs_emu_function *function;        /* NULL: a fill */
     uint32_t         grid[3], block[3], cluster[3];
     uint32_t         smem;
+    bool             dependent;       /* the kernel allows it: checked whether or not the device's switch is on */
     uint8_t         *params;          /* owned; of the entry's size */
     gs_pointer       to;
     uint32_t         pattern;

@@ -252,6 +252,7 @@ gs_status gs_emu_launch_put(gs_device *device, const gs_launch *launch, gs_queue
     const gs_emu_code *const code = ((const gs_emu_function *)launch->function)->code;
     gs_emu_work work = work_of(launch);
     GS_TRY(check_shape(emu, &work, error));
+    work.dependent = launch->dependent && device->caps.cc >= 90;
     GS_TRY(copy_params(code->module, code->entry, launch->params, &work.params, error));
     return gs_emu_work_submit(emu, queue, &work, error);
 }
@@ -328,7 +329,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
     gs_emu_launch launch = {
-        .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check,
+        .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check, .dependent = work->dependent,
         .seed = gs_random_next(&random), .threads = emu->threads, .sms = emu->caps.sms,
         .smem_limit = (uint32_t)emu->caps.smem_block, .registers_sm = emu->caps.registers_sm,
     };

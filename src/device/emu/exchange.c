@@ -306,7 +306,14 @@ static gs_emu_result exec_nothing(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     return GS_EMU_NEXT;
 }
 
-static gs_emu_result exec_warp_barrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes) { return together(w, op, lanes, op->src[0], exec_nothing); }
+static gs_emu_result exec_meet(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    (void)op;
+    if (w->early) gs_emu_early_meet(w, lanes);
+    return GS_EMU_NEXT;
+}
+
+static gs_emu_result exec_warp_barrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes) { return together(w, op, lanes, op->src[0], exec_meet); }
 
 /* ---- control ---- */
 

@@ -7,7 +7,8 @@
  * clusters run at once. Who belongs where:
  *   decode.c   text -> ops, registers, reconvergence     alu.c, convert.c  arithmetic        access.c  loads, stores, atomics
  *   run.c      launch, clusters, turns                   sync.c, mbarrier.c  barriers        bulk.c, tensor.c  bulk copies
- *   warp.c     divergence, shuffles, votes               matrix.c, wgmma.c  matrix units */
+ *   warp.c     divergence, shuffles, votes               matrix.c, wgmma.c  matrix units
+ *   dependent.c  what waits for the launch before */
 #ifndef GS_DEVICE_EMU_MACHINE_H
 #define GS_DEVICE_EMU_MACHINE_H
 
@@ -202,6 +203,8 @@ struct gs_emu_warp {
     int             number;       /* in the cluster: block rank * warps + index; the checker's number */
     uint32_t        threads;      /* lanes that exist */
     uint32_t        alive;        /* lanes that have not exited */
+    uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
+    uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
     gs_emu_fragment fragment[GS_EMU_LANES];
     int             fragments;    /* used entries, dense */
     int             current;      /* fragment that executes */
@@ -273,6 +276,7 @@ struct gs_emu_launch {
     uint32_t           smem;          /* dynamic, bytes */
     const uint8_t     *params;        /* code->entry->parameter_bytes */
     bool               check;
+    bool               dependent;     /* may start before the launch before it has ended: what it does before it waits is checked */
     uint64_t           seed;
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
@@ -339,6 +343,17 @@ bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space 
 void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block);
 /* Records a generic access with the checker: shared memory with gs_emu_check_access, global memory with the bitmap of written bytes. */
 void gs_emu_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access);
+
+/* ---- dependent launches, from dependent.c ---- */
+
+/* These lanes reach into global memory, that of the module's variables included, but not constants. */
+void gs_emu_early(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* the case that some may not yet */
+static inline void gs_emu_reach_out(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    if (w->early & lanes) gs_emu_early(w, op, lanes);
+}
+void gs_emu_early_meet(gs_emu_warp *w, uint32_t lanes);                   /* bar.warp.sync of these lanes */
+gs_emu_exec gs_emu_dependent_wait;                                         /* griddepcontrol.wait */
 
 /* ---- mbarriers, from mbarrier.c; for copies ---- */
 

@@ -172,3 +172,13 @@ void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w)
              (unsigned long long)cluster->steps, (unsigned long long)cluster->quiet_steps);
     add_finding(cluster, w->block, w->index, op, GS_EMU_ENDLESS_FINDING, text);
 }
+
+void gs_emu_report_unwaited(gs_emu_launch *launch)
+{
+    gs_emu_finding *const finding = &launch->finding[launch->findings++];
+    *finding = (gs_emu_finding){.kind = GS_EMU_EARLY_ACCESS_FINDING, .warp = -1, .times = 1};
+    place_finding(launch, NULL, finding);
+    snprintf(finding->text, sizeof finding->text,
+             "no thread of a dependent launch executed griddepcontrol.wait: the launch behind it would not wait for the one before it");
+    launch->findings_total++;
+}

@@ -251,6 +251,8 @@ static void start_warp(gs_emu_warp *w)
     gs_emu_wgmma_free(w);
     memcpy(w->registers, w->code->image, w->code->register_bytes);
     set_specials(w);
+    w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
+    w->waited = 0;
     gs_emu_warp_start(w);
 }
 
@@ -512,6 +514,7 @@ static gs_status outcome(gs_emu_launch *launch, gs_error *error)
 {
     char line[1024];
     gs_emu_sort_findings(launch);
+    if (launch->check && launch->dependent && !launch->findings && !atomic_load(&launch->pool->waited)) gs_emu_report_unwaited(launch);
     if (launch->findings) {
         gs_emu_finding_format(&launch->finding[0], line, sizeof line);
         return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", line);

@@ -14,6 +14,7 @@ typedef struct gs_emu_pool {
     pthread_mutex_t  lock;
     atomic_ullong    next;            /* cluster to start */
     atomic_bool      failed;          /* for want of memory */
+    atomic_bool      waited;          /* somebody executed griddepcontrol.wait */
     atomic_ullong    stop;            /* the first cluster, by number, that ended with a fatal finding: later ones end, too; NOBODY: none did */
     uint32_t         clusters;
     int              warps;           /* of a block */
@@ -31,5 +32,6 @@ gs_emu_report_fn   gs_emu_report_race;      /* for the race checker; context: th
 gs_emu_describe_fn gs_emu_describe_op;
 void gs_emu_report_deadlock(gs_emu_cluster *cluster);
 void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w);
+void gs_emu_report_unwaited(gs_emu_launch *launch);   /* a dependent launch without griddepcontrol.wait, when nothing else was found */
 
 #endif

@@ -470,7 +470,8 @@ gs_status gs_emu_decode_sync(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     if (strcmp(first, "griddepcontrol") == 0) {
         if (in->operands || (strcmp(in->name, "griddepcontrol.wait") != 0 && strcmp(in->name, "griddepcontrol.launch_dependents") != 0))
             return gs_emu_unsupported(d, "only .wait and .launch_dependents");
-        op->exec = exec_nothing;   /* launches run one after the other: what a dependent one waits for has happened */
+        /* launches run one after the other: what a dependent one waits for has happened, and the next one waits in any case */
+        op->exec = strcmp(in->name, "griddepcontrol.wait") == 0 ? gs_emu_dependent_wait : exec_nothing;
         op->class = GS_EMU_BARRIER;
         return GS_OK;
     }
