@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the checker of the emulated device finds, and what it leaves alone: the project's own kernels with one fault planted each
+ * What the checker of the emulated device finds, and what it leaves alone: the project's own kernels, and split.cu, with one fault planted each
  * (an edit of the source that must match), and the same kernels changed in ways that are right. A planted fault must give one of
  * its findings, or where none is possible a wrong result, under every seed; an honest variant must give the right result and no finding. */
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "device/emu/emu.h"
@@ -44,6 +45,8 @@ typedef struct variant {
 #define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
 #define SIMPLE   "f16:40x50x70:tn simple"
+#define TICKETS  "f16:40x50x70:tn gs_tickets"
+#define TURNS    "f16:40x50x70:tn gs_turns"
 
 #define F(kind) (GS_EMU_##kind##_FINDING + 1)
 #define RESULT  (WRONG_RESULT + 1)
@@ -134,6 +137,21 @@ static const variant variants[] = {
     {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},
       {"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT", "            gs_dependent_wait();\n            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT"}},
      {F(EARLY_ACCESS)}},
+    /* ---- blocks that meet in global memory, planted ---- */
+    {"no fence before the ticket", TICKETS, {{"    __threadfence();   /* the sums */\n", ""}}, {F(UNORDERED)}},
+    {"one thread fences, before the barrier", TICKETS, {{"    __threadfence();   /* the sums */\n", "    if (thread == 0) __threadfence();\n"}}, {F(UNORDERED)}},
+    {"a fence for the block only", TICKETS, {{"    __threadfence();   /* the sums */\n", "    __threadfence_block();\n"}}, {F(UNORDERED)}},
+    {"no barrier before the ticket", TICKETS, {{"    __syncthreads();   /* of all threads */\n", ""}}, {F(UNORDERED)}},
+    {"the ticket before the sums", TICKETS, {{"    if (inside) sums[slice * EACH] = sum_of_slice(p, row, col, slice);\n", ""},
+      {"    if (!last) return;\n", "    if (inside) sums[slice * EACH] = sum_of_slice(p, row, col, slice);\n    __syncthreads();\n    if (!last) return;\n"}}, {F(UNORDERED), F(UNINITIALIZED)}},
+    {"the last slice adds up, whatever its ticket", TICKETS, {{"last = atomicAdd(ticket, 1u) == SLICES - 1;", "atomicAdd(ticket, 1u), last = slice == SLICES - 1;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
+    {"no fence behind the ticket", TICKETS, {{"    __threadfence();   /* the ticket */\n", ""}}, {F(UNORDERED)}},
+    {"all slices leave their sums in one place", TICKETS, {{"sums[slice * EACH] = sum_of_slice", "sums[0] = sum_of_slice"}}, {F(UNORDERED)}},
+    {"every slice writes D", TICKETS, {{"    if (!last) return;\n", ""}, {"sum += sums[i * EACH];", "sum += i == slice ? sums[i * EACH] : 0;"}}, {F(UNORDERED)}},
+    {"the turn is given without a release", TURNS, {{"st.release.gpu", "st.relaxed.gpu"}}, {F(UNORDERED)}},
+    {"the turn is given before all are done", TURNS, {{"    __syncthreads();   /* all threads are done */\n", ""}}, {F(UNORDERED)}},
+    {"the turn is looked at without an acquire", TURNS, {{"ld.acquire.gpu", "ld.relaxed.gpu"}}, {F(UNORDERED)}},
+    {"nobody waits for the turn", TURNS, {{"        while (look(turn) != slice) continue;\n", "        look(turn);\n"}}, {F(UNORDERED), F(UNINITIALIZED)}},
 
     /* ---- honest ---- */
     {"as it is, tn", WS, {{0}}, {0}},
@@ -180,6 +198,18 @@ static const variant variants[] = {
       {"    extern __shared__ __align__(128) unsigned char shared[];\n", "    extern __shared__ __align__(128) unsigned char shared[];\n    gs_dependent_wait();\n"}}, {0}},
     {"rows beyond the last end before the wait", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n    if (row >= p.m) return;\n",
       "    if (row >= p.m) return;\n    gs_dependent_wait();\n"}}, {0}},
+    {"tickets", TICKETS, {{0}}, {0}},
+    {"turns", TURNS, {{0}}, {0}},
+    {"the fence by the thread that takes the ticket", TICKETS, {{"    __threadfence();   /* the sums */\n", ""}, {"    if (thread == 0) last = ", "    if (thread == 0) __threadfence();\n    if (thread == 0) last = "}}, {0}},
+    {"a ticket that releases and acquires", TICKETS, {{"    __threadfence();   /* the sums */\n", ""},
+      {"last = atomicAdd(ticket, 1u) == SLICES - 1;", "{\n        unsigned taken;\n        asm volatile(\"atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;\" : \"=r\"(taken) : \"l\"(ticket) : \"memory\");\n"
+       "        last = taken == SLICES - 1;\n    }"}, {"    __threadfence();   /* the ticket */\n", ""}}, {0}},
+    {"the ticket's thread fences on both sides", TICKETS, {{"    __threadfence();   /* the sums */\n", ""},
+      {"    if (thread == 0) last = atomicAdd(ticket, 1u) == SLICES - 1;", "    if (thread == 0) {\n        __threadfence();\n        last = atomicAdd(ticket, 1u) == SLICES - 1;\n        __threadfence();\n    }"},
+      {"    __threadfence();   /* the ticket */\n", ""}}, {0}},
+    {"volatile sums instead of the second fence", TICKETS, {{"    __threadfence();   /* the ticket */\n", ""}, {"    float *const sums = (float *)p.workspace + TILES_MOST + tile * SLICES", "    volatile float *const sums = (float *)p.workspace + TILES_MOST + tile * SLICES"}}, {0}},
+    {"the ticket is given back by an exchange", TICKETS, {{"if (thread == 0) *ticket = 0;", "if (thread == 0) atomicExch(ticket, 0u);"}}, {0}},
+    {"turns by fences", TURNS, {{"st.release.gpu", "fence.acq_rel.gpu;\\nst.relaxed.gpu"}, {"ld.acquire.gpu.global.u32 %0, [%1];", "ld.relaxed.gpu.global.u32 %0, [%1];\\nfence.acq_rel.gpu;"}}, {0}},
     {"registers cleared by hand", WS, {{"            accumulator acc[BLOCKS][ACC_COUNT];\n", "            accumulator acc[BLOCKS][ACC_COUNT];\n            for (int i = 0; i < ACC_COUNT; i++) acc[0][i] = 0;\n"},
       {"b_stages + stage * B_BYTES, block == 0);", "b_stages + stage * B_BYTES, false);"}}, {0}},
 };
@@ -284,19 +314,37 @@ typedef struct outcome {
     char           text[512];
 } outcome;
 
+/* An entry of split.cu. Returns its text. */
+static char *read_split(const char *entry, gs_kernel *kernel)
+{
+    char manifest[512], *text = NULL;
+    size_t size;
+    gs_error error = {0};
+    snprintf(manifest, sizeof manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nworkspace 256+cdiv(m,16)*cdiv(n,16)*4096\n"
+             "zeroed 256\nentry %s\ngrid cdiv(n,16) cdiv(m,16) 4\nblock 16 16 1\n", entry);
+    *kernel = (gs_kernel){.name = "split.cu"};
+    if (gs_manifest_parse(&kernel->manifest, manifest, &error) != GS_OK || gs_file_read(GS_SOURCE_DIR "/tests/emu/split.cu", 1 << 20, &text, &size, &error) != GS_OK)
+        fail_msg("%s", error.text);
+    return text;
+}
+
 static void prepare(const variant *v, gs_device *device, matrices *m, gs_kernel *kernel, char **source)
 {
-    char problem[128];
+    char problem[128], *text = NULL;
     gs_error error = {0};
     gs_schedule schedule;
     snprintf(problem, sizeof problem, "%.*s", (int)strcspn(v->base, " "), v->base);
     const char *const sentence = v->base + strcspn(v->base, " ") + 1;
-    if (gs_problem_parse(&m->problem, problem, &error) != GS_OK || gs_schedule_parse(&schedule, sentence, &error) != GS_OK ||
-        gs_schedule_check(&schedule, &m->problem, &device->caps, &error) != GS_OK ||
-        gs_kernel_build(kernel, &schedule, &m->problem, &device->caps, &error) != GS_OK)
-        fail_msg("%s: %s: %s", v->name, v->base, error.text);
+    bool fine = gs_problem_parse(&m->problem, problem, &error) == GS_OK;
+    if (strncmp(sentence, "gs_", 3) == 0)
+        kernel->source = text = read_split(sentence, kernel);
+    else
+        fine = fine && gs_schedule_parse(&schedule, sentence, &error) == GS_OK && gs_schedule_check(&schedule, &m->problem, &device->caps, &error) == GS_OK &&
+               gs_kernel_build(kernel, &schedule, &m->problem, &device->caps, &error) == GS_OK;
+    if (!fine) fail_msg("%s: %s: %s", v->name, v->base, error.text);
     *source = patched(kernel->source, v->edits, v->name);
     kernel->source = *source;
+    free(text);
 }
 
 static outcome run_once(const variant *v, uint64_t seed, const char *options)
@@ -313,8 +361,11 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     if (gs_device_open(&device, name, NULL, &error) != GS_OK) fail_msg("%s", error.text);
     prepare(v, device, &m, &kernel, &source);
     make_matrices(&m, device);
+    gs_pointer workspace = 0;
     result.status = gs_loaded_create(&loaded, device, &kernel, &m.problem, &error);
+    if (result.status == GS_OK) result.status = gs_loaded_alloc(loaded, &workspace, &error);
     if (result.status != GS_OK) fail_msg("%s: %s", v->name, error.text);
+    m.args.workspace = (void *)(uintptr_t)workspace;
     result.status = gs_loaded_run(loaded, &m.args, NULL, &error);
     snprintf(result.text, sizeof result.text, "%s", error.text);
     result.findings = gs_emu_findings(device, &findings);
@@ -322,6 +373,7 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     const size_t bytes = gs_problem_bytes(&m.problem, 'd');
     if (result.status == GS_OK && device->ops->copy_out(device, m.d, (gs_pointer)(uintptr_t)m.args.d, bytes, &error) == GS_OK) result.right = right_result(&m);
     gs_loaded_destroy(&loaded);
+    if (workspace) device->ops->free(device, workspace);
     for (int i = 0; i < 4; i++) device->ops->free(device, (gs_pointer)(uintptr_t)(i == 0 ? m.args.a : i == 1 ? m.args.b : i == 2 ? m.args.c : m.args.d));
     gs_device_close(&device);
     free_matrices(&m);

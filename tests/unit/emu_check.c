@@ -45,7 +45,7 @@ static void describe(void *context, uint32_t at, char *text, unsigned long size)
 static int start(void **state)
 {
     (void)state;
-    check = gs_emu_check_create(BLOCKS, WARPS, SHARED, report, describe, NULL);
+    check = gs_emu_check_create(BLOCKS, WARPS, SHARED, false, report, describe, NULL);
     memset(found, 0, sizeof found);
     found_text[0] = '\0';
     op = copies = 0;

@@ -35,7 +35,7 @@ static int start(void **state)
 {
     memset(found, 0, sizeof found);
     said[0] = '\0';
-    *state = gs_emu_check_create(2, 3, SHARED, report, describe, NULL);
+    *state = gs_emu_check_create(2, 3, SHARED, false, report, describe, NULL);
     return *state ? 0 : -1;
 }
 
@@ -267,7 +267,7 @@ static void barriers_beyond_the_limit_are_believed(void **state)
 static void full_tables_invent_nothing(void **state)
 {
     enum { CELLS = GS_EMU_CHECK_TRACES / 4 + 1000 };
-    gs_emu_check *const check = gs_emu_check_create(1, 2, 4 * CELLS, report, describe, NULL);
+    gs_emu_check *const check = gs_emu_check_create(1, 2, 4 * CELLS, true, report, describe, NULL);
     (void)state;
     memset(found, 0, sizeof found);
     assert_non_null(check);

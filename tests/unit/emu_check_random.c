@@ -316,7 +316,7 @@ static void random_programs_are_judged_as_the_definition_says(void **state)
 {
     int seen[3] = {0}, right = 0;
     (void)state;
-    check = gs_emu_check_create(1, WARPS, BYTES, report, describe, &p);
+    check = gs_emu_check_create(1, WARPS, BYTES, false, report, describe, &p);
     assert_non_null(check);
     for (int i = 0; i < OBJECTS; i++) assert_non_null(p.object[i].vector = gs_emu_vector_create(check));
     for (int i = 0; i < BARRIERS; i++) assert_non_null(p.barrier[i].vector = gs_emu_vector_create(check));

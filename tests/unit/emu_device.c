@@ -57,7 +57,7 @@ static void test_names(void **state)
         {"emu:", GS_ERROR_PARSE, 0}, {"emu:h300", GS_ERROR_NO_DEVICE, 0}, {"emu:H200", GS_ERROR_NO_DEVICE, 0}, {"emu", GS_ERROR_PARSE, 0},
         {"emu:h200,", GS_ERROR_PARSE, 10}, {"emu:h200,seed", GS_ERROR_PARSE, 14}, {"emu:h200,seed=", GS_ERROR_PARSE, 15},
         {"emu:h200,seed=-1", GS_ERROR_PARSE, 15}, {"emu:h200,seed=x", GS_ERROR_PARSE, 15}, {"emu:h200,check=2", GS_ERROR_PARSE, 16},
-        {"emu:h200,threads=1025", GS_ERROR_PARSE, 18}, {"emu:h200,seed=1,seed=1", GS_ERROR_PARSE, 17}, {"emu:h200 ", GS_ERROR_PARSE, 9},
+        {"emu:h200,threads=1025", GS_ERROR_PARSE, 18}, {"emu:h200,order=2", GS_ERROR_PARSE, 16}, {"emu:h200,seed=1,seed=1", GS_ERROR_PARSE, 17}, {"emu:h200 ", GS_ERROR_PARSE, 9},
         {"emu:h200,seed=1 ", GS_ERROR_PARSE, 16}, {"emu:h200,speed=1", GS_ERROR_PARSE, 10}, {"emu:h200;seed=1", GS_ERROR_PARSE, 9},
         {"emu:h200,seed=00000000000000000000000000000000000000000000000001", GS_ERROR_PARSE, 0},
     };
@@ -70,7 +70,7 @@ static void test_names(void **state)
         assert_null(device);
         assert_int_equal(gs_device_open(&device, cases[i].name, "", NULL), status);
     }
-    static const char *const good[] = {"emu:h200", "emu:a100", "emu:h200,seed=7,check=0,threads=2", "emu:h200,threads=0", "emu:a100,check=1"};
+    static const char *const good[] = {"emu:h200", "emu:a100", "emu:h200,seed=7,check=0,threads=2,order=1", "emu:h200,threads=0", "emu:a100,check=1"};
     for (size_t i = 0; i < GS_COUNT(good); i++) {
         gs_device *device = open_device(good[i]);
         assert_string_equal(device->name, good[i]);

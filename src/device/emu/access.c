@@ -41,7 +41,7 @@ static const part known_parts[] = {
     {"relaxed",  PART_FLAGS,   ANY,        0, STRONG},
     {"acquire",  PART_FLAGS,   LOAD | ATOM | RED,  0, STRONG | GS_EMU_ACCESS_ACQUIRE},
     {"release",  PART_FLAGS,   STORE | ATOM | RED, 0, STRONG | GS_EMU_ACCESS_RELEASE},
-    {"acq_rel",  PART_NOTHING, ATOM | RED, 0, 0},
+    {"acq_rel",  PART_FLAGS,   ATOM | RED, 0, STRONG | GS_EMU_ACCESS_ACQUIRE | GS_EMU_ACCESS_RELEASE},
     {"cta",      PART_NOTHING, ANY,        0, 0},
     {"cluster",  PART_NOTHING, ANY,        0, 0},
     {"gpu",      PART_NOTHING, ANY,        0, 0},

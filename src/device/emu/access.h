@@ -14,7 +14,8 @@ enum {
     GS_EMU_ACCESS_STRONG  = 0x02,   /* volatile, relaxed, acquire, release: other threads are expected to access the same bytes */
     GS_EMU_ACCESS_ACQUIRE = 0x04,
     GS_EMU_ACCESS_RELEASE = 0x08,
-    GS_EMU_ACCESS_OWN     = 0x10    /* the first flag of the file's own */
+    GS_EMU_ACCESS_UNREAD  = 0x10,   /* atom: nobody reads the result */
+    GS_EMU_ACCESS_OWN     = 0x20    /* the first flag of the file's own */
 };
 
 /* ---- modifiers ---- */

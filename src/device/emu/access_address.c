@@ -2,7 +2,7 @@
  * Instructions that work on addresses (cvta, isspacep, mapa, getctarank), and hints to the caches, which have no effect. */
 #include <string.h>
 
-#include "device/emu/access.h"
+#include "device/emu/order.h"
 
 #define RANK_BITS ((1ull << GS_EMU_RANK_SHIFT) - 1)
 #define NOBODY    0xffu   /* a rank field that no cluster has a block for */
@@ -127,6 +127,7 @@ static gs_emu_result discard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes
         }
         gs_emu_reach_out(w, op, 1u << l);
         gs_emu_touch(w, op, &place, 128, GS_EMU_WRITE);
+        gs_emu_order_place(w, op, &place, 128, GS_EMU_WRITE);
     }
     return GS_EMU_NEXT;
 }

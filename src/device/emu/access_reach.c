@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/emu/access.h"
+#include "device/emu/order.h"
 
 #define RANK_BITS  ((1u << GS_EMU_RANK_SHIFT) - 1)
 #define SPAN_UNITS 1024u   /* accesses that span at most so many places are sorted, to find few ranges */
@@ -226,6 +226,7 @@ void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach 
         if (op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, reach->lanes);
         touch_global(w, op, reach, size, access);
     }
+    if (w->cluster->order) gs_emu_order_reach(w, op, reach, size, access);
     if (reach->space == GS_PTX_SHARED && w->cluster->check) touch_shared(w, op, reach, size, access);
     if (reach->space != GS_PTX_GENERIC) return;
     for (uint32_t left = reach->lanes; left; left &= left - 1) {

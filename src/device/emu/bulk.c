@@ -4,6 +4,7 @@
  * What the PTX ISA leaves open was measured on an H200, where it ends a kernel with an illegal instruction: a tensor copy whose inner
  * coordinate is no multiple of 16 bytes, a tensor store or reduction at a negative coordinate, a reduction that the map's type has not. */
 #include "device/emu/bulk.h"
+#include "device/emu/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +238,7 @@ static bool find_global(const request *r, const gs_emu_tile *tile)
     if (tensor && !check_global(r, tile)) return false;
     gs_emu_reach_out(r->w, r->op, 1u << r->lane);
     check_written(r, tile);
+    gs_emu_order_load(r->w, r->op, tile);
     const uint64_t bytes = gs_emu_tile_sectors(tile);
     counters->global_load += bytes;
     counters->copy_load += bytes;
@@ -303,6 +305,7 @@ static gs_emu_result store_lane(gs_emu_warp *w, const gs_emu_op *op, int lane)
     if (!has_state(w)) return no_memory(w, op);
     range_user user = {w, gs_emu_index(w, op), w->block->rank, w->bulk->committed[lane] + 1};
     if (w->cluster->check) gs_emu_tile_ranges(&exact, true, read_range, &user);
+    gs_emu_order_store(w, op, &tile, lane, user.number, reduction != GS_EMU_REDUCE_NONE);
     const uint64_t bytes = gs_emu_tile_sectors(&tile);
     counters->global_store += bytes;
     counters->copy_store += bytes;
@@ -340,6 +343,7 @@ gs_emu_result gs_emu_bulk_exec_wait(gs_emu_warp *w, const gs_emu_op *op, uint32_
         clock = GS_MAX(clock, state->covered[lane]);
     }
     if (w->cluster->check && clock) gs_emu_check_done(w->cluster->check, w->number, GS_EMU_AGENT_BULK, clock);
+    if (!(op->flags & GS_EMU_BULK_ONLY_READ)) gs_emu_order_stored(w, lanes, pending);
     return GS_EMU_NEXT;
 }
 

@@ -9,8 +9,8 @@
 
 static uint32_t padded(uint32_t clocks) { return (clocks + GS_EMU_CHECK_PAD - 1) / GS_EMU_CHECK_PAD * GS_EMU_CHECK_PAD; }
 
-gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, gs_emu_report_fn *report, gs_emu_describe_fn *describe,
-                                  void *context)
+gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, bool publishes, gs_emu_report_fn *report,
+                                  gs_emu_describe_fn *describe, void *context)
 {
     gs_emu_check *const check = calloc(1, sizeof *check);
     if (!check) return NULL;
@@ -25,10 +25,13 @@ gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, 
     check->row = padded((uint32_t)(all_warps * GS_EMU_AGENT_KINDS + all_blocks * GS_EMU_CHECK_BARRIERS));
     check->known = calloc(all_warps * check->row, sizeof *check->known);
     check->fenced = calloc(all_warps * check->row, sizeof *check->fenced);
+    check->published_row = publishes ? padded((uint32_t)all_warps) : 0;
+    check->published = publishes ? calloc(all_warps * check->published_row, sizeof *check->published) : NULL;
     check->copy = calloc(all_warps, sizeof *check->copy);
     check->barrier = calloc(all_blocks * GS_EMU_CHECK_BARRIERS, sizeof *check->barrier);
     check->block_barriers = calloc(all_blocks, sizeof *check->block_barriers);
-    if (!gs_emu_shadow_create(check) || !check->known || !check->fenced || !check->copy || !check->barrier || !check->block_barriers) {
+    if (!gs_emu_shadow_create(check) || !check->known || !check->fenced || (publishes && !check->published) || !check->copy || !check->barrier ||
+        !check->block_barriers) {
         gs_emu_check_destroy(check);
         return NULL;
     }
@@ -45,6 +48,7 @@ void gs_emu_check_reset(gs_emu_check *check)
         memset(gs_emu_fenced(check, warp), 0, used);
         gs_emu_known(check, warp)[gs_emu_generic_agent(warp)] = 1;
     }
+    if (check->published) memset(check->published, 0, (size_t)check->all_warps * check->published_row * sizeof *check->published);
     check->agents = check->all_warps * GS_EMU_AGENT_KINDS;
     check->barriers = 0;
     memset(check->copy, 0, check->all_warps * sizeof *check->copy);
@@ -58,6 +62,7 @@ void gs_emu_check_destroy(gs_emu_check *check)
     gs_emu_shadow_destroy(check);
     free(check->known);
     free(check->fenced);
+    free(check->published);
     free(check->copy);
     free(check->barrier);
     free(check->block_barriers);
@@ -69,13 +74,16 @@ void gs_emu_check_destroy(gs_emu_check *check)
 struct gs_emu_vector {
     uint32_t row;       /* clocks of each of the two */
     uint32_t used;      /* of these; the rest is zero; a multiple of the pad */
-    uint32_t clock[];   /* known, then fenced */
+    uint32_t published; /* clocks of the third */
+    uint32_t clock[];   /* known, fenced, published */
 };
 
 gs_emu_vector *gs_emu_vector_create(const gs_emu_check *check)
 {
-    gs_emu_vector *const vector = calloc(1, sizeof *vector + 2 * (size_t)check->row * sizeof vector->clock[0]);
-    if (vector) vector->row = check->row;
+    gs_emu_vector *const vector = calloc(1, sizeof *vector + (2 * (size_t)check->row + check->published_row) * sizeof vector->clock[0]);
+    if (!vector) return NULL;
+    vector->row = check->row;
+    vector->published = check->published_row;
     return vector;
 }
 
@@ -85,6 +93,7 @@ void gs_emu_vector_clear(gs_emu_vector *vector)
 {
     memset(vector->clock, 0, vector->used * sizeof vector->clock[0]);
     memset(vector->clock + vector->row, 0, vector->used * sizeof vector->clock[0]);
+    memset(vector->clock + 2 * vector->row, 0, vector->published * sizeof vector->clock[0]);
     vector->used = 0;
 }
 
@@ -105,10 +114,18 @@ void gs_emu_vector_join(gs_emu_vector *into, const gs_emu_vector *from)
     if (into == from) return;
     join(into->clock, from->clock, from->used);
     join(into->clock + into->row, from->clock + from->row, from->used);
+    join(into->clock + 2 * into->row, from->clock + 2 * from->row, from->published);
     use(into, from->used);
 }
 
 /* ---- synchronisation ---- */
+
+static uint32_t *published(const gs_emu_check *check, int warp) { return check->published + (size_t)warp * check->published_row; }
+
+static void raise(uint32_t *clock, uint32_t to)
+{
+    if (*clock < to) *clock = to;
+}
 
 /* What the warp does from now on is not what it did before. */
 static void tick(gs_emu_check *check, int warp)
@@ -122,6 +139,7 @@ void gs_emu_check_release(gs_emu_check *check, int warp, gs_emu_vector *into)
     const uint32_t clocks = padded(check->agents);
     join(into->clock, gs_emu_known(check, warp), clocks);
     join(into->clock + into->row, gs_emu_fenced(check, warp), clocks);
+    if (check->published) join(into->clock + 2 * into->row, published(check, warp), check->published_row);
     use(into, clocks);
     tick(check, warp);
 }
@@ -130,7 +148,17 @@ void gs_emu_check_acquire(gs_emu_check *check, int warp, const gs_emu_vector *fr
 {
     join(gs_emu_known(check, warp), from->clock, from->used);
     join(gs_emu_fenced(check, warp), from->clock + from->row, from->used);
+    if (check->published) join(published(check, warp), from->clock + 2 * from->row, check->published_row);
 }
+
+void gs_emu_check_publish(gs_emu_check *check, int warp)
+{
+    uint32_t *const row = published(check, warp);
+    for (uint32_t i = 0; i < check->all_warps; i++) raise(&row[i], gs_emu_known(check, warp)[gs_emu_generic_agent((int)i)]);
+    tick(check, warp);
+}
+
+const uint32_t *gs_emu_check_published(const gs_emu_check *check, int warp) { return published(check, warp); }
 
 /* A write after the fence has a later clock than the fence covers. */
 void gs_emu_check_fence_async(gs_emu_check *check, int warp)
@@ -140,11 +168,6 @@ void gs_emu_check_fence_async(gs_emu_check *check, int warp)
 }
 
 static uint32_t agent_of(int warp, gs_emu_agent_kind kind) { return (uint32_t)warp * GS_EMU_AGENT_KINDS + kind; }
-
-static void raise(uint32_t *clock, uint32_t to)
-{
-    if (*clock < to) *clock = to;
-}
 
 /* Groups before that of the last arrival were written before it. */
 void gs_emu_check_done(gs_emu_check *check, int warp, gs_emu_agent_kind kind, uint32_t clock)

@@ -12,6 +12,8 @@
  * visible to the asynchronous proxy). An access is right if every conflicting earlier access of the same bytes is in `known`; an
  * asynchronous access of bytes that generic instructions wrote needs them in `fenced`. cp.async belongs to the generic proxy.
  * A write by generic instructions or by copies after reads of either proxy needs no proxy fence, only `known`.
+ * Where asked for, a third vector, over the warps' generic clocks: `published`, what of `known` a fence has made visible to other clusters
+ * (order.h). It goes where the others go.
  *
  * All calls of one cluster come from one thread. Findings go to the `report` function. Warps are numbered block * warps + warp. */
 #ifndef GS_DEVICE_EMU_CHECK_H
@@ -34,8 +36,8 @@ typedef void gs_emu_report_fn(void *context, gs_emu_finding_kind kind, int warp,
 /* describe: writes where instruction `op` stands ("wgmma.cuh:43") into text, for messages that name the earlier access. */
 typedef void gs_emu_describe_fn(void *context, uint32_t op, char *text, unsigned long size);
 
-/* NULL when there is no memory. shared_bytes: of each block. Reset for each cluster: cheap, no allocation. */
-gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, gs_emu_report_fn *report, gs_emu_describe_fn *describe,
+/* NULL when there is no memory. shared_bytes: of each block. publishes: with the third vector. Reset for each cluster: cheap, no allocation. */
+gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, bool publishes, gs_emu_report_fn *report, gs_emu_describe_fn *describe,
                                   void *context);
 void          gs_emu_check_reset(gs_emu_check *check);
 void          gs_emu_check_destroy(gs_emu_check *check);
@@ -65,6 +67,8 @@ void gs_emu_check_phase(gs_emu_check *check, int agent, uint32_t clock, gs_emu_v
 bool gs_emu_check_known(const gs_emu_check *check, int by, int warp, uint32_t clock);
 bool gs_emu_check_fenced(const gs_emu_check *check, int by, int warp, uint32_t clock);
 uint32_t gs_emu_check_clock(const gs_emu_check *check, int warp);                      /* its generic clock now */
+void gs_emu_check_publish(gs_emu_check *check, int warp);                              /* published = known; the warp's clock ticks */
+const uint32_t *gs_emu_check_published(const gs_emu_check *check, int warp);           /* a clock for each warp */
 
 /* ---- accesses ---- */
 

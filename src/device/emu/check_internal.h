@@ -107,6 +107,8 @@ struct gs_emu_check {
     uint32_t  agents;              /* in use: four of each warp, then the mbarriers' */
     uint32_t  row;                 /* clocks of a vector */
     uint32_t *known, *fenced;      /* a row per warp */
+    uint32_t *published;           /* the same of clocks of warps; NULL: not asked for */
+    uint32_t  published_row;       /* clocks of it, 0 without */
     gs_emu_copy_clock *copy;       /* per warp */
     gs_emu_check_barrier *barrier; /* of agent all_warps * GS_EMU_AGENT_KINDS + index */
     uint32_t  barriers;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/emu/access.h"
+#include "device/emu/order.h"
 
 enum { WIDE_TO = GS_EMU_ACCESS_OWN, IGNORES = 2 * GS_EMU_ACCESS_OWN, IGNORES_NOT = 4 * GS_EMU_ACCESS_OWN };   /* flags */
 
@@ -187,6 +187,7 @@ static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
         if (!gs_emu_resolve(w, op, l, GS_PTX_GLOBAL, reach.address[l], c->bytes[l], c->size, &place)) return GS_EMU_FAILED;
         gs_emu_reach_out(w, op, 1u << l);
         gs_emu_touch(w, op, &place, c->bytes[l], GS_EMU_READ);
+        gs_emu_order_place(w, op, &place, c->bytes[l], GS_EMU_READ);
         c->from[l] = place.bytes;
         w->cluster->counters.global_load += 32;
         gs_emu_memory_touch(place.allocation, reach.address[l], c->bytes[l], false);

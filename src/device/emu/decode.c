@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/emu/access.h"
 #include "device/emu/decode.h"
 
 #define MOST_REGISTER_BYTES (8u << 20)    /* of a warp: as PTX names them, many more than a thread has */
@@ -421,20 +422,24 @@ static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
 
 /* ---- whether blocks can talk to each other ---- */
 
-static bool is_read(const gs_emu_code *code, uint32_t offset)
+/* A byte per register byte: 1 where a register begins that some instruction reads. */
+static uint8_t *find_reads(const gs_emu_code *code)
 {
-    for (uint32_t i = 0; i < code->ops; i++)
-        for (int j = 0; j < code->op[i].read_count; j++)
-            if (code->list[code->op[i].reads + (uint32_t)j] == offset) return true;
-    return false;
+    uint8_t *const read = calloc(1, (size_t)code->register_bytes + 1);
+    for (uint32_t i = 0; read && i < code->ops; i++)
+        for (int j = 0; j < code->op[i].read_count; j++) read[code->list[code->op[i].reads + (uint32_t)j]] = 1;
+    return read;
 }
 
-/* An order of blocks that the result may depend on: floating-point or returning atomics, loads that look for other blocks' stores. */
-static bool talks(const gs_emu_code *code, const gs_ptx_instruction *in, const gs_emu_op *op)
+/* An order of blocks that the result may depend on: floating-point or returning atomics, loads that look for other blocks' stores, fences
+ * that reach other blocks. */
+static bool talks(const gs_ptx_instruction *in, bool is_read)
 {
     const bool load = strcmp(in->part[0], "ld") == 0, reduces = strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0;
     for (int i = 1; i < in->parts; i++)
         if (strncmp(in->part[i], "shared", 6) == 0 && strncmp(in->name, "cp.", 3) != 0) return false;
+    if (strcmp(in->name, "membar.gl") == 0 || strcmp(in->name, "membar.sys") == 0) return true;
+    if (strcmp(in->part[0], "fence") == 0) return !gs_emu_part(in, "proxy") && (gs_emu_part(in, "gpu") || gs_emu_part(in, "sys"));
     if (load) return gs_emu_part(in, "volatile") || gs_emu_part(in, "acquire") || gs_emu_part(in, "relaxed");
     if (strcmp(in->part[1], "reduce") == 0 && gs_emu_part(in, "tensor")) return true;   /* the type stands in the map */
     if (strncmp(in->name, "cp.reduce", 9) != 0 && !reduces) return false;
@@ -444,7 +449,24 @@ static bool talks(const gs_emu_code *code, const gs_ptx_instruction *in, const g
             const gs_ptx_type type = gs_ptx_type_of(in->part[i]);
             if (type >= GS_PTX_F16) return true;
         }
-    return op->dst != GS_EMU_NONE && is_read(code, op->dst);
+    return is_read;
+}
+
+/* Whether blocks talk, and which atomic operations have a result that nobody reads: whoever made them learns nothing. */
+static gs_status find_talk(gs_emu_decoder *d)
+{
+    gs_emu_code *const code = d->code;
+    uint8_t *const read = find_reads(code);
+    if (!read) return gs_fail(d->error, GS_ERROR_MEMORY, NULL, "no memory to decode a kernel");
+    for (int i = 0; i < d->entry->instructions; i++) {
+        const gs_ptx_instruction *const in = &d->entry->instruction[i];
+        gs_emu_op *const op = &code->op[i];
+        const bool is_read = op->dst != GS_EMU_NONE && read[op->dst];
+        if (strcmp(in->part[0], "atom") == 0 && op->lists2 == 1 && !is_read) op->flags |= GS_EMU_ACCESS_UNREAD;
+        code->talks = code->talks || talks(in, is_read);
+    }
+    free(read);
+    return GS_OK;
 }
 
 /* ---- the whole ---- */
@@ -458,7 +480,7 @@ static gs_status decode_all(gs_emu_decoder *d)
         .exec = gs_emu_exit, .guard = GS_EMU_NONE, .dst = GS_EMU_NONE, .dst2 = GS_EMU_NONE, .class = GS_EMU_CONTROL, .name = "exit",
         .src = {GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE},
     };
-    for (int i = 0; i < d->entry->instructions && !code->talks; i++) code->talks = talks(code, &d->entry->instruction[i], &code->op[i]);
+    GS_TRY(find_talk(d));
     return gs_emu_find_reconvergence(code, d->error);
 }
 

@@ -23,7 +23,7 @@ const char *gs_emu_device_name(int index, char text[GS_DEVICE_NAME])
 }
 
 typedef struct options {
-    int64_t seed, check, threads;
+    int64_t seed, check, threads, order;
 } options;
 
 /* legend: name, largest value, where it goes, what it is */
@@ -36,6 +36,7 @@ static const struct option {
     {"seed",    INT64_MAX,    offsetof(options, seed),    "GEMMSMITH_EMU_SEED"},
     {"check",   1,            offsetof(options, check),   "GEMMSMITH_EMU_CHECK"},
     {"threads", MOST_THREADS, offsetof(options, threads), NULL},
+    {"order",   1,            offsetof(options, order),   NULL},
 };
 
 static gs_status read_number(gs_scan *scan, const struct option *option, const char *field, int column, options *out, gs_error *error)
@@ -73,7 +74,7 @@ static gs_status read_option(gs_scan *scan, uint32_t *seen, options *out, gs_err
         *seen |= 1u << i;
         return read_number(scan, &known[i], "device", column_of(scan), out, error);
     }
-    return gs_fail_at(error, GS_ERROR_PARSE, column, "device", "expected seed=, check= or threads=");
+    return gs_fail_at(error, GS_ERROR_PARSE, column, "device", "expected seed=, check=, threads= or order=");
 }
 
 static gs_status find_profile(gs_scan *scan, const gs_profile **out, gs_error *error)
@@ -300,6 +301,7 @@ static gs_status create(gs_emu_device **out, const char *rest, const gs_profile 
     emu->seed = (uint64_t)asked->seed;
     emu->check = asked->check != 0;
     emu->threads = (int)asked->threads;
+    emu->order = asked->order != 0;
     emu->capacity = choose_capacity(profile->caps.memory_bytes);
     snprintf(emu->name, sizeof emu->name, "emu:%s", rest);
     make_caps(emu, rest);
@@ -318,7 +320,7 @@ static gs_status enter(gs_emu_device **out, const char *rest, const gs_profile *
     pthread_mutex_lock(&machines_lock);
     gs_emu_device *emu = machines;
     while (emu && (emu->profile != profile || emu->seed != (uint64_t)asked->seed || emu->check != (asked->check != 0) ||
-                   emu->threads != (int)asked->threads))
+                   emu->threads != (int)asked->threads || emu->order != (asked->order != 0)))
         emu = emu->next;
     if (!emu && (status = create(&emu, rest, profile, asked, error)) == GS_OK) {
         emu->next = machines;

@@ -26,6 +26,7 @@
     X(ENDLESS,        "endless",            "no end in sight: the limit of instructions is reached; fatal")    \
     X(EXIT_IN_USE,    "exit-in-use",        "a block ended while another block or a copy still uses its shared memory") \
     X(EXIT_STORES,    "exit-stores",        "a block ended while its bulk stores still read shared memory")    \
+    X(UNORDERED,      "unordered",          "global memory that another block of the launch wrote, with nothing that orders the two") \
     X(EARLY_ACCESS,   "early-access",       "global memory touched in a dependent launch before griddepcontrol.wait") \
     X(REGISTERS,      "registers",          "setmaxnreg beyond what the block holds; fatal")                   \
     X(TRAP,           "trap",               "the kernel stopped itself, or did what is not defined; fatal")

@@ -8,7 +8,7 @@
  *   decode.c   text -> ops, registers, reconvergence     alu.c, convert.c  arithmetic        access.c  loads, stores, atomics
  *   run.c      launch, clusters, turns                   sync.c, mbarrier.c  barriers        bulk.c, tensor.c  bulk copies
  *   warp.c     divergence, shuffles, votes               matrix.c, wgmma.c  matrix units
- *   dependent.c  what waits for the launch before */
+ *   dependent.c  what waits for the launch before        order.c  what blocks know of each other */
 #ifndef GS_DEVICE_EMU_MACHINE_H
 #define GS_DEVICE_EMU_MACHINE_H
 
@@ -261,6 +261,7 @@ struct gs_emu_cluster {
     uint64_t       task_serial;
     uint32_t       laziness;          /* 0..255: how rarely asynchronous work advances while warps can run */
     gs_emu_check  *check;             /* NULL: checker off */
+    struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
     uint32_t       copy_number;       /* of bulk copies, for the checker */
     gs_emu_counters counters;
     struct gs_emu_cluster_barrier *cluster_barrier;   /* sync.c */
@@ -276,6 +277,7 @@ struct gs_emu_launch {
     uint32_t           smem;          /* dynamic, bytes */
     const uint8_t     *params;        /* code->entry->parameter_bytes */
     bool               check;
+    bool               order;         /* check the order of global memory between blocks even if they do not seem to talk: on one thread */
     bool               dependent;     /* may start before the launch before it has ended: what it does before it waits is checked */
     uint64_t           seed;
     int                threads;       /* host threads, 0: all cores */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/emu/order.h"
 #include "device/emu/run.h"
 
 #define MOST_THREADS  256
@@ -15,7 +16,7 @@
 #define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
 #define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
 #define MOST_EXPIRIES 64              /* rounds of waits that give up without an effect before it is a deadlock */
-#define TALK_TURN     4096            /* instructions of a cluster before another one gets its turn, when blocks may talk */
+#define TALK_TURN     64              /* instructions of a cluster before another one gets its turn, when blocks may talk: so many, or 4, 16, 64 times */
 #define TALK_RESIDENT 256             /* most clusters under way at once then: a block for each multiprocessor */
 #define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
 
@@ -145,6 +146,7 @@ static void destroy_cluster(gs_emu_cluster *cluster)
     }
     free(cluster->block);
     gs_emu_cluster_barrier_free(cluster);
+    gs_emu_order_leave(cluster);
     gs_emu_check_destroy(cluster->check);
     free(cluster);
 }
@@ -175,8 +177,9 @@ static gs_emu_cluster *create_cluster(gs_emu_launch *launch)
     cluster->block = calloc((size_t)cluster->blocks, sizeof *cluster->block);
     bool fine = cluster->block != NULL;
     if (fine && launch->check) {
-        cluster->check = gs_emu_check_create(cluster->blocks, pool->warps, launch->shared_bytes, gs_emu_report_race, gs_emu_describe_op, cluster);
-        fine = cluster->check != NULL;
+        cluster->check = gs_emu_check_create(cluster->blocks, pool->warps, launch->shared_bytes, pool->order != NULL, gs_emu_report_race,
+                                             gs_emu_describe_op, cluster);
+        fine = cluster->check && (!pool->order || gs_emu_order_join(pool->order, cluster));
     }
     for (int b = 0; fine && b < cluster->blocks; b++) {
         gs_emu_block *const block = &cluster->block[b];
@@ -278,6 +281,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->steps = cluster->quiet_steps = cluster->advanced = 0;
     draw_character(cluster);
     if (cluster->check) gs_emu_check_reset(cluster->check);
+    gs_emu_order_start(cluster);
     gs_emu_cluster_barrier_reset(cluster);
     for (int b = 0; b < cluster->blocks; b++) {
         gs_emu_block *const block = &cluster->block[b];
@@ -435,7 +439,7 @@ static void run_talking(gs_emu_launch *launch)
             resident[count++] = fresh;
         }
         const int at = (int)gs_random_below(&random, (uint64_t)count);
-        if (!run_cluster(resident[at], TALK_TURN)) continue;
+        if (!run_cluster(resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) continue;
         if (spare) end_cluster(spare);
         spare = resident[at];
         resident[at] = resident[--count];
@@ -448,7 +452,7 @@ static void run_all(gs_emu_launch *launch)
 {
     gs_emu_pool *const pool = launch->pool;
     pthread_t thread[MOST_THREADS];
-    if (launch->code->talks) {
+    if (launch->code->talks || pool->order) {
         run_talking(launch);
         return;
     }
@@ -535,6 +539,9 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
     gs_status status = check_shape(launch, error);
     if (status == GS_OK && !(launch->finding = calloc(GS_EMU_MOST_FINDINGS, sizeof *launch->finding)))
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for findings");
+    if (status == GS_OK && launch->check && (launch->code->talks || launch->order) &&
+        !(pool.order = gs_emu_order_create(pool.warps * (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]))))
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an emulated launch");
     if (status == GS_OK) {
         pthread_mutex_init(&pool.lock, NULL);
         gs_emu_memory_footprint(launch->memory, &(uint64_t){0}, &(uint64_t){0});   /* what copies by the host left */
@@ -543,6 +550,7 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
         status = outcome(launch, error);
         pthread_mutex_destroy(&pool.lock);
     }
+    gs_emu_order_destroy(pool.order);
     launch->pool = NULL;
     return status;
 }

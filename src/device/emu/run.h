@@ -16,6 +16,7 @@ typedef struct gs_emu_pool {
     atomic_bool      failed;          /* for want of memory */
     atomic_bool      waited;          /* somebody executed griddepcontrol.wait */
     atomic_ullong    stop;            /* the first cluster, by number, that ended with a fatal finding: later ones end, too; NOBODY: none did */
+    struct gs_emu_order *order;       /* NULL: not checked */
     uint32_t         clusters;
     int              warps;           /* of a block */
     uint32_t         threads;         /* of a block */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "device/emu/decode.h"
+#include "device/emu/order.h"
 
 #define NAMED 16
 #define MOST_WARPS 32   /* of a block: 1024 threads */
@@ -329,7 +330,9 @@ void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into)
     if (fence) gs_emu_vector_join(into, fence);
 }
 
-/* Memory of the emulated device is coherent, and the order between clusters is not checked; but relaxed arrivals that follow carry it. */
+enum { RELEASES = 1, ACQUIRES = 2 };   /* flags of fences of scope gpu and wider */
+
+/* Memory of the emulated device is coherent: a fence is for the checker, as relaxed arrivals and operations on flags that follow carry it. */
 static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     gs_emu_check *const check = w->cluster->check;
@@ -337,6 +340,7 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     (void)lanes;
     if (!check) return GS_EMU_NEXT;
     if (!*fence && !(*fence = gs_emu_vector_create(check))) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory");
+    gs_emu_order_fence(w, op->flags & RELEASES, op->flags & ACQUIRES);
     gs_emu_check_release(check, w->number, *fence);
     return GS_EMU_NEXT;
 }
@@ -407,6 +411,8 @@ static gs_status decode_fence(gs_emu_decoder *d, const gs_ptx_instruction *in, g
     for (size_t i = 0; i < GS_COUNT(fences); i++)
         if (strcmp(in->name, fences[i].name) == 0) op->exec = fences[i].exec;
     if (strcmp(in->part[0], "fence") == 0 && (has_order(in, 1) || (in->parts == 2 && is_scope(in->part[1])))) op->exec = exec_fence;
+    if (op->exec == exec_fence && (gs_emu_part(in, "gl") || gs_emu_part(in, "gpu") || gs_emu_part(in, "sys")))
+        op->flags = (uint16_t)((gs_emu_part(in, "acquire") ? 0 : RELEASES) | (gs_emu_part(in, "release") ? 0 : ACQUIRES));
     return op->exec ? GS_OK : gs_emu_unsupported(d, "the emulated device does not know this fence");
 }
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * The order of global memory between blocks: which chains of fences, barriers and operations on flags order what one block wrote before
+ * what another one reads or overwrites, and which do not. Blocks are told apart by %ctaid; block 0 writes, the others look. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "emu.h"
+
+enum { SEEDS = 8, BYTES = 1 << 20 };
+
+/* d: data, w: flags, both zero; b: this block, t: this thread, m: this thread's word of d; s: 16 bytes of shared memory for each thread. */
+#define HEAD                                                                                                                        \
+    ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flags)\n{\n"                     \
+    ".reg .pred p, q, r;\n.reg .b16 h;\n.reg .b32 a, b, c, e, s, t, n;\n.reg .f32 f;\n.reg .b64 d, w, m, x;\n.shared .align 16 .b8 buf[4096];\n" \
+    "ld.param.u64 d, [data];\nld.param.u64 w, [flags];\nmov.u32 b, %ctaid.x;\nmov.u32 t, %tid.x;\nmul.wide.u32 m, t, 16;\nadd.s64 m, m, d;\n"  \
+    "mov.u32 s, buf;\nmad.lo.u32 s, t, 16, s;\nmov.u32 a, 1;\nmov.f32 f, 0f3f800000;\nsetp.eq.u32 p, b, 0;\nsetp.eq.u32 q, t, 0;\n"
+#define TAIL "\nDONE:\nret;\n}\n"
+
+#define FENCE    "fence.acq_rel.gpu;\n"
+#define SYNC     "bar.sync 0;\n"
+#define WRITE    "@p st.global.u32 [m], a;\n"                               /* by all threads of block 0 */
+#define GIVE     "@!p bra TAKE;\n@q red.global.add.u32 [w], 1;\nbra DONE;\nTAKE:\n"   /* block 0 changes the flag and ends; the others go on */
+#define GIVE_RELEASE "@!p bra TAKE;\n@q red.release.gpu.global.add.u32 [w], 1;\nbra DONE;\nTAKE:\n"
+#define GIVE_STORE "@!p bra TAKE;\n@q st.release.gpu.global.u32 [w], a;\nbra DONE;\nTAKE:\n"
+#define SPIN(load) "@!q bra CAME;\nLOOP:\n" load " c, [w];\nsetp.eq.u32 r, c, 0;\n@r bra LOOP;\nCAME:\n"
+#define TAKE     SPIN("ld.relaxed.gpu.global.u32")
+#define TAKE_ACQUIRE SPIN("ld.acquire.gpu.global.u32")
+#define TAKE_ATOM "@!q bra CAME;\nLOOP:\natom.global.or.b32 c, [w], 0;\nsetp.eq.u32 r, c, 0;\n@r bra LOOP;\nCAME:\n"
+#define READ     "ld.global.u32 e, [m];\n"
+
+typedef struct shape {
+    uint32_t blocks, threads, cluster;
+    bool     order, unchecked;
+} shape;
+
+/* Under how many seeds there is a finding of this kind; no other one may be, and its text has the words. */
+static int unordered(const char *body, shape of, const char *words)
+{
+    static char text[16384];
+    static uint8_t zero[4096];
+    int found = 0;
+    snprintf(text, sizeof text, "%s%s%s", HEAD, body, TAIL);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        emu_test t;
+        if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s: %s", body, t.error.text);
+        const uint64_t data = emu_buffer(&t, zero, sizeof zero), flags = emu_buffer(&t, NULL, BYTES);
+        memset(emu_bytes(&t, flags, BYTES), 0, BYTES);
+        gs_emu_memory_mark(gs_emu_memory_find(t.memory, flags, BYTES), flags, BYTES);
+        emu_param(&t, 0, &data, sizeof data);
+        emu_param(&t, 1, &flags, sizeof flags);
+        t.launch.grid[0] = of.blocks;
+        t.launch.block[0] = of.threads;
+        t.launch.cluster[0] = of.cluster;
+        t.launch.order = of.order;
+        t.launch.check = !of.unchecked;
+        t.launch.seed = seed;
+        t.launch.step_limit = 4000000;
+        const gs_status status = emu_run(&t);
+        if (status != GS_OK && status != GS_ERROR_FAULT) fail_msg("%s: %s", body, t.error.text);
+        for (int i = 0; i < t.launch.findings; i++) {
+            const gs_emu_finding *const finding = &t.launch.finding[i];
+            if (finding->kind != GS_EMU_UNORDERED_FINDING || !strstr(finding->text, words)) fail_msg("%s: %s: %s", body, gs_emu_finding_name(finding->kind), finding->text);
+        }
+        found += t.launch.findings > 0;
+        emu_end(&t);
+    }
+    return found;
+}
+
+static const shape two = {2, 64, 1, false, false};
+
+static void expect_right(const char *body, shape of)
+{
+    if (unordered(body, of, "") != 0) fail_msg("found: %s", body);
+}
+
+static void expect_wrong(const char *body, shape of, const char *words)
+{
+    const int found = unordered(body, of, words);
+    if (found != SEEDS) fail_msg("found under %d of %d seeds: %s", found, SEEDS, body);
+}
+
+static void test_chains(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        WRITE FENCE SYNC GIVE TAKE FENCE SYNC READ,
+        WRITE SYNC FENCE GIVE TAKE SYNC FENCE READ,                  /* the thread that gives fences; those that read do */
+        WRITE "membar.gl;\n" SYNC GIVE TAKE "membar.gl;\n" SYNC READ,
+        WRITE "fence.sc.sys;\n" SYNC GIVE TAKE FENCE SYNC READ,
+        WRITE SYNC GIVE_RELEASE TAKE_ACQUIRE SYNC READ,
+        WRITE SYNC GIVE_STORE TAKE_ACQUIRE SYNC READ,
+        WRITE FENCE SYNC GIVE TAKE_ATOM FENCE SYNC READ,
+        WRITE FENCE SYNC GIVE TAKE SYNC "ld.volatile.global.u32 e, [m];\n",
+        WRITE FENCE SYNC GIVE TAKE FENCE SYNC "st.global.u32 [m], a;\n",
+        WRITE SYNC "fence.release.gpu;\n" GIVE TAKE "fence.acquire.gpu;\n" SYNC READ,
+    };
+    static const struct {
+        const char *body, *words;
+    } wrong[] = {
+        {WRITE SYNC GIVE TAKE FENCE SYNC READ,                                     "no fence (__threadfence), or no barrier"},
+        {WRITE FENCE GIVE TAKE FENCE SYNC READ,                                    "no fence (__threadfence), or no barrier"},   /* of the other warp */
+        {WRITE "@q " FENCE SYNC GIVE TAKE FENCE SYNC READ,                         "no fence (__threadfence), or no barrier"},
+        {WRITE "fence.acq_rel.cta;\n" SYNC GIVE TAKE FENCE SYNC READ,              "no fence (__threadfence), or no barrier"},
+        {WRITE "fence.acq_rel.cluster;\n" SYNC GIVE TAKE FENCE SYNC READ,          "no fence (__threadfence), or no barrier"},
+        {FENCE WRITE SYNC GIVE TAKE FENCE SYNC READ,                               "no fence (__threadfence), or no barrier"},   /* before the store */
+        {WRITE SYNC "fence.acquire.gpu;\n" GIVE TAKE FENCE SYNC READ,              "no fence (__threadfence), or no barrier"},
+        {WRITE FENCE SYNC GIVE TAKE SYNC READ,                                     "but no fence (__threadfence) is between that and this"},
+        {WRITE FENCE SYNC GIVE TAKE "fence.release.gpu;\n" SYNC READ,              "but no fence (__threadfence) is between that and this"},
+        {WRITE SYNC GIVE_STORE TAKE SYNC READ,                                     "but no fence (__threadfence) is between that and this"},
+        {WRITE FENCE SYNC GIVE TAKE SYNC "st.global.u32 [m], a;\n",                "write of"},
+    };
+    for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], two);
+    for (size_t i = 0; i < GS_COUNT(wrong); i++) expect_wrong(wrong[i].body, two, wrong[i].words);
+}
+
+/* Block 1 passes on what it learned from block 0. */
+static void test_knowledge_is_passed_on(void **state)
+{
+    (void)state;
+    static const char relay[] = WRITE FENCE SYNC GIVE
+        "setp.eq.u32 p, b, 1;\n@!p bra THIRD;\n"
+        "@!q bra DONE;\nONE:\nld.acquire.gpu.global.u32 c, [w];\nsetp.eq.u32 r, c, 0;\n@r bra ONE;\n%sred.%sglobal.add.u32 [w+4], 1;\nbra DONE;\n"
+        "THIRD:\n@!q bra CAME;\nTWO:\nld.acquire.gpu.global.u32 c, [w+4];\nsetp.eq.u32 r, c, 0;\n@r bra TWO;\nCAME:\n" SYNC READ;
+    const shape three = {3, 64, 1, false, false};
+    char body[4096];
+    snprintf(body, sizeof body, relay, "", "release.gpu.");
+    expect_right(body, three);
+    snprintf(body, sizeof body, relay, FENCE, "");
+    expect_right(body, three);
+}
+
+static void test_what_does_not_conflict(void **state)
+{
+    (void)state;
+    const shape told = {8, 64, 1, true, false};
+    static const char *const right[] = {
+        /* neighbours of one word */
+        "mad.wide.u32 x, b, 2, d;\ncvt.u16.u32 h, b;\nst.global.u16 [x], h;\nld.global.u16 h, [x];\n",
+        "mad.wide.u32 x, b, 1, d;\nst.global.u8 [x], b;\n",
+        /* whoever expects others */
+        "red.global.add.f32 [d], f;\n", "st.volatile.global.u32 [d], a;\nld.volatile.global.u32 c, [d];\n", "red.global.add.u32 [d], 1;\natom.global.add.u32 c, [d], 1;\n",
+        "st.relaxed.gpu.global.u32 [d], a;\nld.relaxed.gpu.global.u32 c, [d];\n",
+        /* one block, two warps: that is not asked here */
+        "@p st.global.u32 [d], a;\n@p ld.global.u32 c, [d];\n",
+        "ld.global.u32 c, [d];\n",
+    };
+    for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], told);
+    expect_wrong("st.global.u32 [d], a;\n", told, "write of 4 bytes");
+    expect_wrong("@p st.volatile.global.u32 [d], a;\n@!p ld.global.u32 c, [d];\n", told, "read of 4 bytes");
+    expect_wrong("@p red.global.add.f32 [d], f;\n@!p ld.global.f32 f, [d];\n", told, "read of 4 bytes");
+    expect_wrong("@p st.global.u32 [m], a;\n@!p st.u32 [m], a;\n", told, "write of");
+    expect_wrong("st.global.u32 [d], a;\nred.global.add.f32 [d], f;\n", told, "of 4 bytes");
+    /* only where it is asked for, or blocks talk */
+    expect_right("st.global.u32 [d], a;\n", (shape){8, 64, 1, false, false});
+    expect_right("st.global.u32 [d], a;\n", (shape){8, 64, 1, true, true});
+    expect_wrong("st.global.u32 [d], a;\n" FENCE, (shape){8, 64, 1, false, false}, "write of 4 bytes");
+}
+
+/* Inside a cluster its barrier orders, without a fence. */
+static void test_clusters(void **state)
+{
+    (void)state;
+    const shape pair = {2, 64, 2, true, false};
+    expect_right(WRITE "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n@!p ld.global.u32 e, [m];\n", pair);
+    expect_wrong(WRITE "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n@!p st.global.u32 [m], a;\n@p ld.global.u32 e, [m];\n", pair, "no barrier of the cluster");
+}
+
+#define BULK(wait) "@!p bra TAKE;\n@!q bra DONE;\nst.shared.v4.u32 [s], {a, a, a, a};\nfence.proxy.async.shared::cta;\n"                    \
+                   "cp.async.bulk.global.shared::cta.bulk_group [m], [s], 16;\ncp.async.bulk.commit_group;\n" wait FENCE "red.global.add.u32 [w], 1;\n" \
+                   "cp.async.bulk.wait_group 0;\nbra DONE;\nTAKE:\n"
+#define BULK_READ  "@!q bra DONE;\nmbarrier.init.shared::cta.b64 [s+64], 1;\nfence.mbarrier_init.release.cluster;\n"                                \
+                   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [s+64], 16;\n"                                                                      \
+                   "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [m], 16, [s+64];\n"                                      \
+                   "AGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 r, [s+64], 0;\n@!r bra AGAIN;\n"
+
+static void test_bulk_copies(void **state)
+{
+    (void)state;
+    const shape one = {2, 32, 1, false, false};
+    expect_right(BULK("cp.async.bulk.wait_group 0;\n") TAKE FENCE "@q ld.global.u32 e, [m];\n", one);
+    expect_wrong(BULK("cp.async.bulk.wait_group.read 0;\n") TAKE FENCE "@q ld.global.u32 e, [m];\n", one, "");
+    expect_wrong(BULK("") TAKE FENCE "@q ld.global.u32 e, [m];\n", one, "");
+    expect_right(WRITE FENCE SYNC GIVE TAKE FENCE SYNC BULK_READ, one);
+    expect_wrong(WRITE SYNC GIVE TAKE FENCE SYNC BULK_READ, one, "read of 16 bytes");
+    expect_right(WRITE FENCE SYNC GIVE TAKE FENCE "cp.async.ca.shared.global [s], [m], 16;\ncp.async.wait_all;\n", (shape){2, 1, 1, false, false});
+    expect_wrong(WRITE SYNC GIVE TAKE FENCE SYNC "cp.async.ca.shared.global [s], [m], 16, 4;\ncp.async.wait_all;\n", one, "read of 4 bytes");
+}
+
+/* More flags than are kept: nothing is found any more, and nothing invented. */
+static void test_too_many_flags(void **state)
+{
+    (void)state;
+    expect_right("mov.u32 n, 0;\nmov.u64 x, w;\nLOOP:\natom.global.add.u32 c, [x], c;\nadd.s64 x, x, 4;\nadd.u32 n, n, 1;\nsetp.lt.u32 r, n, 200000;\n@r bra LOOP;\n"
+                 "st.global.u32 [d], a;\n", (shape){1, 1, 1, true, false});
+    expect_right("mov.u32 n, 0;\nmov.u64 x, w;\nLOOP:\natom.global.add.u32 c, [x], c;\nadd.s64 x, x, 4;\nadd.u32 n, n, 1;\nsetp.lt.u32 r, n, 100000;\n@r bra LOOP;\n"
+                 "st.global.u32 [d], a;\n", (shape){2, 1, 1, true, false});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict),
+        cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags),
+    };
+    return cmocka_run_group_tests_name("order between blocks", tests, NULL, NULL);
+}
