@@ -17,8 +17,27 @@ __device__ __forceinline__ void gs_cluster_barrier(void)
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/* The same, but ordering nothing by itself: after gs_mbarrier_fence_init, which orders the initialisation of mbarriers for the whole cluster.
+ * gs_cluster_barrier costs a memory barrier of the GPU. */
+__device__ __forceinline__ void gs_cluster_barrier_init(void)
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
 /* Barrier of `threads` threads (whole warps) with hardware barrier `id` (1 to 15; 0 is __syncthreads). */
 __device__ __forceinline__ void gs_named_barrier(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+
+/* The same barrier without waiting: what this warp did before is there for those who wait in gs_named_barrier. All lanes. */
+__device__ __forceinline__ void gs_named_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+
+/* True in one lane of the warp. All lanes. The assembler knows that what stands under it runs once, which a comparison of lanes does not tell it:
+ * tensor copies then need no loop over lanes. */
+__device__ __forceinline__ bool gs_elect(void)
+{
+    unsigned chosen;
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(chosen));
+    return chosen != 0;
+}
 
 /* Stores four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8 (16 bytes, aligned).
  * In matrix i, r_i of lane l holds row l / 4, columns 2 (l % 4) and the next. All lanes of the warp. */
@@ -27,9 +46,44 @@ __device__ __forceinline__ void gs_stmatrix_x4(unsigned address, unsigned r0, un
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r0), "r"(r1), "r"(r2), "r"(r3) : "memory");
 }
 
+/* The same, each matrix transposed: in matrix i, r_i of lane l holds column l / 4, rows 2 (l % 4) and the next. */
+__device__ __forceinline__ void gs_stmatrix_x4_trans(unsigned address, unsigned r0, unsigned r1, unsigned r2, unsigned r3)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r0), "r"(r1), "r"(r2), "r"(r3) : "memory");
+}
+
+/* Two matrices; lanes 0 to 15 give their rows. */
+__device__ __forceinline__ void gs_stmatrix_x2(unsigned address, unsigned r0, unsigned r1)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0), "r"(r1) : "memory");
+}
+__device__ __forceinline__ void gs_stmatrix_x2_trans(unsigned address, unsigned r0, unsigned r1)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0), "r"(r1) : "memory");
+}
+
 __device__ __forceinline__ void gs_store_shared_f32x2(unsigned address, float x, float y)
 {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+
+__device__ __forceinline__ uint4 gs_load_shared_u32x4(unsigned address)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
+    return v;
+}
+__device__ __forceinline__ unsigned short gs_load_shared_u16(unsigned address)
+{
+    unsigned short v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+    return v;
+}
+
+/* 16 bytes of zeros. */
+__device__ __forceinline__ void gs_store_shared_zero(unsigned address)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(address), "r"(0) : "memory");
 }
 
 /* Programmatic dependent launch. wait: before a thread's first access to global memory, unless a barrier orders another thread's wait

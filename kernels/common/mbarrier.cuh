@@ -36,6 +36,20 @@ __device__ __forceinline__ void gs_mbarrier_arrive_cluster(unsigned barrier, uns
                  "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier), "r"(rank) : "memory");
 }
 
+/* The shared::cluster address of `barrier` (or of any shared address) in block `rank` of the cluster. Offsets within the block may be added. */
+__device__ __forceinline__ unsigned gs_cluster_address(unsigned address, unsigned rank)
+{
+    unsigned remote;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+    return remote;
+}
+
+/* gs_mbarrier_arrive_cluster with the address already mapped. */
+__device__ __forceinline__ void gs_mbarrier_arrive_remote(unsigned remote)
+{
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+}
+
 /* Waits until the phase of that parity has ended: 0 for the first, 1 for the second. On a fresh barrier parity 1 passes at once.
  * The caller is never more than one phase behind. What tensor copies wrote under this barrier is then there to read. */
 __device__ __forceinline__ void gs_mbarrier_wait(unsigned barrier, unsigned parity)

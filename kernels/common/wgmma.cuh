@@ -27,6 +27,17 @@ __device__ __forceinline__ unsigned long long gs_wgmma_descriptor(unsigned addre
            (unsigned long long)(stride_bytes >> 4) << 32 | 1ull << 62;
 }
 
+/* The two words of a descriptor, for loops that step through shared memory: `low` moves with the address (add bytes / 16; shared memory ends
+ * before that could carry), `high` is a constant of the layout. SWIZZLE: 128, 64 or 32, the bytes of a row of the tensor copy's box.
+ * K-major: rows of SWIZZLE bytes, stride 8 rows. N-major: boxes of SWIZZLE / 2 n, stride 8 k, leading from a box to the next. */
+__device__ __forceinline__ unsigned gs_wgmma_low(unsigned address, unsigned leading_bytes) { return address >> 4 | (leading_bytes >> 4) << 16; }
+template <int SWIZZLE>
+__device__ __forceinline__ unsigned long long gs_wgmma_words(unsigned low)
+{
+    constexpr unsigned high = (8 * SWIZZLE) >> 4 | (SWIZZLE == 128 ? 1u : SWIZZLE == 64 ? 2u : 3u) << 30;
+    return (unsigned long long)high << 32 | low;
+}
+
 /* Gives up or asks for registers: all warps of the warpgroup, REGISTERS a multiple of 8 in 24..256. inc waits until the pool has enough. */
 template <int REGISTERS>
 __device__ __forceinline__ void gs_setmaxnreg_dec(void)

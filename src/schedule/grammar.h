@@ -39,6 +39,26 @@ int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, cons
 int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem);
 int gs_ws_consumers(const gs_schedule *schedule);   /* consumer warpgroups */
 
+/* What a wave sentence means for a problem: the constants of kernels/wave.cu. */
+typedef struct gs_wave_shape {
+    int  bm, bn, bk, stages;
+    bool turned, fixed;           /* order ba; sizes compiled in */
+    int  cm, cn, ck, tickets;     /* blocks of a cluster along M, N, K; shares of K that meet in the workspace */
+    int  shares;                  /* of K: ck * tickets */
+    int  bx, by;                  /* of the tile: wgmma's 64-row side, and its columns */
+    int  consumers;               /* warpgroups */
+    int  accumulators;            /* of a thread */
+    int  slice_bytes;             /* of a tile's sums: what one of ck blocks stores */
+    int  rows_a, rows_b;          /* of a box of A, and of B in layout tn */
+    int64_t tiles_m, tiles_n;
+    int64_t blocks;               /* k-blocks of the largest share */
+    int  smem;                    /* bytes of a block */
+} gs_wave_shape;
+gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *problem);
+
+/* D is stored by element: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
+bool gs_wave_direct(const gs_problem *problem);
+
 /* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
  * beyond the last column: into the rows' padding, and past the end of D. */
 bool gs_ws_direct(const gs_problem *problem);

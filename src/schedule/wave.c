@@ -3,18 +3,142 @@
 #include "base/error.h"
 #include "schedule/grammar.h"
 
+enum {
+    ALIGN_SLACK      = 1024,
+    RESERVED_SMEM    = 1024,     /* bytes that every resident block costs beyond its own */
+    PORTABLE_CLUSTER = 8,        /* blocks; k16 alone may have more */
+    MOST_GRID_Y      = 65535,
+    MOST_REGISTERS   = 255,
+    REGISTERS_BESIDE = 40,       /* the accumulators (NVRTC 13.0: at most 34) */
+    PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    MOST_RESIDENT    = 8,
+    MOST_WAVES       = 8,        /* more tiles are for a persistent kernel */
+    SPLIT_TILES      = 2,        /* K is not split where there are so many tiles per multiprocessor */
+    SPLIT_BLOCKS     = 4         /* nor into more blocks per multiprocessor than this */
+};
+
+static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
+
+bool gs_wave_direct(const gs_problem *problem)
+{
+    const int whole = problem->out == GS_F32 ? 2 : 8;
+    return problem->ldd % whole != 0 || problem->n % whole != 0;
+}
+
+gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *problem)
+{
+    const int16_t *const tile = gs_schedule_value(schedule, GS_WAVE_TILE);
+    const int16_t *const cluster = gs_schedule_value(schedule, GS_WAVE_CLUSTER);
+    const int16_t *const split = gs_schedule_value(schedule, GS_WAVE_SPLIT);
+    gs_wave_shape s = {
+        .bm = tile[0], .bn = tile[1], .bk = tile[2], .stages = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
+        .turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0, .fixed = gs_schedule_value(schedule, GS_WAVE_SIZES)[0] != 0,
+        .cm = cluster[0], .cn = cluster[1], .ck = split[2], .tickets = split[0] / split[2], .shares = split[0],
+    };
+    s.bx = s.turned ? s.bn : s.bm;
+    s.by = s.turned ? s.bm : s.bn;
+    s.consumers = s.bx == 64 ? 1 : 2;
+    const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, slice = (groups + s.ck - 1) / s.ck;
+    s.accumulators = row_blocks * s.by / 2;
+    s.slice_bytes = row_blocks * slice * s.consumers * 128 * 16;
+    s.rows_a = (int)GS_MIN(s.bm, problem->m);
+    s.rows_b = problem->layout == GS_TN ? (int)GS_MIN(s.bn, problem->n) : s.bn;
+    s.tiles_m = tiles_of(problem->m, s.bm);
+    s.tiles_n = tiles_of(problem->n, s.bn);
+    s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
+    const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
+    s.smem = ALIGN_SLACK + s.stages * (s.bm + s.bn) * s.bk * 2 + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + 16;
+    return s;
+}
+
+static gs_status check_problem(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+{
+    if (caps->cc != 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "wave needs compute capability 9.0 (wgmma); this device has %d.%d", caps->cc / 10, caps->cc % 10);
+    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "wave has no epilogue operations");
+    if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "wave computes one product, not a batch");
+    if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "wave needs extents of at least 1");
+    if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
+    if (p->lda % 8 || p->ldb % 8)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, p->lda % 8 ? "lda" : "ldb", "wave needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
+    if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
+    return GS_OK;
+}
+
+/* What wgmma can do, and what would be a worse tile than another word. */
+static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
+{
+    static const int widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 192};
+    const int64_t x = s->turned ? p->n : p->m, y = s->turned ? p->m : p->n;
+    if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
+    if (p->layout == GS_NN && s->bn % 64 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "B of layout nn is copied 64 columns at a time");
+    if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
+    for (size_t i = 0; i < GS_COUNT(widths); i++)
+        if (widths[i] < s->by && widths[i] >= y && (s->turned || p->layout == GS_TN || widths[i] % 64 == 0))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d of its columns would hold all %lld", widths[i], (long long)y);
+    if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
+    return GS_OK;
+}
+
+static gs_status check_cluster(const gs_wave_shape *s, const gs_caps *caps, gs_error *error)
+{
+    const int cluster = s->cm * s->cn * s->ck;
+    if (s->tiles_m % s->cm || s->tiles_n % s->cn)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "%lld x %lld tiles do not make whole clusters", (long long)s->tiles_m, (long long)s->tiles_n);
+    if (cluster > PORTABLE_CLUSTER && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "%d blocks, at most %d", cluster, PORTABLE_CLUSTER);
+    if (GS_MAX(s->tiles_m, s->tiles_n) > GS_MAX_EXTENT || GS_MAX(s->tiles_m, s->tiles_n) > MOST_GRID_Y)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too many tiles for one grid");
+    if (s->tiles_m * s->tiles_n > (int64_t)MOST_WAVES * caps->sms)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%lld tiles: more than %d for each multiprocessor", (long long)(s->tiles_m * s->tiles_n), MOST_WAVES);
+    return GS_OK;
+}
+
+static gs_status check_split(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+{
+    static const int depths[] = {2, 4, 6, 8, 12, 16};
+    const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
+    if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
+    if (s->shares > 1 && (tiles >= (int64_t)SPLIT_TILES * caps->sms || tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
+    for (size_t i = 0; i < GS_COUNT(depths); i++)
+        if (depths[i] < s->stages && depths[i] >= s->blocks)
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d hold all %lld k-blocks of a share", depths[i], (long long)s->blocks);
+    return GS_OK;
+}
+
 gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    (void)schedule;
-    (void)problem;
-    (void)caps;
-    return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "wave is being written");
+    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    GS_TRY(check_problem(&s, problem, caps, error));
+    GS_TRY(check_tile(&s, problem, error));
+    GS_TRY(check_cluster(&s, caps, error));
+    GS_TRY(check_split(&s, problem, caps, error));
+    if (s.smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s.smem, caps->smem_block);
+    return GS_OK;
+}
+
+/* Registers that the compiler may use for so many resident blocks. */
+static int registers_for(int blocks, int threads, const gs_caps *caps)
+{
+    const int warps_part = (blocks * (threads / 32) + PARTS - 1) / PARTS;
+    return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
 }
 
 gs_resources gs_resources_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    (void)schedule;
-    (void)problem;
-    (void)caps;
-    return (gs_resources){.threads = 32, .registers = 255, .blocks_sm = 1, .cluster = 1};
+    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    const int threads = s.consumers * 128 + 32;
+    int blocks = GS_MIN(MOST_RESIDENT, caps->smem_sm / (s.smem + RESERVED_SMEM));
+    /* the warps of each block may begin at the same part of the multiprocessor */
+    while (blocks > 1 && registers_for(1, blocks * (threads + 127) / 128 * 128, caps) < s.accumulators + REGISTERS_BESIDE) blocks--;
+    return (gs_resources){
+        .threads   = threads,
+        .registers = registers_for(GS_MAX(blocks, 1), threads, caps),
+        .smem      = s.smem,
+        .blocks_sm = GS_MAX(blocks, 1),
+        .cluster   = s.cm * s.cn * s.ck,
+    };
 }

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT
+ * Family wave: Hopper, one tile and one share of K per block. A producer warp asks for every stage at once and refills what comes back;
+ * consumer warpgroups multiply with wgmma. Blocks that share a tile's K hand their parts to each other: in a cluster through shared
+ * memory, across the grid through the workspace, by tickets.
+ *
+ * wgmma multiplies X (64 rows at a time) by Y (8 to 256 columns). Order ab: X is A, Y is B. Order ba: X is B's columns, Y is A's rows, and
+ * the accumulators hold the transposed tile. An operand is K-major (rows of K: A, and B of layout tn) or not (B of layout nn).
+ *
+ * Set by the builder (src/kernel/wave.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
+ * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
+ * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
+ * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_STREAM_A GS_STREAM_B (1: read once,
+ * first to leave L2), GS_VECTOR (1: rows of D start and end at multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor). */
+#include "common/args.h"
+#include "common/block.cuh"
+#include "common/convert.cuh"
+#include "common/exchange.cuh"
+#include "common/mbarrier.cuh"
+#include "common/sizes.cuh"
+#include "common/tma.cuh"
+#if GS_ORDER == 0
+#define GS_WGMMA_N GS_BN
+#else
+#define GS_WGMMA_N GS_BM
+#endif
+#include "common/wgmma.cuh"
+
+#if GS_ORDER == 0
+#define BX GS_BM
+#define ROWS_X GS_ROWS_A
+#define ROWS_Y GS_ROWS_B
+#define X_ALONG_K 1
+#define Y_ALONG_K GS_LAYOUT
+#define STREAM_X GS_STREAM_A
+#define STREAM_Y GS_STREAM_B
+#define X_SHARED (GS_CN > 1)
+#define Y_SHARED (GS_CM > 1)
+#else
+#define BX GS_BN
+#define ROWS_X GS_ROWS_B
+#define ROWS_Y GS_ROWS_A
+#define X_ALONG_K GS_LAYOUT
+#define Y_ALONG_K 1
+#define STREAM_X GS_STREAM_B
+#define STREAM_Y GS_STREAM_A
+#define X_SHARED (GS_CM > 1)
+#define Y_SHARED (GS_CN > 1)
+#endif
+#define BY GS_WGMMA_N
+
+#define SHARERS (GS_CM * GS_CN)                      /* blocks that share an operand; along one direction only */
+#define CLUSTER (SHARERS * GS_CK)
+#define SHARES (GS_CK * GS_TICKETS)                  /* of K */
+#define CONSUMERS (BX == 64 ? 1 : 2)                 /* warpgroups */
+#define WORKERS (CONSUMERS * 128)                    /* their threads */
+#define THREADS (WORKERS + 32)
+#define ROW_BLOCKS (BX / 64 / CONSUMERS)             /* 64-row blocks of a consumer */
+#define GROUPS (BY / 8)                              /* of 8 columns: 4 accumulators of a thread */
+#define SLICE ((GROUPS + GS_CK - 1) / GS_CK)         /* groups that one block of a cluster along K adds up and stores */
+#define X_BYTES (BX * GS_BK * 2)
+#define Y_BYTES (BY * GS_BK * 2)
+#define STAGE_BYTES (X_BYTES + Y_BYTES)
+#define LANDING_BYTES ((X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES) + (Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES))   /* of them, copied */
+#define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
+#define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
+#define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
+#define CHUNK (SLICE < 8 ? SLICE : 8)                /* most groups in a warp's buffer for the transposition of f16 and bf16 */
+#define BUFFER_BYTES (GS_OUT == 2 ? 0 : CHUNK * 256)
+
+#define PASTE_(a, b, c) a##b##c
+#define PASTE(a, b, c) PASTE_(a, b, c)
+#if GS_IN == 0
+#define WGMMA PASTE(gs_wgmma_n, BY, _f32_f16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
+#else
+#define WGMMA PASTE(gs_wgmma_n, BY, _f32_bf16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
+#endif
+
+/* Extents that are compiled in and divisible need no guards. */
+#ifdef GS_FIXED
+#define GUARD_M (GS_M % GS_BM != 0 || (GS_ORDER == 1 && RAGGED))
+#define GUARD_N (GS_N % GS_BN != 0 || (GS_ORDER == 0 && RAGGED))
+#else
+#define GUARD_M 1
+#define GUARD_N 1
+#endif
+
+/* Which tile and which part of it is this block's. A cluster is neighbours: along M or N, and all along K. */
+typedef struct place {
+    int m, n;                  /* first row and column of the tile */
+    int rank;                  /* among those that share an operand */
+    int rank_k;                /* among those of the cluster along K */
+    int share;                 /* which of SHARES */
+} place;
+
+static __device__ __forceinline__ place place_of_block(void)
+{
+    const int tile_m = GS_WALK_N ? blockIdx.y : blockIdx.x, tile_n = GS_WALK_N ? blockIdx.x : blockIdx.y;
+    const int rank = GS_CM > 1 ? tile_m % GS_CM : tile_n % GS_CN, share = SHARES > 1 ? blockIdx.z : 0;
+    return {tile_m * GS_BM, tile_n * GS_BN, rank, share % GS_CK, share};
+}
+
+/* First k-block of the block's share, and how many there are. */
+static __device__ __forceinline__ int first_block(int share, int all) { return share * (all / SHARES) + min(share, all % SHARES); }
+static __device__ __forceinline__ int count_blocks(int share, int all) { return all / SHARES + (share < all % SHARES); }
+
+/* ---- the producer ---- */
+
+template <bool SHARED, bool STREAM>
+static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const place &at)
+{
+    const unsigned short mask = ((1u << SHARERS) - 1) << at.rank_k * SHARERS;
+    if (SHARED && STREAM)
+        gs_tma_load_multicast_hint(to, map, x, y, full, mask, gs_policy_evict_first());
+    else if (SHARED)
+        gs_tma_load_multicast(to, map, x, y, full, mask);
+    else if (STREAM)
+        gs_tma_load_hint(to, map, x, y, full, gs_policy_evict_first());
+    else
+        gs_tma_load(to, map, x, y, full);
+}
+
+/* One k-block of an operand of ROWS rows, from `row` on. */
+template <int ROWS, bool ALONG_K, bool SHARED, bool STREAM>
+static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const place &at)
+{
+    if (ALONG_K) {
+#pragma unroll
+        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED, STREAM>(to + half * ROWS * 128, map, k + half * 64, row, full, at);
+    } else {
+#pragma unroll
+        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED, STREAM>(to + box * GS_BK * 128, map, row + box * 64, k, full, at);
+    }
+}
+
+/* What a k-block of this block needs and nobody else. */
+static __device__ __forceinline__ void load_own(unsigned to, const gs_tensor_map *map_x, const gs_tensor_map *map_y, int k, unsigned full, const place &at)
+{
+    if (!X_SHARED) load_operand<BX, X_ALONG_K, false, STREAM_X>(to, map_x, GS_ORDER ? at.n : at.m, k, full, at);
+    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false, STREAM_Y>(to + X_BYTES, map_y, GS_ORDER ? at.m : at.n, k, full, at);
+}
+
+/* What all sharers need: one of them copies it for all, stage by stage another one. */
+static __device__ __forceinline__ void load_shared(unsigned to, const gs_tensor_map *map_x, const gs_tensor_map *map_y, int k, unsigned full, int stage,
+                                                   const place &at)
+{
+    if (stage % SHARERS != at.rank) return;
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true, STREAM_X>(to, map_x, GS_ORDER ? at.n : at.m, k, full, at);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, STREAM_Y>(to + X_BYTES, map_y, GS_ORDER ? at.m : at.n, k, full, at);
+}
+
+/* The producer warp. Its barriers are its own until it says so: copies start before the other warps have come so far. */
+static __device__ __forceinline__ void produce(const gs_tensor_map *map_x, const gs_tensor_map *map_y, unsigned stages, unsigned full, int first, int blocks,
+                                               const place &at)
+{
+    const unsigned empty = full + GS_STAGES * 8, parts = empty + GS_STAGES * 8;
+    const bool leader = gs_elect();
+    const int ahead = min(blocks, GS_STAGES);
+    if (leader) {
+        gs_tma_prefetch(map_x);
+        gs_tma_prefetch(map_y);
+#pragma unroll
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, 1);
+        if (blocks > GS_STAGES) {
+#pragma unroll
+            for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, CONSUMERS * 4 * SHARERS);
+        }
+        if (GS_CK > 1) gs_mbarrier_init(parts, 1);
+        gs_mbarrier_fence_init();
+    }
+    __syncwarp();
+    gs_named_arrive(1, THREADS);
+    if (CLUSTER > 1) gs_cluster_arrive();
+    if (leader) {
+        if (GS_CK > 1) gs_mbarrier_expect(parts, (GS_CK - 1) * ROW_BLOCKS * max(0, min(SLICE, GROUPS - at.rank_k * SLICE)) * WORKERS * 16);
+        gs_dependent_wait();
+#pragma unroll 1
+        for (int s = 0; s < ahead; s++) {
+            gs_mbarrier_expect(full + s * 8, LANDING_BYTES);
+            load_own(stages + s * STAGE_BYTES, map_x, map_y, (first + s) * GS_BK, full + s * 8, at);
+        }
+    }
+    if (SHARERS > 1) {
+        __syncwarp();
+        gs_cluster_wait();
+        if (leader) {
+#pragma unroll 1
+            for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, map_x, map_y, (first + s) * GS_BK, full + s * 8, s, at);
+        }
+    }
+    if (leader) {
+        gs_dependent_launch();
+        int stage = 0;
+        unsigned phase = 0;
+#pragma unroll 1
+        for (int block = GS_STAGES; block < blocks; block++) {
+            gs_mbarrier_wait(empty + stage * 8, phase);
+            gs_mbarrier_expect(full + stage * 8, LANDING_BYTES);
+            load_own(stages + stage * STAGE_BYTES, map_x, map_y, (first + block) * GS_BK, full + stage * 8, at);
+            if (SHARERS > 1) load_shared(stages + stage * STAGE_BYTES, map_x, map_y, (first + block) * GS_BK, full + stage * 8, stage, at);
+            if (++stage == GS_STAGES) stage = 0, phase ^= 1;
+        }
+    }
+    __syncwarp();
+    if (CLUSTER > 1 && SHARERS == 1) gs_cluster_wait();
+}
+
+/* ---- the consumers: multiplication ---- */
+
+/* Rows of a tile that the matrix does not have, and no copy brings: zeros, once. Nobody stores what they lead to, but it is computed. */
+template <int ROWS, int COPIED>
+static __device__ __forceinline__ void clear_rows(unsigned operand, int stages)
+{
+    constexpr int PIECES = (ROWS - COPIED) * 8;   /* of 16 bytes, in 64 k */
+    if constexpr (PIECES > 0)
+        for (int s = 0; s < stages; s++)
+            for (int half = 0; half < GS_BK / 64; half++)
+                for (int piece = threadIdx.x; piece < PIECES; piece += WORKERS)
+                    gs_store_shared_zero(operand + s * STAGE_BYTES + half * ROWS * 128 + COPIED * 128 + piece * 16);
+}
+
+/* The steps of one k-block for all of this consumer's rows. x, y: low words of the operands' descriptors. */
+static __device__ __forceinline__ void multiply_stage(float (&acc)[ROW_BLOCKS][BY / 2], unsigned x, unsigned y, bool first)
+{
+    gs_wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < GS_BK / 16; step++) {
+        const int x_step = X_ALONG_K ? step / 4 * BX * 128 + step % 4 * 32 : step * 2048;
+        const int y_step = Y_ALONG_K ? step / 4 * BY * 128 + step % 4 * 32 : step * 2048;
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++) {
+            const int x_block = block * (X_ALONG_K ? 8192 : GS_BK * 128);
+            WGMMA(acc[block], gs_wgmma_words<128>(x + (x_step + x_block) / 16), gs_wgmma_words<128>(y + y_step / 16), step > 0 || !first);
+        }
+    }
+    gs_wgmma_commit();
+}
+
+static __device__ __forceinline__ void multiply(float (&acc)[ROW_BLOCKS][BY / 2], unsigned stages, unsigned full, int blocks, int consumer, const place &at)
+{
+    const unsigned empty = full + GS_STAGES * 8;
+    const int lane = threadIdx.x % 32;
+    const unsigned x = gs_wgmma_low(stages + consumer * ROW_BLOCKS * (X_ALONG_K ? 8192 : GS_BK * 128), X_ALONG_K ? 0 : GS_BK * 128);
+    const unsigned y = gs_wgmma_low(stages + X_BYTES, Y_ALONG_K ? 0 : GS_BK * 128);
+    const unsigned sharer = lane < SHARERS && SHARERS > 1 ? gs_cluster_address(empty, at.rank_k * SHARERS + lane) : empty;
+    int stage = 0;
+    unsigned phase = 0;
+#pragma unroll 1
+    for (int block = 0; block < blocks; block++) {
+        gs_mbarrier_wait(full + stage * 8, phase);
+        multiply_stage(acc, x + stage * (STAGE_BYTES / 16), y + stage * (STAGE_BYTES / 16), block == 0);
+        if (blocks > GS_STAGES) {   /* the stage before is free; it goes back if there is something left to bring */
+            gs_wgmma_wait<1>();
+            const int last = stage == 0 ? GS_STAGES - 1 : stage - 1;
+            if (block > 0 && block - 1 + GS_STAGES < blocks && lane < SHARERS) {
+                if (SHARERS > 1)
+                    gs_mbarrier_arrive_remote(sharer + last * 8);
+                else
+                    gs_mbarrier_arrive(empty + last * 8);
+            }
+        }
+        if (++stage == GS_STAGES) stage = 0, phase ^= 1;
+    }
+    gs_wgmma_wait<0>();
+}
+
+/* ---- the consumers: parts of K meet ---- */
+
+typedef float slice[ROW_BLOCKS][4 * SLICE];
+
+#if GS_CK > 1
+/* Sends every other block of the cluster along K its slice of this block's accumulators, and adds what they send to the own one, always in
+ * the order of ranks behind the own. A thread sends to its counterpart. */
+static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
+{
+    if (SHARERS == 1) gs_cluster_wait();
+#pragma unroll
+    for (int rank = 0; rank < GS_CK; rank++) {
+        const bool own = rank == at.rank_k;
+        const int slot = (at.rank_k - rank + GS_CK) % GS_CK - 1;
+        const unsigned cluster_rank = rank * SHARERS + at.rank;
+        const unsigned to = gs_cluster_address(landing, cluster_rank) + slot * SLICE_BYTES + threadIdx.x * 16;
+        const unsigned barrier = gs_cluster_address(parts, cluster_rank);
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+            for (int i = 0; i < SLICE && rank * SLICE + i < GROUPS; i++) {
+                const float *const part = &acc[block][4 * (rank * SLICE + i)];
+                if (!own) gs_send(to + (block * SLICE + i) * WORKERS * 16, part[0], part[1], part[2], part[3], barrier);
+#pragma unroll
+                for (int j = 0; j < 4; j++) sum[block][4 * i + j] = own || rank == 0 ? part[j] : sum[block][4 * i + j];
+            }
+        }
+    }
+    gs_mbarrier_wait(parts, 0);
+    for (int slot = 0; slot < GS_CK - 1; slot++) {
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+            for (int i = 0; i < SLICE; i++) {
+                if (RAGGED && at.rank_k * SLICE + i >= GROUPS) break;
+                const float4 part = gs_load_shared_f32x4(landing + slot * SLICE_BYTES + (block * SLICE + i) * WORKERS * 16 + threadIdx.x * 16);
+                sum[block][4 * i] += part.x;
+                sum[block][4 * i + 1] += part.y;
+                sum[block][4 * i + 2] += part.z;
+                sum[block][4 * i + 3] += part.w;
+            }
+        }
+    }
+}
+
+#endif
+
+#if GS_TICKETS > 1
+/* Leaves the slice in the workspace. The last block of a tile to do so adds up all of them, always in the order of shares, and returns true.
+ * Workspace: a counter per slice of a tile, then the slices by tile, ticket, rank. flag: 4 bytes of shared memory. */
+static __device__ __forceinline__ bool meet(slice &sum, unsigned char *workspace, unsigned *flag, const place &at)
+{
+    constexpr int AT_ONCE = ROW_BLOCKS * SLICE >= 16 ? 1 : 16 / (ROW_BLOCKS * SLICE) < GS_TICKETS ? 16 / (ROW_BLOCKS * SLICE) : GS_TICKETS;
+    const unsigned tiles = gridDim.x * gridDim.y, tile = blockIdx.y * gridDim.x + blockIdx.x;
+    float4 *const first = (float4 *)(workspace + (tiles * GS_CK * 4 + 127ull) / 128 * 128) +
+                          ((unsigned long long)tile * SHARES + at.rank_k) * (SLICE_BYTES / 16) + threadIdx.x;
+    float4 *const own = first + at.share / GS_CK * GS_CK * (SLICE_BYTES / 16);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+        for (int i = 0; i < SLICE; i++) {
+            const float *const part = &sum[block][4 * i];
+            own[(block * SLICE + i) * WORKERS] = make_float4(part[0], part[1], part[2], part[3]);
+        }
+    }
+    gs_named_barrier(2, WORKERS);
+    if (threadIdx.x == 0) *flag = gs_ticket((unsigned *)workspace + tile * GS_CK + at.rank_k, GS_TICKETS - 1);
+    gs_named_barrier(2, WORKERS);
+    if (*flag != GS_TICKETS - 1) return false;
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+        for (int i = 0; i < 4 * SLICE; i++) sum[block][i] = 0;
+    }
+#pragma unroll AT_ONCE
+    for (int ticket = 0; ticket < GS_TICKETS; ticket++) {
+#pragma unroll
+        for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+            for (int i = 0; i < SLICE; i++) {
+                const float4 part = gs_load_part(first + ticket * GS_CK * (SLICE_BYTES / 16) + (block * SLICE + i) * WORKERS);
+                sum[block][4 * i] += part.x;
+                sum[block][4 * i + 1] += part.y;
+                sum[block][4 * i + 2] += part.z;
+                sum[block][4 * i + 3] += part.w;
+            }
+        }
+    }
+    return true;
+}
+
+#endif
+
+/* ---- the consumers: D ---- */
+
+/* What bounds the stores of a block. */
+typedef struct target {
+    int m, n;                  /* first row and column behind what it stores */
+    long long ldd;
+    void *d;
+} target;
+
+static __device__ __forceinline__ bool inside_m(const target &to, int row) { return !GUARD_M || row < to.m; }
+static __device__ __forceinline__ bool inside_n(const target &to, int col) { return !GUARD_N || col < to.n; }
+
+/* alpha times an accumulator, plus beta times its element of C. x, y: its place in the tile of wgmma. */
+static __device__ __forceinline__ float output(float sum, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    float value = p.alpha * sum;
+#if GS_BETA
+    const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
+    if (row < to.m && col < to.n) {
+        const long long at = row * gs_size_ldc(p) + col;
+#if GS_OUT == 2
+        value += p.beta * ((const float *)p.c)[at];
+#elif GS_OUT == 1
+        value += p.beta * gs_bf16_to_f32(((const unsigned short *)p.c)[at]);
+#else
+        value += p.beta * gs_f16_to_f32(((const unsigned short *)p.c)[at]);
+#endif
+    }
+#endif
+    (void)to, (void)x, (void)y;
+    return value;
+}
+
+#if GS_OUT == 2
+
+/* A warp's 16 rows of X by the slice: 32-byte runs, straight from the accumulators. */
+static __device__ __forceinline__ void store_rows(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    const int lane = threadIdx.x % 32;
+    (void)buffer;
+#pragma unroll
+    for (int i = 0; i < 2 * SLICE; i++) {
+        const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
+        const float v0 = output(sum[2 * i], p, to, own_x, own_y), v1 = output(sum[2 * i + 1], p, to, own_x, own_y + 1);
+        float *const d = (float *)to.d + (GS_ORDER ? own_y : own_x) * to.ldd + (GS_ORDER ? own_x : own_y);
+        if (GS_ORDER) {
+            if (inside_m(to, own_y) && inside_n(to, own_x)) d[0] = v0;
+            if (inside_m(to, own_y + 1) && inside_n(to, own_x)) d[to.ldd] = v1;
+        } else if (inside_m(to, own_x)) {
+            if (GS_VECTOR) {
+                if (inside_n(to, own_y)) *(float2 *)d = make_float2(v0, v1);
+            } else {
+                if (inside_n(to, own_y)) d[0] = v0;
+                if (inside_n(to, own_y + 1)) d[1] = v1;
+            }
+        }
+    }
+}
+
+#else
+
+static __device__ __forceinline__ unsigned pack(float lo, float hi) { return GS_OUT == 1 ? gs_pack_bf16x2(lo, hi) : gs_pack_f16x2(lo, hi); }
+
+/* 16-byte piece of a row of PIECES pieces in a warp's buffer: swapped with others, so that 8 rows of a matrix lie in different banks. */
+template <int PIECES>
+static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, int piece)
+{
+    const int swap = PIECES == 8 ? row : PIECES == 4 ? row / 2 : PIECES == 2 ? row / 4 : 0;
+    return buffer + row * PIECES * 16 + (piece ^ (swap & (PIECES - 1))) * 16;
+}
+
+/* COUNT groups from a warp's buffer to D, rows and columns from (row, col) on: by whole pieces, all of them read before the first is
+ * stored, or by element. */
+template <int COUNT, int PIECES>
+static __device__ __forceinline__ void drain(unsigned buffer, const target &to, int row, int col)
+{
+    const int lane = threadIdx.x % 32;
+#if GS_VECTOR
+    constexpr int STEPS = COUNT > 1 ? COUNT / 2 : 1, STRIDE = 32 / PIECES;   /* rows from a step to the next */
+    uint4 value[STEPS];
+    row += lane / PIECES, col += lane % PIECES * 8;
+    unsigned short *const d = (unsigned short *)to.d + row * to.ldd + col;
+    if (COUNT == 1 && lane >= 16) return;
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) value[i] = gs_load_shared_u32x4(piece_at<PIECES>(buffer, lane / PIECES + i * STRIDE, lane % PIECES));
+#pragma unroll
+    for (int i = 0; i < STEPS; i++)
+        if (inside_m(to, row + i * STRIDE) && inside_n(to, col)) *(uint4 *)(d + i * STRIDE * to.ldd) = value[i];
+#else
+#pragma unroll 1
+    for (int i = lane; i < 128 * COUNT; i += 32) {
+        const int r = i / (8 * PIECES), c = i % (8 * PIECES);
+        const unsigned short value = gs_load_shared_u16(piece_at<PIECES>(buffer, r, c / 8) + c % 8 * 2);
+        if (inside_m(to, row + r) && inside_n(to, col + c)) ((unsigned short *)to.d)[(row + r) * to.ldd + col + c] = value;
+    }
+#endif
+}
+
+/* Groups FIRST and those after it of a warp's 16 rows of X, through its buffer: as stored, rows are 16 bytes times the groups of the chunk
+ * (ab), or 32 bytes (ba, transposed). */
+template <int FIRST>
+static __device__ __forceinline__ void store_groups(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
+    constexpr int PIECES = GS_ORDER ? 2 : COUNT;
+    const int lane = threadIdx.x % 32;
+    y += FIRST * 8;
+    unsigned part[2 * COUNT];
+#pragma unroll
+    for (int i = 0; i < 2 * COUNT; i++) {
+        const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
+        part[i] = pack(output(sum[4 * FIRST + 2 * i], p, to, own_x, own_y), output(sum[4 * FIRST + 2 * i + 1], p, to, own_x, own_y + 1));
+    }
+#pragma unroll
+    for (int g = 0; g < COUNT; g += 2) {
+        const int group = g + (COUNT > 1 ? lane / 16 : 0);
+        const unsigned row = GS_ORDER ? piece_at<PIECES>(buffer, group * 8 + lane % 8, lane / 8 % 2) : piece_at<PIECES>(buffer, lane % 16, group);
+        if constexpr (COUNT == 1)
+            GS_ORDER ? gs_stmatrix_x2_trans(row, part[0], part[1]) : gs_stmatrix_x2(row, part[0], part[1]);
+        else if constexpr (GS_ORDER)
+            gs_stmatrix_x4_trans(row, part[2 * g], part[2 * g + 1], part[2 * g + 2], part[2 * g + 3]);
+        else
+            gs_stmatrix_x4(row, part[2 * g], part[2 * g + 1], part[2 * g + 2], part[2 * g + 3]);
+    }
+    __syncwarp();
+    drain<COUNT, PIECES>(buffer, to, GS_ORDER ? y : x, GS_ORDER ? x : y);
+    __syncwarp();
+    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(sum, buffer, p, to, x, y - FIRST * 8);
+}
+
+static __device__ __forceinline__ void store_rows(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    store_groups<0>(sum, buffer, p, to, x, y);
+}
+
+#endif
+
+/* The slice of this block to D. */
+static __device__ __forceinline__ void store_slice(const slice &sum, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer)
+{
+    const int first = at.rank_k * SLICE * 8;   /* of the slice in the tile, along Y */
+    const int x = (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16;
+    const int y = (GS_ORDER ? at.m : at.n) + first;
+    target to = {gs_size_m(p), gs_size_n(p), gs_size_ldd(p), p.d};
+    if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
+    if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) store_rows(sum[block], buffer, p, to, x + block * 64, y);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
+gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b, const __grid_constant__ gs_kernel_args p)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const unsigned start = gs_shared_address(shared);
+    const unsigned stages = (start + 1023) / 1024 * 1024;
+    const unsigned landing = stages + GS_STAGES * STAGE_BYTES;
+    const unsigned buffers = landing + PARTS_BYTES;
+    const unsigned full = buffers + CONSUMERS * 4 * BUFFER_BYTES;
+    const unsigned parts = full + GS_STAGES * 16;       /* an mbarrier, and 4 bytes for the tickets */
+    const place at = place_of_block();
+    const int all = (gs_size_k(p) - 1) / GS_BK + 1;
+    const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
+
+    if (warp == CONSUMERS * 4) {
+        produce(GS_ORDER ? &map_b : &map_a, GS_ORDER ? &map_a : &map_b, stages, full, first, blocks, at);
+        return;
+    }
+    if (CLUSTER > 1) gs_cluster_arrive();
+    if (X_ALONG_K) clear_rows<BX, ROWS_X>(stages, min(blocks, GS_STAGES));
+    if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));
+    if ((X_ALONG_K && ROWS_X < BX) || (Y_ALONG_K && ROWS_Y < BY)) gs_tma_fence();
+    gs_named_barrier(1, THREADS);
+    if (SHARERS > 1) gs_cluster_wait();
+    gs_dependent_wait();
+
+    float acc[ROW_BLOCKS][BY / 2];
+    multiply(acc, stages, full, blocks, warp / 4, at);
+    (void)landing, (void)parts;
+#if GS_CK > 1
+    slice sum;
+    exchange(sum, acc, landing, parts, at);
+    if (at.rank_k * SLICE >= GROUPS) return;
+#else
+    slice &sum = acc;
+#endif
+#if GS_TICKETS > 1
+    if (!meet(sum, (unsigned char *)p.workspace, (unsigned *)(shared + (parts + 8 - start)), at)) return;
+#endif
+    store_slice(sum, buffers + warp * BUFFER_BYTES, p, at, warp / 4);
+}
