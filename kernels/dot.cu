@@ -17,7 +17,7 @@
  * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
  *
  * Set by the builder (src/kernel/dot.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
- * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_SPLIT, GS_BLOCKS (resident blocks
+ * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
  * that registers must allow), and the sizes where they are fixed (common/sizes.cuh). K, lda, ldb are multiples of 8; nn: N too.
  * There are at least GS_COLS columns. */
 #include "common/args.h"
@@ -51,6 +51,7 @@
 
 static_assert(GS_LAYOUT || GS_COLS % 64 == 0, "a warp of nn has 64 columns");
 static_assert(GS_WARPS % COLUMN_WARPS == 0, "each group of columns has as many warps");
+static_assert(GS_LAYOUT || GS_AHEAD == 0, "rows of nn are too short to be asked for one by one");
 
 typedef unsigned short half_bits;
 
@@ -145,6 +146,18 @@ typedef struct source {
         for (int i = 0; i < GROUPS; i++) t[i] += PARTS * STEP * 2;
     }
 } source;
+
+/* The first GS_AHEAD times as much of the weights as the rings of the cluster hold, to L2: before the wait for the launch before, and more
+ * than the rings have under way. `corner`: the block's columns at K = 0. A copy takes a uniform address, so each warp asks for some of
+ * the rows; blocks of a cluster ask for their shares of K. tn alone: rows of nn are too short. */
+__device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, unsigned k, unsigned rank, int warp, int lane)
+{
+    const unsigned all = min(k, (unsigned)(GS_AHEAD * GS_DEPTH * PARTS * STEP)) / 8;
+    const unsigned first = all * rank / GS_SPLIT * 8, end = all * (rank + 1) / GS_SPLIT * 8;
+    if (lane != 0 || first == end) return;
+#pragma unroll 1
+    for (int row = warp; row < GS_COLS; row += GS_WARPS) gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
+}
 
 /* Whether a lane's 16 bytes `half` of a row lie in the matrix, where `left` of K is left from the step's beginning. */
 __device__ __forceinline__ bool inside(int half, int left, int lane) { return half * 32 + lane % 4 * 8 < left; }
@@ -420,6 +433,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs
     /* never so, but it keeps the assembler from waiting before the addresses are there */
     if (from.w == 0 || from.t[0] == 0) return;
 #if __CUDA_ARCH__ >= 900
+    if (GS_AHEAD) prefetch(weights + to.column * ldw, ldw, (unsigned)k, rank, warp, lane);
     gs_dependent_wait();
 #endif
     stream(acc, from, last, steps, left, gs_shared_address(shared) + warp * WARP_BYTES, lane);

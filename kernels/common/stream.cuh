@@ -35,6 +35,13 @@ template <int PREFETCH> __device__ __forceinline__ void gs_stream_copy(unsigned 
         asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy) : "memory");
 }
 
+/* Asks for `bytes` (a multiple of 16) to be brought to L2 (sm_90). Harmless before the wait for earlier launches: what they write goes to
+ * L2, too, and nothing is read. One thread for all of the bytes. */
+__device__ __forceinline__ void gs_stream_prefetch(const void *from, unsigned bytes)
+{
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 /* The counterparts for an operand that many blocks read: all caches keep it. */
 __device__ __forceinline__ void gs_kept_load(unsigned (&r)[4], const void *from)
 {

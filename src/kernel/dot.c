@@ -28,6 +28,7 @@ gs_status gs_kernel_build_dot(gs_kernel *kernel, const gs_schedule *schedule, co
     gs_kernel_define(kernel, "GS_DEPTH", gs_schedule_value(schedule, GS_DOT_DEPTH)[0]);
     gs_kernel_define(kernel, "GS_PREFETCH", ring[0]);
     gs_kernel_define(kernel, "GS_SHARED", ring[1]);
+    gs_kernel_define(kernel, "GS_AHEAD", gs_schedule_value(schedule, GS_DOT_AHEAD)[0]);
     gs_kernel_define(kernel, "GS_SPLIT", split);
     gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
     if (gs_schedule_value(schedule, GS_DOT_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);

@@ -10,13 +10,14 @@ enum {
     USED_TO_TURN     = 8,          /* and for pairs of rows of nn */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     LEAST_IN_FLIGHT  = 16384,      /* bytes of a multiprocessor that anything serious has under way, unless all of K is */
+    MOST_OF_L2       = 5,          /* eighths of it that blocks may fill before they read */
     MOST_BLOCKS      = 2147483647, /* along x of a grid */
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
 
 /* The numbers of a sentence for a problem. */
 typedef struct shape {
-    int     rows, cols, warps, depth, split;
+    int     rows, cols, warps, depth, ahead, split;
     bool    shared, fixed, tn, swapped;
     int64_t tokens, columns;       /* rows of A that are multiplied; columns of the other operand */
     int     column_warps;          /* warps along the columns */
@@ -38,6 +39,7 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
         .rows = tile[0], .cols = tile[1],
         .warps  = gs_schedule_value(schedule, GS_DOT_WARPS)[0],
         .depth  = gs_schedule_value(schedule, GS_DOT_DEPTH)[0],
+        .ahead  = gs_schedule_value(schedule, GS_DOT_AHEAD)[0],
         .shared = gs_schedule_value(schedule, GS_DOT_RING)[1] != 0,
         .split  = gs_schedule_value(schedule, GS_DOT_SPLIT)[0],
         .fixed  = gs_schedule_value(schedule, GS_DOT_SIZES)[0] != 0,
@@ -85,6 +87,21 @@ static int blocks_of(const shape *s, const gs_caps *caps)
     const int by_threads = caps->threads_sm / (s->warps * 32);
     const int by_slots = caps->cc == 80 || caps->cc >= 90 ? 32 : caps->cc == 89 ? 24 : 16;
     return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(by_threads, by_slots)));
+}
+
+/* What L2 is asked for first: of use beyond the rings only where there is more of K, and where it can stay until it is read. */
+static gs_status check_ahead(const shape *s, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    if (s->ahead == 0) return GS_OK;
+    if (caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ahead", "bulk prefetches need compute capability 9.0");
+    if (!s->tn) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ahead", "rows of a tile of nn are too short for bulk prefetches");
+    const int64_t rings = (int64_t)s->depth * s->parts * s->step;
+    if (s->ahead > 1 && rings >= problem->k) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ahead", "the rings take all of K");
+    const int64_t tiles = (s->columns + s->cols - 1) / s->cols, resident = (int64_t)caps->sms * blocks_of(s, caps) / s->split;
+    const int64_t bytes = GS_MIN(tiles * problem->batch, resident) * s->cols * GS_MIN(s->ahead * rings, problem->k) * 2;
+    if (s->ahead > 1 && bytes > caps->l2_bytes / 8 * MOST_OF_L2)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ahead", "%lld bytes at once would not stay in L2", (long long)bytes);
+    return GS_OK;
 }
 
 static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, gs_error *error)
@@ -141,7 +158,7 @@ gs_status gs_check_dot(const gs_schedule *schedule, const gs_problem *problem, c
     const int in_flight = blocks_of(&s, caps) * s.warps * s.depth * s.loads * 512;
     if (in_flight < LEAST_IN_FLIGHT && s.depth < steps_of(&s, problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "depth", "%d bytes in flight per multiprocessor do not keep memory busy", in_flight);
-    return GS_OK;
+    return check_ahead(&s, problem, caps, error);
 }
 
 gs_resources gs_resources_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)

@@ -66,7 +66,7 @@ static const gs_word wave_split[] = {   /* parts of K: blocks of a cluster (k), 
     {"k1", {1, 0}}, {"k2", {2, 0}}, {"k4", {4, 0}}, {"k8", {8, 0}}, {"t2", {2, 1}}, {"t4", {4, 1}}, {"t8", {8, 1}},
 };
 
-/* ---- dot: tile / warps / depth / ring / split / sizes ---- */
+/* ---- dot: tile / warps / depth / ring / ahead / split / sizes ---- */
 
 /* the most rows of A that are multiplied (or columns of B, roles exchanged) x columns of D of a block; nn: 64 columns per warp */
 static const gs_word dot_tile[] = {
@@ -80,6 +80,7 @@ static const gs_word dot_depth[] = {   /* steps of 64 k (tn) or 32 k (nn) in fli
 static const gs_word dot_ring[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
     {"r128", {128, 0}}, {"r256", {256, 0}}, {"s128", {128, 1}}, {"s256", {256, 1}},
 };
+static const gs_word dot_ahead[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
 static const gs_word dot_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
 
 #define WORDS(table) table, sizeof table / sizeof table[0]
@@ -118,6 +119,7 @@ static const gs_slot dot_slots[] = {
     {"warps",   WORDS(dot_warps)},
     {"depth",   WORDS(dot_depth)},
     {"ring",    WORDS(dot_ring)},
+    {"ahead",   WORDS(dot_ahead)},
     {"split",   WORDS(dot_split)},
     {"sizes",   WORDS(sizes_words)},
 };

@@ -16,7 +16,7 @@ enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
 enum { GS_MMA_TILE, GS_MMA_WARPS, GS_MMA_STAGES, GS_MMA_RASTER };
 enum { GS_SLICED_TILE, GS_SLICED_WARPS, GS_SLICED_DEPTH, GS_SLICED_SPLIT, GS_SLICED_SIZES };
 enum { GS_WAVE_TILE, GS_WAVE_STAGES, GS_WAVE_ORDER, GS_WAVE_CLUSTER, GS_WAVE_SPLIT, GS_WAVE_SIZES };
-enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_RING, GS_DOT_SPLIT, GS_DOT_SIZES };
+enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_RING, GS_DOT_AHEAD, GS_DOT_SPLIT, GS_DOT_SIZES };
 
 /* One family's rules: src/schedule/<family>.c. check assumes that the problem itself is valid. */
 gs_status    gs_check_simple(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
