@@ -6,9 +6,8 @@
  *
  * A block computes all tokens times GS_COLS columns. Its warps share K in steps of STEP: the steps of a column go round over the warps,
  * and over the GS_SPLIT blocks of a cluster, so that neighbours read neighbouring memory. A warp takes its steps straight into the
- * fragments of mma.sync, through a ring of GS_DEPTH steps: registers, or (GS_SHARED) a place in shared memory that each lane fills by
- * cp.async and reads back itself. The order of K within a step is permuted, the same for both operands, so that each lane loads 16
- * contiguous bytes and no lane needs another's data:
+ * fragments of mma.sync, through a ring of GS_DEPTH steps: registers, or (GS_SHARED) the warp's own shared memory, filled by cp.async. The
+ * order of K within a step is permuted, the same for both operands, so that each lane's part of a fragment is 16 contiguous bytes:
  *
  *   g = lane / 4, t = lane % 4. In k16 step s, slots 2t, 2t + 1 (i = 0) and 2t + 8, 2t + 9 (i = 1) of mma's K stand for
  *   tn, STEP 64   k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 i and the next: a register of lane t's 16 bytes of that row
@@ -43,6 +42,8 @@
 #define HALVES (STEP / 32)                                   /* 16-byte pieces of a row in a step */
 #define WEIGHTS (GS_LAYOUT ? SETS * HALVES : 8)              /* loads of a lane and step */
 #define TOKENS (GROUPS * HALVES)
+#define LINES (GS_SHARED && GS_LAYOUT)                       /* copies of 128 bytes of a row by eight lanes; else as in fragments */
+#define TOKEN_ROWS (LINES ? TOKENS : GROUPS)                 /* rows of tokens that a lane loads from */
 #define STEP_BYTES ((WEIGHTS + TOKENS) * 512)                /* of a warp */
 #define RING_BYTES (GS_SHARED ? GS_DEPTH * STEP_BYTES : 0)
 #define WARP_BYTES (RING_BYTES > SUMS * 128 ? RING_BYTES : SUMS * 128)   /* a warp's ring, then its partial sums */
@@ -127,23 +128,23 @@ __device__ __forceinline__ int column_of(int i, int lane)
 
 /* Where this lane's pieces of the next step are. */
 typedef struct source {
-    const unsigned char *w, *t[GROUPS];
-    long long            line;      /* bytes: tn from one set of columns to the next; nn from one row to the next */
+    const unsigned char *w, *t[TOKEN_ROWS];
+    long long            line;      /* bytes: tn from one set of columns to the next, with LINES half a set; nn from one row to the next */
     long long            next_w;    /* bytes to the warp's next step */
     unsigned long long   policy;
 
     __device__ __forceinline__ const unsigned char *weight(int i) const
     {
-        return GS_LAYOUT ? w + i / HALVES * line + i % HALVES * 64 : w + i * line;
+        return GS_LAYOUT && !LINES ? w + i / HALVES * line + i % HALVES * 64 : w + i * line;
     }
 
-    __device__ __forceinline__ const unsigned char *token(int i) const { return t[i / HALVES] + i % HALVES * 64; }
+    __device__ __forceinline__ const unsigned char *token(int i) const { return LINES ? t[i] : t[i / HALVES] + i % HALVES * 64; }
 
     __device__ __forceinline__ void advance(void)
     {
         w += next_w;
 #pragma unroll
-        for (int i = 0; i < GROUPS; i++) t[i] += PARTS * STEP * 2;
+        for (int i = 0; i < TOKEN_ROWS; i++) t[i] += PARTS * STEP * 2;
     }
 } source;
 
@@ -159,8 +160,8 @@ __device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, 
     for (int row = warp; row < GS_COLS; row += GS_WARPS) gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
 }
 
-/* Whether a lane's 16 bytes `half` of a row lie in the matrix, where `left` of K is left from the step's beginning. */
-__device__ __forceinline__ bool inside(int half, int left, int lane) { return half * 32 + lane % 4 * 8 < left; }
+/* Whether a lane's i-th 16 bytes of a row lie in the matrix, where `left` of K is left from the step's beginning. */
+__device__ __forceinline__ bool inside(int i, int left, int lane) { return LINES ? lane % 8 * 8 < left : i % HALVES * 32 + lane % 4 * 8 < left; }
 
 #if !GS_SHARED
 
@@ -179,13 +180,13 @@ __device__ __forceinline__ void load_tail(piece &x, const source &from, int left
     for (int i = 0; i < TOKENS; i++) {
 #pragma unroll
         for (int j = 0; j < 4; j++) x.t[i][j] = 0;
-        if (inside(i % HALVES, left, lane)) gs_kept_load(x.t[i], from.token(i));
+        if (inside(i, left, lane)) gs_kept_load(x.t[i], from.token(i));
     }
 #pragma unroll
     for (int i = 0; i < WEIGHTS; i++) {
 #pragma unroll
         for (int j = 0; j < 4; j++) x.w[i][j] = 0;
-        if (inside(GS_LAYOUT ? i % HALVES : 0, left, lane)) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
+        if (inside(i, left, lane)) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
     }
 }
 
@@ -209,11 +210,7 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
     gs_dependent_launch();
 #endif
     int step = 0;
-#ifdef FULL
-#pragma unroll
-#else
 #pragma unroll 1
-#endif
     for (; step + 2 * GS_DEPTH <= steps; step += GS_DEPTH) {
 #pragma unroll
         for (int i = 0; i < GS_DEPTH; i++) {
@@ -234,57 +231,67 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
 
 #else
 
-/* A lane's place in a step of the ring: pieces of a warp lie one after the other, 16 bytes per lane. */
+/* A step of the ring. nn: pieces one after the other, 16 bytes per lane, which copies what it reads. tn (LINES): rows of 128 bytes, those of
+ * the weights, then those of the tokens; in rows of odd number the halves change places, which gives the eight lanes of g = 2 i, 2 i + 1
+ * that read together eight different banks. */
+__device__ __forceinline__ unsigned copy_offset(int lane) { return LINES ? lane / 8 * 128 + (lane % 8 * 16 ^ lane / 8 % 2 * 64) : lane * 16; }
+__device__ __forceinline__ unsigned read_offset(int lane) { return LINES ? lane / 4 * 128 + lane % 4 * 16 + lane / 4 % 2 * 64 : lane * 16; }
+
 __device__ __forceinline__ void copy(unsigned to, const source &from, int left, int lane)
 {
 #pragma unroll
-    for (int i = 0; i < TOKENS; i++) gs_kept_copy(to + (WEIGHTS + i) * 512, from.token(i), inside(i % HALVES, left, lane) ? 16 : 0);
+    for (int i = 0; i < TOKENS; i++) gs_kept_copy(to + (WEIGHTS + i) * 512, from.token(i), inside(i, left, lane) ? 16 : 0);
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++)
-        gs_stream_copy<GS_PREFETCH>(to + i * 512, from.weight(i), inside(GS_LAYOUT ? i % HALVES : 0, left, lane) ? 16 : 0, from.policy);
+    for (int i = 0; i < WEIGHTS; i++) gs_stream_copy<GS_PREFETCH>(to + i * 512, from.weight(i), inside(i, left, lane) ? 16 : 0, from.policy);
 }
+
+/* Piece i of a lane: with LINES half i % 2 of set or group i / 2. */
+__device__ __forceinline__ unsigned piece_address(unsigned at, int i) { return LINES ? (at ^ i % 2 * 64) + i / 2 * 1024 : at + i * 512; }
 
 __device__ __forceinline__ void read(piece &x, unsigned at)
 {
 #pragma unroll
-    for (int i = 0; i < TOKENS; i++) gs_read_shared(x.t[i], at + (WEIGHTS + i) * 512);
+    for (int i = 0; i < TOKENS; i++) gs_read_shared(x.t[i], piece_address(at, WEIGHTS + i));
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++) gs_read_shared(x.w[i], at + i * 512);
+    for (int i = 0; i < WEIGHTS; i++) gs_read_shared(x.w[i], piece_address(at, i));
 }
 
-/* The same in shared memory at `base`. A lane's copies are waited for by the lane that reads them: no barrier. */
+/* The same in shared memory at `base`. Each lane waits for its copies; LINES: then the lanes for each other, and before a place is filled
+ * again, for those that read it. */
 __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned base, int lane)
 {
-    const unsigned first = base + lane * 16, end = first + GS_DEPTH * STEP_BYTES;
-    unsigned at = first;
+    const unsigned to = copy_offset(lane), at = read_offset(lane), end = base + GS_DEPTH * STEP_BYTES;
+    unsigned place = base;
     if (left) {
-        copy(at, last, left, lane);
+        copy(place + to, last, left, lane);
         steps++;
     } else {
-        if (steps > 0) copy(at, from, STEP, lane);
+        if (steps > 0) copy(place + to, from, STEP, lane);
         from.advance();
     }
     gs_cp_async_commit();
 #pragma unroll 1
     for (int i = 1; i < GS_DEPTH; i++) {
-        at += STEP_BYTES;
-        if (i < steps) copy(at, from, STEP, lane);
+        place += STEP_BYTES;
+        if (i < steps) copy(place + to, from, STEP, lane);
         gs_cp_async_commit();
         from.advance();
     }
 #if __CUDA_ARCH__ >= 900
     gs_dependent_launch();
 #endif
-    at = first;
+    place = base;
 #pragma unroll 1
     for (int step = 0; step < steps; step++) {
         piece x;
         gs_cp_async_wait<GS_DEPTH - 1>();
-        read(x, at);
-        if (step + GS_DEPTH < steps) copy(at, from, STEP, lane);
+        if (LINES) __syncwarp();
+        read(x, place + at);
+        if (LINES) __syncwarp();
+        if (step + GS_DEPTH < steps) copy(place + to, from, STEP, lane);
         gs_cp_async_commit();   /* groups are counted, so there is one in every step */
         from.advance();
-        at = at + STEP_BYTES == end ? first : at + STEP_BYTES;
+        place = place + STEP_BYTES == end ? base : place + STEP_BYTES;
         multiply(acc, x);
     }
 }
@@ -389,7 +396,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs
     if (GS_SPLIT > 1) gs_peers_started();   /* waited for before the first store into the leader */
 
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
-    const int g = (int)(threadIdx.x % 32 / 4), t = (int)(threadIdx.x % 4);
     const unsigned rank = GS_SPLIT > 1 ? gs_cluster_rank() : 0;
     const unsigned part = rank * K_WARPS + threadIdx.x / (32 * COLUMN_WARPS);   /* whose steps of K */
     const int columns = GS_SWAP ? m : n;                          /* of the weights */
@@ -406,13 +412,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs
     const half_bits *const weights = GS_SWAP ? a : b, *const tokens = GS_SWAP ? b : a;
 
     source zero;                                                  /* at K = 0 */
-    zero.line = GS_LAYOUT ? ldw * 16 : ldw * 2;
+    zero.line = GS_LAYOUT ? ldw * (LINES ? 8 : 16) : ldw * 2;
     zero.next_w = GS_LAYOUT ? PARTS * STEP * 2 : PARTS * STEP * 2 * ldw;
     zero.policy = gs_stream_policy();
-    zero.w = (const unsigned char *)(weights + (GS_LAYOUT ? (to.column + g) * ldw + t * 8
-                                                          : t * 8 * ldw + to.column + warp % COLUMN_WARPS * WARP_COLS + g * 8));
+    const int row = LINES ? lane / 8 : lane / 4, eight = LINES ? lane % 8 : lane % 4;
+    zero.w = (const unsigned char *)(weights + (GS_LAYOUT ? (to.column + row) * ldw + eight * 8
+                                                          : eight * 8 * ldw + to.column + warp % COLUMN_WARPS * WARP_COLS + row * 8));
 #pragma unroll
-    for (int i = 0; i < GROUPS; i++) zero.t[i] = (const unsigned char *)(tokens + min(g + 8 * i, to.tokens - 1) * ldt + t * 8);   /* what is beyond is not stored */
+    for (int i = 0; i < TOKEN_ROWS; i++)   /* what is beyond the tokens is not stored */
+        zero.t[i] = (const unsigned char *)(tokens + min(row + (LINES ? 4 : 8) * i, to.tokens - 1) * ldt + eight * 8);
 
     const unsigned whole = (unsigned)k / STEP;
     const int steps = (int)(whole / PARTS + (part < whole % PARTS));
@@ -421,7 +429,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs
     from.w += (long long)part * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
     last.w += (long long)whole * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
 #pragma unroll
-    for (int i = 0; i < GROUPS; i++) {
+    for (int i = 0; i < TOKEN_ROWS; i++) {
         from.t[i] += part * STEP * 2;
         last.t[i] += (long long)whole * STEP * 2;
     }
