@@ -61,18 +61,28 @@ static int64_t random_padding(gs_random *random)
     return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
 }
 
-static gs_problem random_problem(gs_random *random, bool emulated)
+/* A few rows of A, or with tn columns of B, times a large matrix, K in eights: what family dot is for. Others hardly ever give one. */
+static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bool emulated)
+{
+    const uint64_t most = emulated ? 32 : 1024;
+    const int64_t few = 1 + (int64_t)gs_random_below(random, 16), k = 8 * (1 + (int64_t)gs_random_below(random, 4 * most));
+    const int64_t many = layout == GS_TN ? 16 + (int64_t)gs_random_below(random, 8 * most) : 64 + 8 * (int64_t)gs_random_below(random, most);
+    return layout == GS_TN && gs_random_below(random, 2) ? gs_problem_make(in, layout, many, few, k) : gs_problem_make(in, layout, few, many, k);
+}
+
+static gs_problem random_problem(gs_random *random, bool few, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
         const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
         const int64_t m = random_extent(random, emulated), n = random_extent(random, emulated), k = random_extent(random, emulated);
         gs_problem problem = gs_problem_make(in, gs_random_below(random, 2) ? GS_TN : GS_NN, m, n, k);
+        if (few) problem = random_few(random, in, problem.layout, emulated);
         if (in == GS_F16 && gs_random_below(random, 3) == 0) problem.acc = GS_F16;
         if (gs_random_below(random, 4) == 0) problem.out = GS_F32;
         problem.lda += random_padding(random);
         problem.ldb += random_padding(random);
-        if (gs_random_below(random, 2)) {   /* rows that tensor copies can take, whatever the extents */
+        if (gs_random_below(random, 2) || few) {   /* rows that tensor copies can take, whatever the extents */
             problem.lda = (problem.lda + 7) / 8 * 8;
             problem.ldb = (problem.ldb + 7) / 8 * 8;
         }
@@ -215,7 +225,7 @@ static int verify_random(const cli_command *command, cli_session *session, const
     gs_random random = {(uint64_t)s->seed};
     int code = -1;
     for (int64_t i = 0; i < s->random && code < 0; i++) {
-        const gs_problem problem = random_problem(&random, session->caps.emulated);
+        const gs_problem problem = random_problem(&random, s->families == 1u << GS_FAMILY_DOT, session->caps.emulated);
         for (unsigned family = 0; family < GS_FAMILIES && code < 0; family++) {
             gs_schedule schedule;
             char text[GS_SCHEDULE_TEXT];

@@ -80,12 +80,22 @@ static const gs_word wave_split[] = {   /* shares of K: all, whether some meet i
     {"t2", {2, 1, 1}}, {"t4", {4, 1, 1}}, {"k4t4", {16, 1, 4}}, {"k8t4", {32, 1, 8}}, {"k8t8", {64, 1, 8}}, {"k8t16", {128, 1, 8}},
 };
 
-/* ---- dot: tile / warps / depth / split ---- */
+/* ---- dot: tile / warps / depth / ring / ahead / split / sizes ---- */
 
-static const gs_word dot_tile[] = {{"1x8", {1, 8}}};
-static const gs_word dot_warps[] = {{"w4", {4}}};
-static const gs_word dot_depth[] = {{"d4", {4}}};
-static const gs_word dot_split[] = {{"k1", {1}}};
+/* the most rows of A that are multiplied (or columns of B, roles exchanged) x columns of D of a block; nn: 64 columns per warp */
+static const gs_word dot_tile[] = {
+    {"8x8",  { 8, 8}},  {"8x16",  { 8, 16}}, {"8x32",  { 8, 32}}, {"8x64",  { 8, 64}}, {"8x128",  { 8, 128}}, {"8x256",  { 8, 256}},
+    {"16x8", {16, 8}},  {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"16x64", {16, 64}}, {"16x128", {16, 128}}, {"16x256", {16, 256}},
+};
+static const gs_word dot_warps[] = {{"w1", {1}}, {"w2", {2}}, {"w4", {4}}, {"w8", {8}}, {"w16", {16}}};
+static const gs_word dot_depth[] = {   /* steps of 64 k (tn) or 32 k (nn) in flight per warp */
+    {"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d6", {6}}, {"d8", {8}}, {"d12", {12}}, {"d16", {16}},
+};
+static const gs_word dot_ring[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
+    {"r128", {128, 0}}, {"r256", {256, 0}}, {"s128", {128, 1}}, {"s256", {256, 1}},
+};
+static const gs_word dot_ahead[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
+static const gs_word dot_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
 
 #define WORDS(table) table, sizeof table / sizeof table[0]
 
@@ -122,7 +132,10 @@ static const gs_slot dot_slots[] = {
     {"tile",    WORDS(dot_tile)},
     {"warps",   WORDS(dot_warps)},
     {"depth",   WORDS(dot_depth)},
+    {"ring",    WORDS(dot_ring)},
+    {"ahead",   WORDS(dot_ahead)},
     {"split",   WORDS(dot_split)},
+    {"sizes",   WORDS(sizes_words)},
 };
 
 #define SLOTS(table) table, sizeof table / sizeof table[0]

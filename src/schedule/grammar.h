@@ -16,7 +16,7 @@ enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
 enum { GS_MMA_TILE, GS_MMA_WARPS, GS_MMA_STAGES, GS_MMA_RASTER };
 enum { GS_SLICED_TILE, GS_SLICED_WARPS, GS_SLICED_DEPTH, GS_SLICED_SPLIT, GS_SLICED_SIZES };
 enum { GS_WAVE_TILE, GS_WAVE_STAGES, GS_WAVE_ORDER, GS_WAVE_CLUSTER, GS_WAVE_SPLIT, GS_WAVE_SIZES };
-enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_SPLIT };
+enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_RING, GS_DOT_AHEAD, GS_DOT_SPLIT, GS_DOT_SIZES };
 
 /* One family's rules: src/schedule/<family>.c. check assumes that the problem itself is valid. */
 gs_status    gs_check_simple(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
@@ -62,6 +62,9 @@ bool gs_wave_direct(const gs_problem *problem);
 /* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
  * beyond the last column: into the rows' padding, and past the end of D. */
 bool gs_ws_direct(const gs_problem *problem);
+
+/* Whether dot takes the few columns of B for the few rows of A: D is then computed transposed. Only tn is symmetric. */
+bool gs_dot_swapped(const gs_problem *problem);
 
 /* Widest access, in elements (8, 4, 2, 1), that the leading dimensions of A and B allow, when pointers are 16-byte aligned. */
 int gs_problem_vector(const gs_problem *problem);

@@ -69,10 +69,13 @@ gs_work gs_work_sliced(const gs_schedule *schedule, const gs_problem *problem, c
 gs_work gs_work_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
     const int16_t *const tile = gs_schedule_value(schedule, GS_DOT_TILE);
+    const bool swapped = gs_dot_swapped(problem), tn = problem->layout == GS_TN;
+    const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along them */
     const direct d = {
-        .bm = tile[0], .bn = tile[1], .rows = 1, .columns = 1, .parts = gs_schedule_value(schedule, GS_DOT_WARPS)[0],
-        .depth = gs_schedule_value(schedule, GS_DOT_DEPTH)[0], .split = gs_schedule_value(schedule, GS_DOT_SPLIT)[0],
-        .turned = problem->layout == GS_NN,
+        .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
+        .parts = gs_schedule_value(schedule, GS_DOT_WARPS)[0] / columns,
+        .depth = gs_schedule_value(schedule, GS_DOT_DEPTH)[0] * (tn ? 2 : 1), .split = gs_schedule_value(schedule, GS_DOT_SPLIT)[0],
+        .turned = !tn,
     };
     return direct_work(&d, schedule, problem, profile);
 }

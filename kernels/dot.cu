@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT
+ * Family dot: Ampere and later; clusters on Hopper. A few rows times a large matrix, at the speed of memory.
+ *
+ * The large matrix, the weights, is B; the few rows, the tokens, are those of A; a product has a column of D for each column of B. Layout
+ * tn is symmetric: with GS_SWAP weights and tokens change places, and D is written transposed.
+ *
+ * A block computes all tokens times GS_COLS columns. Its warps share K in steps of STEP: the steps of a column go round over the warps,
+ * and over the GS_SPLIT blocks of a cluster, so that neighbours read neighbouring memory. A warp takes its steps straight into the
+ * fragments of mma.sync, through a ring of GS_DEPTH steps: registers, or (GS_SHARED) the warp's own shared memory, filled by cp.async. The
+ * order of K within a step is permuted, the same for both operands, so that each lane's part of a fragment is 16 contiguous bytes:
+ *
+ *   g = lane / 4, t = lane % 4. In k16 step s, slots 2t, 2t + 1 (i = 0) and 2t + 8, 2t + 9 (i = 1) of mma's K stand for
+ *   tn, STEP 64   k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 i and the next: a register of lane t's 16 bytes of that row
+ *   nn, STEP 32   k = 8 t + 4 s + 2 i and the next: a lane's 8 rows of B have 8 columns each; two rows' halves make a register
+ *
+ * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
+ *
+ * Set by the builder (src/kernel/dot.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
+ * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
+ * that registers must allow), and the sizes where they are fixed (common/sizes.cuh). K, lda, ldb are multiples of 8; nn: N too.
+ * There are at least GS_COLS columns. */
+#include "common/args.h"
+#include "common/block.cuh"
+#include "common/convert.cuh"
+#include "common/cp_async.cuh"
+#include "common/mma_sync.cuh"
+#include "common/peers.cuh"
+#include "common/sizes.cuh"
+#include "common/stream.cuh"
+
+#define THREADS (32 * GS_WARPS)
+#define STEP (GS_LAYOUT ? 64 : 32)                           /* k of a warp's step */
+#define COLUMN_WARPS (GS_LAYOUT ? 1 : GS_COLS / 64)          /* nn: a warp has 64 columns */
+#define WARP_COLS (GS_COLS / COLUMN_WARPS)
+#define K_WARPS (GS_WARPS / COLUMN_WARPS)
+#define PARTS (K_WARPS * GS_SPLIT)                           /* of K */
+#define SETS (WARP_COLS / 8)                                 /* of eight columns */
+#define GROUPS (GS_ROWS / 8)                                 /* of eight tokens */
+#define TURNED (SETS == 1)                                   /* tokens are the 16 rows of a product, columns its 8 columns; else the reverse */
+#define TILES (TURNED ? 1 : SETS / 2 * GROUPS)               /* products of a warp and k16 step */
+#define SUMS (TILES * 4)                                     /* a lane's accumulators */
+#define HALVES (STEP / 32)                                   /* 16-byte pieces of a row in a step */
+#define WEIGHTS (GS_LAYOUT ? SETS * HALVES : 8)              /* loads of a lane and step */
+#define TOKENS (GROUPS * HALVES)
+#define LINES (GS_SHARED && GS_LAYOUT)                       /* copies of 128 bytes of a row by eight lanes; else as in fragments */
+#define TOKEN_ROWS (LINES ? TOKENS : GROUPS)                 /* rows of tokens that a lane loads from */
+#define STEP_BYTES ((WEIGHTS + TOKENS) * 512)                /* of a warp */
+#define RING_BYTES (GS_SHARED ? GS_DEPTH * STEP_BYTES : 0)
+#define WARP_BYTES (RING_BYTES > SUMS * 128 ? RING_BYTES : SUMS * 128)   /* a warp's ring, then its partial sums */
+#define ROWS (COLUMN_WARPS * SUMS)                           /* of 32 sums, of the block */
+#define ROUNDS ((ROWS + GS_WARPS - 1) / GS_WARPS)
+
+static_assert(GS_LAYOUT || GS_COLS % 64 == 0, "a warp of nn has 64 columns");
+static_assert(GS_WARPS % COLUMN_WARPS == 0, "each group of columns has as many warps");
+static_assert(GS_LAYOUT || GS_AHEAD == 0, "rows of nn are too short to be asked for one by one");
+
+typedef unsigned short half_bits;
+
+/* What a lane has of a step. */
+typedef struct piece {
+    unsigned w[WEIGHTS][4];   /* tn: [set * HALVES + half]; nn: [row] */
+    unsigned t[TOKENS][4];    /* [group * HALVES + half] */
+} piece;
+
+/* ---- fragments and products ---- */
+
+/* Two neighbours along K of column `set` of this lane's eight (nn), or of column g of the set (tn). */
+__device__ __forceinline__ unsigned weight_pair(const piece &x, int set, int s, int i)
+{
+#if GS_LAYOUT
+    return x.w[set * HALVES + s / 2][s % 2 * 2 + i];
+#else
+    return __byte_perm(x.w[4 * s + 2 * i][set / 2], x.w[4 * s + 2 * i + 1][set / 2], set % 2 ? 0x7632 : 0x5410);
+#endif
+}
+
+__device__ __forceinline__ unsigned token_pair(const piece &x, int group, int s, int i)
+{
+    return x.t[group * HALVES + s / 2][s % 2 * 2 + i];
+}
+
+__device__ __forceinline__ void product(float (&acc)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+#if GS_IN == 0
+    gs_mma_f16_f32(acc, a, b);
+#else
+    gs_mma_bf16_f32(acc, a, b);
+#endif
+}
+
+__device__ __forceinline__ void multiply(float (&acc)[TILES][4], const piece &x)
+{
+#pragma unroll
+    for (int s = 0; s < STEP / 16; s++) {
+#if TURNED
+        const unsigned a[4] = {token_pair(x, 0, s, 0), GROUPS > 1 ? token_pair(x, GROUPS - 1, s, 0) : 0,
+                               token_pair(x, 0, s, 1), GROUPS > 1 ? token_pair(x, GROUPS - 1, s, 1) : 0};
+        const unsigned b[2] = {weight_pair(x, 0, s, 0), weight_pair(x, 0, s, 1)};
+        product(acc[0], a, b);
+#else
+#pragma unroll
+        for (int set = 0; set < SETS; set += 2) {
+            const unsigned a[4] = {weight_pair(x, set, s, 0), weight_pair(x, set + 1, s, 0), weight_pair(x, set, s, 1), weight_pair(x, set + 1, s, 1)};
+#pragma unroll
+            for (int group = 0; group < GROUPS; group++) {
+                const unsigned b[2] = {token_pair(x, group, s, 0), token_pair(x, group, s, 1)};
+                product(acc[set / 2 * GROUPS + group], a, b);
+            }
+        }
+#endif
+    }
+}
+
+/* What accumulator i (tile * 4 + element) of a lane is: a token, and a column of the warp's. */
+__device__ __forceinline__ int token_of(int i, int lane)
+{
+    return TURNED ? lane / 4 + i / 2 * 8 : i / 4 % GROUPS * 8 + lane % 4 * 2 + i % 2;
+}
+
+__device__ __forceinline__ int column_of(int i, int lane)
+{
+    if (TURNED) return lane % 4 * 2 + i % 2;
+    const int set = i / (4 * GROUPS) * 2 + i / 2 % 2;
+    return GS_LAYOUT ? set * 8 + lane / 4 : lane / 4 * 8 + set;
+}
+
+/* ---- loads ---- */
+
+/* Where this lane's pieces of the next step are. */
+typedef struct source {
+    const unsigned char *w, *t[TOKEN_ROWS];
+    long long            line;      /* bytes: tn from one set of columns to the next, with LINES half a set; nn from one row to the next */
+    long long            next_w;    /* bytes to the warp's next step */
+    unsigned long long   policy;
+
+    __device__ __forceinline__ const unsigned char *weight(int i) const
+    {
+        return GS_LAYOUT && !LINES ? w + i / HALVES * line + i % HALVES * 64 : w + i * line;
+    }
+
+    __device__ __forceinline__ const unsigned char *token(int i) const { return LINES ? t[i] : t[i / HALVES] + i % HALVES * 64; }
+
+    __device__ __forceinline__ void advance(void)
+    {
+        w += next_w;
+#pragma unroll
+        for (int i = 0; i < TOKEN_ROWS; i++) t[i] += PARTS * STEP * 2;
+    }
+} source;
+
+/* The first GS_AHEAD times as much of the weights as the rings of the cluster hold, to L2: before the wait for the launch before, and more
+ * than the rings have under way. `corner`: the block's columns at K = 0. A copy takes a uniform address, so each warp asks for some of
+ * the rows; blocks of a cluster ask for their shares of K. tn alone: rows of nn are too short. */
+__device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, unsigned k, unsigned rank, int warp, int lane)
+{
+    const unsigned all = min(k, (unsigned)(GS_AHEAD * GS_DEPTH * PARTS * STEP)) / 8;
+    const unsigned first = all * rank / GS_SPLIT * 8, end = all * (rank + 1) / GS_SPLIT * 8;
+    if (lane != 0 || first == end) return;
+#pragma unroll 1
+    for (int row = warp; row < GS_COLS; row += GS_WARPS) gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
+}
+
+/* Whether a lane's i-th 16 bytes of a row lie in the matrix, where `left` of K is left from the step's beginning. */
+__device__ __forceinline__ bool inside(int i, int left, int lane) { return LINES ? lane % 8 * 8 < left : i % HALVES * 32 + lane % 4 * 8 < left; }
+
+#if !GS_SHARED
+
+__device__ __forceinline__ void load(piece &x, const source &from)
+{
+#pragma unroll
+    for (int i = 0; i < TOKENS; i++) gs_kept_load(x.t[i], from.token(i));
+#pragma unroll
+    for (int i = 0; i < WEIGHTS; i++) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
+}
+
+/* The last step of K, when it is not whole: zeros beyond. */
+__device__ __forceinline__ void load_tail(piece &x, const source &from, int left, int lane)
+{
+#pragma unroll
+    for (int i = 0; i < TOKENS; i++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++) x.t[i][j] = 0;
+        if (inside(i, left, lane)) gs_kept_load(x.t[i], from.token(i));
+    }
+#pragma unroll
+    for (int i = 0; i < WEIGHTS; i++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++) x.w[i][j] = 0;
+        if (inside(i, left, lane)) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
+    }
+}
+
+/* All steps of this warp: first the one that is not whole (`left` of K, 0: there is none), then `steps` others. */
+__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned, int lane)
+{
+    piece ring[GS_DEPTH];
+    if (left) {
+        load_tail(ring[0], last, left, lane);
+        steps++;
+    } else {
+        if (steps > 0) load(ring[0], from);
+        from.advance();
+    }
+#pragma unroll
+    for (int i = 1; i < GS_DEPTH; i++) {
+        if (i < steps) load(ring[i], from);
+        from.advance();
+    }
+#if __CUDA_ARCH__ >= 900
+    gs_dependent_launch();
+#endif
+    int step = 0;
+#pragma unroll 1
+    for (; step + 2 * GS_DEPTH <= steps; step += GS_DEPTH) {
+#pragma unroll
+        for (int i = 0; i < GS_DEPTH; i++) {
+            multiply(acc, ring[i]);
+            load(ring[i], from);
+            from.advance();
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * GS_DEPTH - 1; i++) {   /* what is left is less than twice the ring */
+        if (step + i < steps) multiply(acc, ring[i % GS_DEPTH]);
+        if (i < GS_DEPTH - 1 && step + i + GS_DEPTH < steps) {
+            load(ring[i], from);
+            from.advance();
+        }
+    }
+}
+
+#else
+
+/* A step of the ring. nn: pieces one after the other, 16 bytes per lane, which copies what it reads. tn (LINES): rows of 128 bytes, those of
+ * the weights, then those of the tokens; in rows of odd number the halves change places, which gives the eight lanes of g = 2 i, 2 i + 1
+ * that read together eight different banks. */
+__device__ __forceinline__ unsigned copy_offset(int lane) { return LINES ? lane / 8 * 128 + (lane % 8 * 16 ^ lane / 8 % 2 * 64) : lane * 16; }
+__device__ __forceinline__ unsigned read_offset(int lane) { return LINES ? lane / 4 * 128 + lane % 4 * 16 + lane / 4 % 2 * 64 : lane * 16; }
+
+__device__ __forceinline__ void copy(unsigned to, const source &from, int left, int lane)
+{
+#pragma unroll
+    for (int i = 0; i < TOKENS; i++) gs_kept_copy(to + (WEIGHTS + i) * 512, from.token(i), inside(i, left, lane) ? 16 : 0);
+#pragma unroll
+    for (int i = 0; i < WEIGHTS; i++) gs_stream_copy<GS_PREFETCH>(to + i * 512, from.weight(i), inside(i, left, lane) ? 16 : 0, from.policy);
+}
+
+/* Piece i of a lane: with LINES half i % 2 of set or group i / 2. */
+__device__ __forceinline__ unsigned piece_address(unsigned at, int i) { return LINES ? (at ^ i % 2 * 64) + i / 2 * 1024 : at + i * 512; }
+
+__device__ __forceinline__ void read(piece &x, unsigned at)
+{
+#pragma unroll
+    for (int i = 0; i < TOKENS; i++) gs_read_shared(x.t[i], piece_address(at, WEIGHTS + i));
+#pragma unroll
+    for (int i = 0; i < WEIGHTS; i++) gs_read_shared(x.w[i], piece_address(at, i));
+}
+
+/* The same in shared memory at `base`. Each lane waits for its copies; LINES: then the lanes for each other, and before a place is filled
+ * again, for those that read it. */
+__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned base, int lane)
+{
+    const unsigned to = copy_offset(lane), at = read_offset(lane), end = base + GS_DEPTH * STEP_BYTES;
+    unsigned place = base;
+    if (left) {
+        copy(place + to, last, left, lane);
+        steps++;
+    } else {
+        if (steps > 0) copy(place + to, from, STEP, lane);
+        from.advance();
+    }
+    gs_cp_async_commit();
+#pragma unroll 1
+    for (int i = 1; i < GS_DEPTH; i++) {
+        place += STEP_BYTES;
+        if (i < steps) copy(place + to, from, STEP, lane);
+        gs_cp_async_commit();
+        from.advance();
+    }
+#if __CUDA_ARCH__ >= 900
+    gs_dependent_launch();
+#endif
+    place = base;
+#pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        piece x;
+        gs_cp_async_wait<GS_DEPTH - 1>();
+        if (LINES) __syncwarp();
+        read(x, place + at);
+        if (LINES) __syncwarp();
+        if (step + GS_DEPTH < steps) copy(place + to, from, STEP, lane);
+        gs_cp_async_commit();   /* groups are counted, so there is one in every step */
+        from.advance();
+        place = place + STEP_BYTES == end ? base : place + STEP_BYTES;
+        multiply(acc, x);
+    }
+}
+
+#endif
+
+/* ---- sums ---- */
+
+__device__ __forceinline__ float read_c(const void *c, long long index)
+{
+#if GS_OUT == 2
+    return ((const float *)c)[index];
+#elif GS_OUT == 1
+    return gs_bf16_to_f32(((const half_bits *)c)[index]);
+#else
+    return gs_f16_to_f32(((const half_bits *)c)[index]);
+#endif
+}
+
+/* Where D and C are written and read. */
+typedef struct target {
+    int       tokens;
+    int       column;       /* the block's first of the matrix */
+    int       owned;        /* columns before this one are another block's */
+    long long index;        /* of the batch */
+} target;
+
+/* D = alpha * sum + beta * C for one element. C may be D: nobody else touches the element. */
+__device__ __forceinline__ void put(const gs_kernel_args &p, const target &to, int token, int column, float sum)
+{
+    column += to.column;
+    if (column < to.owned) return;
+    const long long row = to.index * gs_size_m(p) + (GS_SWAP ? column : token), col = GS_SWAP ? token : column;
+    float x = p.alpha * sum;
+#if GS_BETA
+    x = fmaf(p.beta, read_c(p.c, row * gs_size_ldc(p) + col), x);
+#endif
+    const long long at = row * gs_size_ldd(p) + col;
+#if GS_OUT == 2
+    ((float *)p.d)[at] = x;
+#elif GS_OUT == 1
+    ((half_bits *)p.d)[at] = gs_f32_to_bf16(x);
+#else
+    ((half_bits *)p.d)[at] = gs_f32_to_f16(x);
+#endif
+}
+
+/* The warps' partial sums through shared memory, then, with a cluster, those of its blocks through the leader's. Sums are numbered
+ * [group of columns][accumulator][lane]; each warp adds some of these rows of lanes. */
+__device__ __forceinline__ void finish(const gs_kernel_args &p, const float (&acc)[TILES][4], const target &to, unsigned char *shared, unsigned rank,
+                                       int warp, int lane)
+{
+    if (PARTS == 1) {
+#pragma unroll
+        for (int i = 0; i < SUMS; i++)
+            if (token_of(i, lane) < to.tokens) put(p, to, token_of(i, lane), warp * WARP_COLS + column_of(i, lane), acc[i / 4][i % 4]);
+        return;
+    }
+    float *const own = (float *)(shared + warp * WARP_BYTES) + lane;
+    if (GS_SHARED) __syncwarp();   /* the ring is read; its place is taken */
+#pragma unroll
+    for (int i = 0; i < SUMS; i++)
+        if (token_of(i, lane) < to.tokens) own[i * 32] = acc[i / 4][i % 4];
+    __syncthreads();
+
+    float *const exchange = (float *)(shared + GS_WARPS * WARP_BYTES) + lane;
+    if (GS_SPLIT > 1) gs_peers_wait();   /* the leader has started */
+#pragma unroll
+    for (int round = 0; round < ROUNDS; round++) {
+        const int row = warp + round * GS_WARPS, i = row % SUMS, group = row / SUMS;
+        if (row >= ROWS || token_of(i, lane) >= to.tokens) continue;
+        const unsigned char *const first = shared + group * WARP_BYTES + (i * 32 + lane) * 4;
+        float sum = *(const float *)first;
+#pragma unroll
+        for (int part = 1; part < K_WARPS; part++) sum += *(const float *)(first + part * COLUMN_WARPS * WARP_BYTES);
+        if (GS_SPLIT == 1) put(p, to, token_of(i, lane), group * WARP_COLS + column_of(i, lane), sum);
+        else gs_peer_store_f32(gs_shared_address(exchange + (rank * ROWS + row) * 32), 0, sum);
+    }
+    if (GS_SPLIT == 1) return;
+    gs_peers_arrive();
+    if (rank != 0) return;
+    gs_peers_wait();
+#pragma unroll
+    for (int round = 0; round < ROUNDS; round++) {
+        const int row = warp + round * GS_WARPS, i = row % SUMS, group = row / SUMS;
+        if (row >= ROWS || token_of(i, lane) >= to.tokens) continue;
+        float sum = exchange[row * 32];
+#pragma unroll
+        for (int part = 1; part < GS_SPLIT; part++) sum += exchange[(part * ROWS + row) * 32];
+        put(p, to, token_of(i, lane), group * WARP_COLS + column_of(i, lane), sum);
+    }
+}
+
+/* ---- the kernel ---- */
+
+extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs_kernel_args p)
+{
+    extern __shared__ __align__(128) unsigned char shared[];
+    const int m = gs_size_m(p), n = gs_size_n(p), k = gs_size_k(p);
+    const long long index = GS_BATCH ? blockIdx.y + (long long)blockIdx.z * gridDim.y : 0;   /* in the batch */
+    if (GS_BATCH && index >= p.batch) return;
+    if (GS_SPLIT > 1) gs_peers_started();   /* waited for before the first store into the leader */
+
+    const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
+    const unsigned rank = GS_SPLIT > 1 ? gs_cluster_rank() : 0;
+    const unsigned part = rank * K_WARPS + threadIdx.x / (32 * COLUMN_WARPS);   /* whose steps of K */
+    const int columns = GS_SWAP ? m : n;                          /* of the weights */
+
+    target to;
+    to.tokens = GS_SWAP ? n : m;
+    to.owned = (int)(blockIdx.x / GS_SPLIT) * GS_COLS;
+    to.column = min(to.owned, columns - GS_COLS);                 /* the last block moves back and leaves to others what is theirs */
+    to.index = index;
+
+    const half_bits *const a = (const half_bits *)p.a + index * m * gs_size_lda(p);
+    const half_bits *const b = (const half_bits *)p.b + index * (GS_LAYOUT ? n : k) * gs_size_ldb(p);
+    const long long ldw = GS_SWAP ? gs_size_lda(p) : gs_size_ldb(p), ldt = GS_SWAP ? gs_size_ldb(p) : gs_size_lda(p);
+    const half_bits *const weights = GS_SWAP ? a : b, *const tokens = GS_SWAP ? b : a;
+
+    source zero;                                                  /* at K = 0 */
+    zero.line = GS_LAYOUT ? ldw * (LINES ? 8 : 16) : ldw * 2;
+    zero.next_w = GS_LAYOUT ? PARTS * STEP * 2 : PARTS * STEP * 2 * ldw;
+    zero.policy = gs_stream_policy();
+    const int row = LINES ? lane / 8 : lane / 4, eight = LINES ? lane % 8 : lane % 4;
+    zero.w = (const unsigned char *)(weights + (GS_LAYOUT ? (to.column + row) * ldw + eight * 8
+                                                          : eight * 8 * ldw + to.column + warp % COLUMN_WARPS * WARP_COLS + row * 8));
+#pragma unroll
+    for (int i = 0; i < TOKEN_ROWS; i++)   /* what is beyond the tokens is not stored */
+        zero.t[i] = (const unsigned char *)(tokens + min(row + (LINES ? 4 : 8) * i, to.tokens - 1) * ldt + eight * 8);
+
+    const unsigned whole = (unsigned)k / STEP;
+    const int steps = (int)(whole / PARTS + (part < whole % PARTS));
+    const int left = whole % PARTS == part ? (int)((unsigned)k % STEP) : 0;
+    source from = zero, last = zero;
+    from.w += (long long)part * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
+    last.w += (long long)whole * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
+#pragma unroll
+    for (int i = 0; i < TOKEN_ROWS; i++) {
+        from.t[i] += part * STEP * 2;
+        last.t[i] += (long long)whole * STEP * 2;
+    }
+
+    float acc[TILES][4];
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) acc[i / 4][i % 4] = 0;
+
+    /* never so, but it keeps the assembler from waiting before the addresses are there */
+    if (from.w == 0 || from.t[0] == 0) return;
+#if __CUDA_ARCH__ >= 900
+    if (GS_AHEAD) prefetch(weights + to.column * ldw, ldw, (unsigned)k, rank, warp, lane);
+    gs_dependent_wait();
+#endif
+    stream(acc, from, last, steps, left, gs_shared_address(shared) + warp * WARP_BYTES, lane);
+    finish(p, acc, to, shared, rank, warp, lane);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * Family dot: a spread of its sentences compiles for sm_90a and sm_80 without spills, in every layout, order and type; the sentence's
+ * resources agree with the manifest; what it must refuse is refused, with the reason's field. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+#include "plan/loaded.h"
+#include "schedule/grammar.h"
+
+static gs_schedule parsed(const char *text)
+{
+    gs_schedule schedule;
+    gs_error error;
+    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return schedule;
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    gs_error error;
+    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return problem;
+}
+
+/* legend: problem; together they cover layouts, the order of the operands, input types, output types, beta, batches, K that is no
+ * multiple of a step, few and many rows */
+static const char *const problems[] = {
+    "bf16:1x4096x4096:tn",
+    "f16:8x4096x14336:tn:beta=1",
+    "bf16:16x4096x8200:tn:d=f32",
+    "f16:8192x5x7168:tn:beta=1:d=f32",
+    "bf16:8x4096x4096:nn",
+    "f16:16x4096x8200:nn:beta=1:b=3",
+    "f16:3x28672x4096:nn:acc=f16",
+};
+
+static void compile(const char *target, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    gs_error error = {0};
+    gs_kernel kernel;
+    assert_int_equal(gs_kernel_build(&kernel, schedule, problem, caps, &error), GS_OK);
+    assert_int_equal(gs_manifest_check(&kernel.manifest, &error), GS_OK);
+    assert_int_equal(kernel.manifest.accumulator, GS_F32);
+    gs_kernel_source source;
+    gs_kernel_to_source(&kernel, &source);
+    gs_image image;
+    char text[GS_SCHEDULE_TEXT], what[GS_PROBLEM_TEXT];
+    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+        fail_msg("%s %s %s: %s\n%s", target, gs_schedule_format(schedule, text), gs_problem_format(problem, what), error.text, image.log);
+    const gs_resources resources = gs_schedule_resources(schedule, problem, caps);
+    if (image.spill_bytes || image.registers > resources.registers)
+        fail_msg("%s %s %s: %d bytes spilled, %d registers of %d", target, gs_schedule_format(schedule, text), gs_problem_format(problem, what),
+                 image.spill_bytes, image.registers, resources.registers);
+    gs_image_free(&image);
+}
+
+/* Every tile with every depth; the other words take turns, which is another sentence for each problem. */
+static int compile_spread(const char *target, const gs_caps *caps, size_t first, size_t step)
+{
+    int compiled = 0, turn = 0;
+    for (size_t i = first; i < sizeof problems / sizeof problems[0]; i += step) {
+        const gs_problem problem = problem_of(problems[i]);
+        for (int tile = 0; tile < gs_family_slot(GS_FAMILY_DOT, GS_DOT_TILE)->count; tile++)
+            for (int depth = 0; depth < gs_family_slot(GS_FAMILY_DOT, GS_DOT_DEPTH)->count; depth++) {
+                gs_schedule schedule = gs_schedule_first(GS_FAMILY_DOT);
+                bool valid = false;
+                for (int try = 0; try < 40 && !valid; try++) {
+                    turn++;
+                    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_DOT); slot++)
+                        schedule.word[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_slot(GS_FAMILY_DOT, slot)->count);
+                    schedule.word[GS_DOT_TILE] = (uint8_t)tile;
+                    schedule.word[GS_DOT_DEPTH] = (uint8_t)depth;
+                    valid = gs_schedule_check(&schedule, &problem, caps, NULL) == GS_OK;
+                }
+                if (!valid) continue;
+                compile(target, &schedule, &problem, caps);
+                compiled++;
+            }
+    }
+    return compiled;
+}
+
+static void test_compiles(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    const int hopper = compile_spread("sm_90a", gs_caps_find("h200"), 0, 1), ampere = compile_spread("sm_80", gs_caps_find("a100"), 1, 3);
+    print_message("%d and %d kernels\n", hopper, ampere);
+    assert_true(hopper >= 120);
+    assert_true(ampere >= 35);
+}
+
+static int64_t value(const gs_formula *formula, const gs_problem *p)
+{
+    const gs_formula_names names = {.m = p->m, .n = p->n, .k = p->k, .batch = p->batch, .sms = 132};
+    int64_t result = 0;
+    assert_int_equal(gs_formula_value(formula, &names, &result, NULL), GS_OK);
+    return result;
+}
+
+/* The manifest is what the kernel needs: the sentence must have promised the same. */
+static void test_resources(void **state)
+{
+    (void)state;
+    const gs_caps *const caps = gs_caps_find("h200");
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        const gs_problem problem = problem_of(problems[i]);
+        int valid = 0, all = 0;
+        gs_schedule schedule = gs_schedule_first(GS_FAMILY_DOT);
+        do {
+            all++;
+            if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;
+            gs_kernel kernel;
+            assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, caps, NULL), GS_OK);
+            const gs_resources resources = gs_schedule_resources(&schedule, &problem, caps);
+            const gs_entry *const entry = &kernel.manifest.entry[0];
+            const int64_t columns = problem.n < problem.m ? problem.m : problem.n, tile = gs_schedule_value(&schedule, GS_DOT_TILE)[1];
+            assert_int_equal(value(&entry->smem, &problem), resources.smem);
+            assert_true(resources.smem <= caps->smem_block);
+            assert_true((resources.smem + 1024) * resources.blocks_sm <= caps->smem_sm);
+            assert_int_equal(entry->block[0], resources.threads);
+            assert_int_equal(entry->cluster[0], resources.cluster);
+            assert_int_equal(value(&entry->grid[0], &problem), (columns + tile - 1) / tile * resources.cluster);
+            assert_int_equal(value(&entry->grid[1], &problem), problem.batch);
+            assert_true(resources.registers * resources.threads * resources.blocks_sm <= caps->registers_sm);
+            assert_true(resources.threads * resources.blocks_sm <= caps->threads_sm);
+            assert_true(entry->dependent && kernel.manifest.bitwise);
+            valid++;
+        } while (gs_schedule_next(&schedule));
+        assert_true(valid > 400);
+        assert_true(all < 60000);
+    }
+}
+
+static void refuse(const char *schedule, const char *problem, const char *profile, const char *field)
+{
+    const gs_schedule s = parsed(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    if (gs_schedule_check(&s, &p, gs_caps_find(profile), &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s for %s is not refused", schedule, problem);
+    assert_string_equal(error.field, field);
+    assert_true(error.text[0] != '\0');
+}
+
+static void accept(const char *schedule, const char *problem, const char *profile)
+{
+    const gs_schedule s = parsed(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    if (gs_schedule_check(&s, &p, gs_caps_find(profile), &error) != GS_OK) fail_msg("%s for %s: %s: %s", schedule, problem, error.field, error.text);
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    const char *const tn = "dot/8x16/w8/d4/r128/p0/k1/any", *const nn = "dot/8x64/w8/d3/s128/p0/k1/fixed";
+    accept(tn, "f16:8x4096x4096:tn", "h200");
+    accept(tn, "f16:8x4096x4096:tn", "a100");
+    accept(tn, "f16:4096x8x4096:tn", "h200");
+    accept(nn, "f16:8x4096x4096:nn", "h200");
+    refuse(tn, "f16:17x4096x4096:tn", "h200", "m");
+    refuse(nn, "f16:4096x8x4096:nn", "h200", "m");
+    refuse(tn, "f16:0x4096x4096:tn", "h200", "m");
+    refuse(tn, "f16:4096x0x4096:tn", "h200", "n");
+    refuse(tn, "f16:8x4096x4092:tn", "h200", "k");
+    refuse(nn, "f16:8x4092x4096:nn", "h200", "n");
+    refuse(tn, "f16:8x4096x4096:tn:lda=4100", "h200", "lda");
+    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", "h200", "ldb");
+    refuse(tn, "f16:8x4096x4096:tn:ep=bias", "h200", "ep");
+    refuse(tn, "f16:9x4096x4096:tn", "h200", "tile");                                             /* more rows than the tile has */
+    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "tile");               /* fewer than are worth it */
+    refuse(tn, "f16:8x8x4096:tn", "h200", "tile");
+    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "tile");
+    refuse(tn, "f16:8x4096x4096:nn", "h200", "tile");
+    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", "h200", "warps");
+    refuse(tn, "f16:8x4096x256:tn", "h200", "warps");                                             /* more warps than steps of K */
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", "h200", "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", "a100", "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", "h200", "split");              /* blocks enough */
+    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");              /* deeper than K */
+    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");
+    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");               /* registers */
+    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");               /* shared memory */
+    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", "h200", "ahead");               /* the rings hold all of K */
+    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", "h200", "ahead");              /* more than L2 keeps */
+    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", "a100", "ahead");
+    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", "h200", "ahead");
+    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", "h200", "sizes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_compiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
