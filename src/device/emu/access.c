@@ -321,6 +321,7 @@ static gs_status decode_load(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
 static gs_status decode_store(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
 {
     gs_emu_access_parts parts;
+    if (in->parts > 1 && strcmp(in->part[1], "async") == 0) return gs_emu_decode_store_async(d, in, op);
     GS_TRY(gs_emu_access_parts_read(d, in, GS_EMU_ON_STORE, &parts));
     GS_TRY(gs_emu_access_operands(d, 2 + parts.hint, 2 + parts.hint));
     op->exec = store;

@@ -2,7 +2,7 @@
  * What the memory instructions share: modifiers of their opcodes, and where the lanes of one instruction reach.
  *   access.c         loads and stores              access_reach.c   addresses to host memory, checks, counters
  *   access_atomic.c  atom, red                     access_address.c instructions that work on addresses, cache hints
- *   cp_async.c       cp.async that is not bulk */
+ *   cp_async.c       cp.async that is not bulk     st_async.c       st.async */
 #ifndef GS_DEVICE_EMU_ACCESS_H
 #define GS_DEVICE_EMU_ACCESS_H
 
@@ -97,6 +97,6 @@ int gs_emu_reach_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size
 
 /* ---- decoders of the other files ---- */
 
-gs_emu_decode gs_emu_decode_atomic, gs_emu_decode_address, gs_emu_decode_copy;
+gs_emu_decode gs_emu_decode_atomic, gs_emu_decode_address, gs_emu_decode_copy, gs_emu_decode_store_async;
 
 #endif
