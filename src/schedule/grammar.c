@@ -43,16 +43,26 @@ static const gs_word mma_stages[] = {{"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5
 
 static const gs_word sizes_words[] = {{"any", {0}}, {"fixed", {1}}};   /* extents as arguments, or compiled in */
 
-/* ---- sliced: tile / warps / depth / split / sizes ---- */
+/* ---- sliced: tile / warps / depth / split / sizes / fetch ---- */
 
 static const gs_word sliced_tile[] = {   /* of a block, M x N */
-    {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"32x32", {32, 32}}, {"32x64", {32, 64}}, {"64x32", {64, 32}}, {"64x64", {64, 64}},
+    {"16x16",  { 16, 16}}, {"16x32",  { 16, 32}}, {"16x64",  { 16, 64}}, {"16x128", { 16, 128}},
+    {"32x16",  { 32, 16}}, {"32x32",  { 32, 32}}, {"32x64",  { 32, 64}}, {"32x128", { 32, 128}},
+    {"64x16",  { 64, 16}}, {"64x32",  { 64, 32}}, {"64x64",  { 64, 64}}, {"64x128", { 64, 128}},
+    {"128x16", {128, 16}}, {"128x32", {128, 32}}, {"128x64", {128, 64}},
 };
 static const gs_word sliced_warps[] = {   /* along M x along N x along K */
-    {"w1x1x1", {1, 1, 1}}, {"w1x1x2", {1, 1, 2}}, {"w1x1x4", {1, 1, 4}}, {"w1x1x8", {1, 1, 8}}, {"w2x1x4", {2, 1, 4}}, {"w2x2x2", {2, 2, 2}},
+    {"w1x1x1", {1, 1, 1}}, {"w1x1x2", {1, 1, 2}}, {"w1x1x4", {1, 1, 4}}, {"w1x1x8", {1, 1, 8}}, {"w1x1x16", {1, 1, 16}},
+    {"w2x1x1", {2, 1, 1}}, {"w2x1x2", {2, 1, 2}}, {"w2x1x4", {2, 1, 4}}, {"w2x1x8", {2, 1, 8}},
+    {"w1x2x1", {1, 2, 1}}, {"w1x2x2", {1, 2, 2}}, {"w1x2x4", {1, 2, 4}}, {"w1x2x8", {1, 2, 8}},
+    {"w2x2x1", {2, 2, 1}}, {"w2x2x2", {2, 2, 2}}, {"w2x2x4", {2, 2, 4}},
+    {"w4x1x1", {4, 1, 1}}, {"w4x1x2", {4, 1, 2}}, {"w4x1x4", {4, 1, 4}},
+    {"w1x4x1", {1, 4, 1}}, {"w1x4x2", {1, 4, 2}}, {"w1x4x4", {1, 4, 4}},
+    {"w4x2x1", {4, 2, 1}}, {"w4x2x2", {4, 2, 2}}, {"w2x4x1", {2, 4, 1}}, {"w2x4x2", {2, 4, 2}}, {"w4x4x1", {4, 4, 1}},
 };
-static const gs_word sliced_depth[] = {{"d1", {1}}, {"d2", {2}}, {"d4", {4}}};   /* steps of 32 k in flight per warp */
+static const gs_word sliced_depth[] = {{"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d8", {8}}};   /* steps of 32 k in flight per warp */
 static const gs_word sliced_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
+static const gs_word sliced_fetch[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings to L2 */
 
 /* ---- wave: tile / stages / order / cluster / split / sizes ---- */
 
@@ -119,6 +129,7 @@ static const gs_slot sliced_slots[] = {
     {"depth",   WORDS(sliced_depth)},
     {"split",   WORDS(sliced_split)},
     {"sizes",   WORDS(sizes_words)},
+    {"fetch",   WORDS(sliced_fetch)},
 };
 static const gs_slot wave_slots[] = {
     {"tile",    WORDS(wave_tile)},

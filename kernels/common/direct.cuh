@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Loads from global memory straight into the registers of mma.sync fragments (sm_80 and later): no shared memory, no barrier.
+ *
+ * They are ordinary weak loads, not .nc: with dependent launches an operand may still be written while this kernel runs, before its wait.
+ * Being volatile they are issued in the order in which they are written. */
+#ifndef GS_COMMON_DIRECT_CUH
+#define GS_COMMON_DIRECT_CUH
+
+/* A load in the branches below, with its prefetch size. */
+#define GS_DIRECT_LOAD(fetch)                                                                                                          \
+    if constexpr (WORDS == 4)                                                                                                          \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %5, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\nmov.b32 %2, 0;\nmov.b32 %3, 0;\n"       \
+                     "@p ld.global." fetch ".v4.u32 {%0, %1, %2, %3}, [%4];\n}"                                                        \
+                     : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]) : "l"(from), "r"((int)on) : "memory");                       \
+    else if constexpr (WORDS == 2)                                                                                                     \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %3, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\n@p ld.global." fetch                     \
+                     ".v2.u32 {%0, %1}, [%2];\n}" : "=&r"(r[0]), "=&r"(r[1]) : "l"(from), "r"((int)on) : "memory");                    \
+    else                                                                                                                               \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld.global." fetch ".u32 %0, [%1];\n}"                \
+                     : "=&r"(r[0]) : "l"(from), "r"((int)on) : "memory")
+
+/* WORDS (4, 2, 1) registers from an address that is a multiple of their bytes; zeros, and nothing is read, where `on` is false. What misses
+ * brings FETCH (128 or 256) bytes to L2. */
+template <int WORDS, int FETCH> __device__ __forceinline__ void gs_load_direct(unsigned *r, const void *from, bool on)
+{
+    static_assert((WORDS == 4 || WORDS == 2 || WORDS == 1) && (FETCH == 128 || FETCH == 256), "sizes that loads have");
+    if constexpr (FETCH == 256) {
+        GS_DIRECT_LOAD("L2::256B");
+    } else {
+        GS_DIRECT_LOAD("L2::128B");
+    }
+}
+
+#undef GS_DIRECT_LOAD
+
+#endif
