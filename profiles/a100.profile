@@ -27,6 +27,8 @@ outside_rows     9.568        # rows/cycle: of tensor copies outside their matri
 store_bytes      22.04        # bytes/cycle: one multiprocessor to L2 [h200]
 port_bytes       179.2        # bytes/cycle: shared memory [h200]
 issue_width      4            # warp instructions per cycle [published]
+cluster4_share   0.9091       # share: of the multiprocessors that clusters of 3 to 8 blocks find room on [judgement]
+cluster16_share  0.8485       # share: the same of larger ones [judgement]
 block_start      182.8        # cycles: of a multiprocessor per block: what starting a block takes from the others [h200]
 wgmma_share      0.9208       # share: of the peak matrix rate inside a main loop of wgmma [h200]
 wgmma_issue      1.453        # cycles: lost per wgmma: short N pays more [h200]

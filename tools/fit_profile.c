@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Fits the constants of the time model to measured rows, and says how well they predict. No device needed.
  *
- *     fit_profile fit PROFILE SWEEPS ROWS.csv...    the profile again, fitted constants replaced and marked [fitted]
+ *     fit_profile fit PROFILE SWEEPS [only=PREFIX,...] ROWS.csv...   the profile again, fitted constants replaced and marked [fitted]; only:
+ *                                                                    those whose name begins so
  *     fit_profile report PROFILE ROWS.csv...        rank correlation and regret per problem, family and band
  *     fit_profile rows PROFILE ROWS.csv...          the rows again, predicted_us by this profile
  *
@@ -274,10 +275,17 @@ static const knob knobs[] = {
 #undef GS_RATE
 };
 
-/* Not to be seen in such rows, or fixed by the hardware. */
+static const char *only;   /* what names of the constants to be fitted begin with, separated by commas; NULL: all */
+
+/* Not to be seen in such rows, fixed by the hardware, or not asked for. */
 static bool is_fixed(const char *name)
 {
-    static const char *const fixed[] = {"sustained", "issue_width", "feed_bytes", "l2_latency", "ws_read_c"};
+    static const char *const fixed[] = {"sustained", "issue_width", "feed_bytes", "l2_latency", "ws_read_c", "cluster4_share", "cluster16_share"};
+    if (only && strncmp(name, only, strcspn(only, ",")) != 0) {
+        const char *next = only;
+        while ((next = strchr(next, ',')) && strncmp(name, next + 1, strcspn(next + 1, ",")) != 0) next++;
+        if (!next) return true;
+    }
     for (size_t i = 0; i < GS_COUNT(fixed); i++)
         if (strcmp(fixed[i], name) == 0) return true;
     return (strncmp(name, "launch_", 7) == 0) != counted;
@@ -401,8 +409,9 @@ static void print_rows(const gs_profile *profile)
 int main(int argc, char **argv)
 {
     const bool fitting = argc >= 5 && strcmp(argv[1], "fit") == 0;
+    if (fitting && strncmp(argv[4], "only=", 5) == 0) only = argv[4] + 5;
     if (!fitting && !(argc >= 4 && (strcmp(argv[1], "report") == 0 || strcmp(argv[1], "rows") == 0))) {
-        fprintf(stderr, "usage: fit_profile fit PROFILE SWEEPS ROWS.csv...\n       fit_profile report PROFILE ROWS.csv...\n"
+        fprintf(stderr, "usage: fit_profile fit PROFILE SWEEPS [only=PREFIX,...] ROWS.csv...\n       fit_profile report PROFILE ROWS.csv...\n"
                         "       fit_profile rows PROFILE ROWS.csv...\n");
         return 2;
     }
@@ -412,7 +421,7 @@ int main(int argc, char **argv)
     size_t size = 0;
     gs_status status = gs_file_read(argv[2], 1 << 20, &text, &size, &error);
     if (status == GS_OK) status = gs_profile_parse(&profile, text, &error);
-    if (status == GS_OK) status = read_rows(argv + (fitting ? 4 : 3), &error);
+    if (status == GS_OK) status = read_rows(argv + (fitting ? only ? 5 : 4 : 3), &error);
     if (status == GS_OK && fitting) {
         fit(&profile, atoi(argv[3]));
         print_profile(text, &profile);

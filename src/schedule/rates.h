@@ -16,6 +16,8 @@
     X(store_bytes,     "bytes/cycle", 1,    1024,  "one multiprocessor to L2")                                                          \
     X(port_bytes,      "bytes/cycle", 16,   1024,  "shared memory")                                                                     \
     X(issue_width,     "",            0.5,  16,    "warp instructions per cycle")                                                       \
+    X(cluster4_share,  "share",       0.05, 1,     "of the multiprocessors that clusters of 3 to 8 blocks find room on")                \
+    X(cluster16_share, "share",       0.05, 1,     "the same of larger ones")                                                           \
     X(block_start,     "cycles",      0,    10000, "of a multiprocessor per block: what starting a block takes from the others")        \
     /* ws */                                                                                                                            \
     X(wgmma_share,     "share",       0.05, 1,     "of the peak matrix rate inside a main loop of wgmma")                               \
@@ -72,7 +74,7 @@
     X(wave_latency,    "cycles",      50,   10000, "from a free stage to its first data")                                               \
     X(wave_sync,       "cycles",      0,    2000,  "per k-block that its consumers cannot hide")                                        \
     X(wave_finish,     "cycles",      0,    20000, "of an epilogue, beside its elements")                                               \
-    X(wave_element,    "cycles",      0,    200,   "per 16 bytes of D that a thread stores")                                            \
+    X(wave_element,    "cycles",      0,    2000,  "per 16 bytes of D that a thread stores")                                            \
     /* simple */                                                                                                                        \
     X(simple_step,     "cycles",      1,    5000,  "dependent, per step along K of a thread")                                           \
     X(simple_step_f16, "cycles",      1,    5000,  "the same, accumulated in f16")                                                      \

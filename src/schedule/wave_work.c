@@ -4,11 +4,13 @@
 #include "schedule/grammar.h"
 #include "schedule/model.h"
 
-/* The exchange of partial tiles, per block. */
-static double exchange(double elements, int split, bool ticket, const gs_rates *r)
+/* The exchange of partial tiles, per block: within the cluster, then of its sums between clusters. */
+static double exchange(double elements, int blocks, int clusters, const gs_rates *r)
 {
-    if (split == 1) return 0;
-    return ticket ? r->ticket_sync + split * elements * 4 / r->ticket_bytes : r->split_sync + elements * 4 / r->split_bytes;
+    double cycles = 0;
+    if (blocks > 1) cycles += r->split_sync + elements * 4 / r->split_bytes;
+    if (clusters > 1) cycles += r->ticket_sync + clusters * elements / blocks * 4 / r->ticket_bytes;
+    return cycles;
 }
 
 gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
@@ -18,7 +20,8 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
     const int16_t *const tile = gs_schedule_value(schedule, GS_WAVE_TILE);
     const int16_t *const cluster = gs_schedule_value(schedule, GS_WAVE_CLUSTER);
     const int16_t *const split = gs_schedule_value(schedule, GS_WAVE_SPLIT);
-    const bool turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0, ticket = split[1] != 0;
+    const bool turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0;
+    const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
     const double bm = tile[0], bn = tile[1], bk = tile[2];
     const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
     const double wide = turned ? bm : bn, blocks64 = (turned ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
@@ -26,7 +29,7 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
     const double a = gs_inside(bm, p->m) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
     const double b = gs_inside(bn, p->n) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
-    const double stored = elements * (double)gs_type_size(p->out) / (ticket ? 1 : split[0]);   /* by the block that stores */
+    const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
     const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
     return (gs_work){
         .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
@@ -40,9 +43,9 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
         .ahead   = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
         .held    = 1,
         .start   = r->wave_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
-        .finish  = r->wave_finish + exchange(elements, split[0], ticket, r) + stored / 16 / resources.threads * r->wave_element +
+        .finish  = r->wave_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->wave_element +
                     (p->beta != 0 ? r->ws_read_c : 0),
-        .store   = stored * (p->beta != 0 ? 2 : 1) + (ticket ? elements * 4 : 0),
+        .store   = stored * (p->beta != 0 ? 2 : 1) + (meeting > 1 ? elements * 4 / sharing : 0),
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
     };
 }

@@ -30,9 +30,10 @@ typedef struct fall {
     double turns;     /* how often its places are filled */
 } fall;
 
-static fall fall_of(const gs_work *w, const gs_caps *caps)
+static fall fall_of(const gs_work *w, const gs_caps *caps, const gs_rates *r)
 {
-    const double sms = GS_MAX(caps->sms / w->cluster * w->cluster, 1);
+    const double share = w->cluster > 8 ? r->cluster16_share : w->cluster > 2 ? r->cluster4_share : 1;
+    const double sms = fmax(floor(caps->sms * share / w->cluster) * w->cluster, 1);
     const double blocks = fmax(w->blocks, 1);
     const double per_sm = ceil(blocks / sms);
     return (fall){fmin(blocks, sms), per_sm, ceil(per_sm / w->resident)};
@@ -78,7 +79,7 @@ double gs_work_us(const gs_work *w, const gs_profile *profile)
 {
     const gs_caps *const caps = &profile->caps;
     const gs_rates *const r = &profile->rates;
-    const fall f = fall_of(w, caps);
+    const fall f = fall_of(w, caps, r);
     const double l2_bytes = caps->l2_gbs * 1e3 / caps->clock_mhz / f.busy;   /* per cycle, for each that has work */
     const double feed = gs_together(w->feed / fmin(r->feed_bytes, l2_bytes), w->outside * f.busy / r->outside_rows);
     const double store = w->store / fmin(r->store_bytes, l2_bytes);
