@@ -23,6 +23,12 @@ int gs_bench_calls(double us, double replay_us)
 
 int gs_bench_turn(int round, int place, int count) { return (int)(((int64_t)round + place) % count); }
 
+int gs_bench_keep(int rounds, int count)
+{
+    const bool power = rounds >= 2 && (rounds & (rounds - 1)) == 0;
+    return power ? GS_MIN(count, GS_MAX((count + 1) / 2, GS_BENCH_LEFT)) : count;
+}
+
 double gs_bench_gap(gs_random *random, double mean) { return -log(1 - gs_random_unit(random)) * mean; }
 
 void gs_bench_shuffle(gs_random *random, int *list, int count)
