@@ -101,7 +101,7 @@ static int read_names(const cli_command *command, const settings *s, const char 
 /* Every problem once, in the first of its layouts: the others are measured with it. */
 static int read_problems(const cli_command *command, const settings *s, int count, char *const *words, cli_problems *out)
 {
-    const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .acc = s->asked.acc};
+    const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .shard = s->asked.shard, .acc = s->asked.acc};
     cli_problems written;
     int code = cli_problems_read(command, &written, &asked, count, words);
     if (code >= 0) return code;
