@@ -397,6 +397,7 @@ static int evaluate_all(run_state *state, const cli_problems *problems)
         }
         if (code < 0 && state->s->budget > 0 && 1e-9 * (double)(gs_clock_ns() - state->started) >= state->s->budget) {
             cli_note("the time is up: %d of %d problems done; the same command goes on from here", state->at, problems->count);
+            code = CLI_MORE;
             break;
         }
         if (code < 0) code = evaluate(state, problems);

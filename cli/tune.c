@@ -206,7 +206,7 @@ static int tune_quickly(tuning *t, const gs_tune_options *how)
     if (status == GS_OK || t->code >= 0) return t->code;
     if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
     if (!cli_stopped()) cli_note("the time is up: %d of %d problems done; the same command goes on from here", t->w.at, t->w.total);
-    return cli_stopped() ? cli_stopped() : -1;
+    return cli_stopped() ? cli_stopped() : CLI_MORE;
 }
 
 static int tune_all(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems,
@@ -239,7 +239,7 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
             how.budget_s = left / (problems->count - w->at);
             if (left < 1) {
                 cli_note("the time is up: %d of %d problems tuned; the same command goes on from here", w->at, w->total);
-                break;
+                return CLI_MORE;
             }
         }
         announce(session, problem, &how);

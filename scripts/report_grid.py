@@ -291,7 +291,7 @@ def write_csv(path, members):
 def not_measured(path, problems):
     wanted = []
     for line in Path(path).read_text(encoding="utf-8").splitlines():
-        name = line.split("#")[0].strip()
+        name = re.sub(r"^(\d+)_(\d+)_(\d+)$", r"f16:\1x\2x\3", line.split("#")[0].strip())
         if name and without_layout(name) not in wanted:
             wanted.append(without_layout(name))
     have = {key for key, _ in problems}

@@ -24,6 +24,7 @@
 #include "base/random.h"
 #include "bench/stats.h"
 #include "fake/times.h"
+#include "tune/request.h"
 
 enum { ROUNDS_MOST = 1000 };
 
@@ -134,10 +135,13 @@ static void hello(gs_json *json)
     gs_json_string(json, "name", caps->name);
     gs_json_string(json, "slug", caps->slug);
     gs_json_string(json, "target", caps->target);
-    gs_json_int(json, "cc", caps->cc);
-    gs_json_int(json, "sms", caps->sms);
+#define INT(field)  gs_json_int(json, #field, caps->field);
+#define REAL(field) gs_json_double(json, #field, caps->field);
+    GS_CAPS_INTS(INT)
+    GS_CAPS_REALS(REAL)
+#undef INT
+#undef REAL
     gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
-    gs_json_double(json, "memory_gbs", caps->memory_gbs);
     gs_json_end(json, '}');
 }
 

@@ -159,7 +159,7 @@ class Report(unittest.TestCase):
 
     def test_csv_and_list(self):
         out = self.folder / "best.csv"
-        wanted = self.file("list.txt", ["# all", "f16:64x64x64:tn", "f16:7x64x64:nn   # new", "f16:7x64x64:tn", "f16:128x64x64:tn"])
+        wanted = self.file("list.txt", ["# all", "f16:64x64x64:tn", "f16:7x64x64:nn   # new", "f16:7x64x64:tn", "128_64_64"])
         text = self.report(self.file("rows.csv", ROWS), "--csv", str(out), "--list", wanted)
         self.assertIn("Not measured yet: 1 problems of the list, f16:7x64x64", text)
         lines = out.read_text(encoding="utf-8").splitlines()
