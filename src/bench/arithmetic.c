@@ -14,6 +14,11 @@ int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t f
     return (int)GS_MAX(sets, 2u);
 }
 
+int gs_bench_most_sets(double launch_us, double replay_us)
+{
+    return launch_us > 0 ? GS_MIN(GS_MAX(gs_bench_calls(launch_us / 2, 1.1 * replay_us), 2), GS_BENCH_SETS) : GS_BENCH_SETS;
+}
+
 int gs_bench_calls(double us, double replay_us)
 {
     if (!(us > 0)) return GS_BENCH_CALLS;

@@ -203,7 +203,9 @@ static gs_status reserve(gs_run *run, gs_error *error)
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm || device->caps.emulated,
+    const bool offline = run->options.mode == GS_MODE_OFFLINE;
+    const int most = offline ? gs_bench_most_sets(device->caps.launch_us, run->options.replay_us) : GS_BENCH_SETS;
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, most, run->options.warm || device->caps.emulated,
                           &run->random, run->queue, error);
 }
 

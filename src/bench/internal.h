@@ -19,6 +19,10 @@
  * GS_BENCH_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
 int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
 
+/* The most sets that a replay can use, which begins at the first and finds the caches cold: one for each call, if calls were twice as fast
+ * as the shortest kernel. launch_us 0: not known, GS_BENCH_SETS. */
+int gs_bench_most_sets(double launch_us, double replay_us);
+
 /* Calls so that calls * us >= replay_us, 1 to GS_BENCH_CALLS. */
 int gs_bench_calls(double us, double replay_us);
 
@@ -54,8 +58,9 @@ typedef struct gs_sets {
     size_t      used_bytes;       /* per call, of the contender that touches least */
 } gs_sets;
 
-/* Allocates as many sets as the L2 asks for and fills A, B and C with normal numbers, set by set from seeds of *random. */
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool warm,
+/* Allocates as many sets as the L2 asks for, but not more than `most`, and fills A, B and C with normal numbers, set by set from seeds of
+ * *random. */
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
                          gs_random *random, gs_queue queue, gs_error *error);
 void      gs_sets_destroy(gs_sets *sets, gs_device *device);
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "tune/run.h"
 
 enum { CANDIDATES = 16, BATCH = 32, GROUP = 48, AGAIN = 12 };
+#define REPLY_S 30.0   /* shortest wait: nothing is left to compile, and who hangs is found by halving */
 
 /* A problem's way through the list. */
 typedef enum state { BAD, WON, FOUND, OPEN } state;
@@ -36,11 +38,14 @@ typedef struct item {
     bool           reported;
 } item;
 
-/* A schedule whose edge problems were right. */
-typedef struct proven {
-    gs_schedule schedule;
-    gs_problem  like;
-} proven;
+/* Schedules of a kind of problem. */
+typedef struct schedules {
+    struct {
+        gs_schedule schedule;
+        gs_problem  like;
+    } *list;
+    int count, capacity;
+} schedules;
 
 typedef struct list {
     gs_store         *store;
@@ -60,8 +65,8 @@ typedef struct list {
     gs_ahead         *ahead;
     gs_schedule      *first;        /* room for one problem's proposals */
     gs_policy         policy;
-    proven           *proven;
-    int               proven_count, proven_capacity;
+    schedules         proven;       /* their edge problems were right */
+    schedules         suspects;     /* hung or faulted: every further time would cost a worker, and minutes */
     item             *batch;
     int               items;
     bool              ended;        /* finished said so */
@@ -183,6 +188,57 @@ static gs_status look_up(list *l, gs_error *error)
     return GS_OK;
 }
 
+/* ---- schedules that something is known about ---- */
+
+static bool same_types(const gs_problem *a, const gs_problem *b)
+{
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
+}
+
+static bool holds(const schedules *s, const gs_problem *problem, const gs_schedule *schedule)
+{
+    for (int i = 0; i < s->count; i++)
+        if (memcmp(&s->list[i].schedule, schedule, sizeof *schedule) == 0 && same_types(&s->list[i].like, problem)) return true;
+    return false;
+}
+
+/* Without memory one is forgotten, which costs time only. */
+static void note(schedules *s, const gs_problem *problem, const gs_schedule *schedule)
+{
+    if (s->count == s->capacity) {
+        const int capacity = s->capacity ? 2 * s->capacity : 64;
+        void *const grown = realloc(s->list, (size_t)capacity * sizeof *s->list);
+        if (!grown) return;
+        s->list = grown;
+        s->capacity = capacity;
+    }
+    s->list[s->count].schedule = *schedule;
+    s->list[s->count++].like = *problem;
+}
+
+static bool is_lost(const gs_candidate *c)
+{
+    return strcmp(c->verdict, gs_verdict_name(GS_VERDICT_HANG)) == 0 || strcmp(c->verdict, gs_verdict_name(GS_VERDICT_FAULT)) == 0;
+}
+
+static void note_suspects(list *l, const item *it)
+{
+    for (int i = 0; i < it->run.count; i++) {
+        const gs_candidate *const c = &it->run.list[i];
+        if (!is_lost(c) || holds(&l->suspects, it->run.problem, &c->schedule)) continue;
+        gs_log(GS_LOG_WARNING, "%s: %s; it is left out for the rest of the list", c->text, c->verdict);
+        note(&l->suspects, it->run.problem, &c->schedule);
+    }
+}
+
+static void leave_out_suspects(const list *l, gs_run *run)
+{
+    int kept = 0;
+    for (int i = 0; i < run->count; i++)
+        if (!holds(&l->suspects, run->problem, &run->list[i].schedule)) run->list[kept++] = run->list[i];
+    run->count = kept;
+}
+
 /* ---- stages of one problem ---- */
 
 /* Those that were in to the end of their run, then the others, which are not compared with them: clocks have changed since. */
@@ -252,6 +308,7 @@ static gs_status search(list *l, item *it, gs_error *error)
     free(trials.list);
     run->result->spent.compile += gs_run_since(began);
     GS_TRY(status);
+    leave_out_suspects(l, run);
     it->rank = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
     if (!it->rank) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
     if (l->known[it->index].state == FOUND) {
@@ -264,36 +321,12 @@ static gs_status search(list *l, item *it, gs_error *error)
         began = gs_clock_ns();
         status = race(it, error);
         run->result->spent.race += gs_run_since(began);
+        note_suspects(l, it);
         GS_TRY(status);
         GS_TRY(gs_run_keep_times(run, error));
     }
     if (it->ranked > 0 && l->known[it->index].ahead >= 0) gs_ahead_edges(l->ahead, l->known[it->index].ahead, &it->rank[0]->schedule);
     return GS_OK;
-}
-
-static bool same_types(const gs_problem *a, const gs_problem *b)
-{
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
-}
-
-static bool edges_proven(const list *l, const gs_problem *problem, const gs_schedule *schedule)
-{
-    for (int i = 0; i < l->proven_count; i++)
-        if (memcmp(&l->proven[i].schedule, schedule, sizeof *schedule) == 0 && same_types(&l->proven[i].like, problem)) return true;
-    return false;
-}
-
-/* Forgetting one costs its edge problems again. */
-static void note_proven(list *l, const gs_problem *problem, const gs_schedule *schedule)
-{
-    if (l->proven_count == l->proven_capacity) {
-        const int capacity = l->proven_capacity ? 2 * l->proven_capacity : 64;
-        proven *const grown = realloc(l->proven, (size_t)capacity * sizeof *grown);
-        if (!grown) return;
-        l->proven = grown;
-        l->proven_capacity = capacity;
-    }
-    l->proven[l->proven_count++] = (proven){*schedule, *problem};
 }
 
 /* The fastest that passes; NULL after the last. */
@@ -303,11 +336,13 @@ static gs_status prove(list *l, item *it, gs_error *error)
     for (; it->next < it->ranked && !it->best; it->next++) {
         gs_candidate *const c = it->rank[it->next];
         const bool passed = gs_candidate_passed(c);   /* the store says so */
-        c->edges_passed = !passed && edges_proven(l, it->run.problem, &c->schedule);
+        c->edges_passed = !passed && holds(&l->proven, it->run.problem, &c->schedule);
         gs_run_progress(&it->run, "verify", it->next, it->ranked, c->text);
-        if (!passed) GS_TRY(gs_run_prove(&it->run, c, error));
+        const gs_status status = passed ? GS_OK : gs_run_prove(&it->run, c, error);
+        note_suspects(l, it);
+        GS_TRY(status);
         if (!gs_candidate_passed(c)) continue;
-        if (!passed && !c->edges_passed) note_proven(l, it->run.problem, &c->schedule);
+        if (!passed && !c->edges_passed) note(&l->proven, it->run.problem, &c->schedule);
         it->best = c;
     }
     if (!it->best) return GS_OK;
@@ -469,6 +504,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
         .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
     };
     l.options.budget_s = 0;
+    if (!(options->timeout_s > 0)) l.options.timeout_s = REPLY_S;
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);
     gs_ahead_end(&l.ahead);
@@ -477,6 +513,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
     free(l.open);
     free(l.first);
     free(l.batch);
-    free(l.proven);
+    free(l.proven.list);
+    free(l.suspects.list);
     return status;
 }

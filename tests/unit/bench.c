@@ -297,6 +297,10 @@ static void number_of_sets(void **state)
     assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, 100 * mib, false), 60);    /* 60 % of what is free */
     assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, mib, false), 2);
     assert_int_equal(gs_bench_sets(1, 1, 50 * mib, gib, true), 1);
+    assert_int_equal(gs_bench_most_sets(0, 500), GS_BENCH_SETS);
+    assert_in_range(gs_bench_most_sets(2, 500), 550, 551);   /* a call each for 1 us, and a tenth more */
+    assert_int_equal(gs_bench_most_sets(0.1, 500), GS_BENCH_SETS);
+    assert_int_equal(gs_bench_most_sets(1e6, 500), 2);
 }
 
 static void number_of_calls(void **state)
@@ -412,6 +416,14 @@ static void operands_are_cold(void **state)
     assert_true(odd_steps > 10);
     assert_ptr_equal(tn->a[0], nn->a[0]);
     assert_ptr_not_equal(tn->b[0], nn->b[0]);
+    gs_measurement_destroy(&measurement);
+
+    /* no more than a replay can use, which rotates through all of them */
+    device.caps.launch_us = 10;
+    measurement = measure(2, &options);
+    device.caps.launch_us = 0;
+    assert_in_range(measurement->sets, 110, 111);   /* of 5 us in 550 */
+    assert_true(measurement->calls <= measurement->sets);
     gs_measurement_destroy(&measurement);
 
     options.warm = true;

@@ -228,6 +228,30 @@ static void bad_ones_fall_out(void **state)
     gs_text_free(&rules);
 }
 
+/* What hangs costs its time once. */
+static void suspects_are_left_out(void **state)
+{
+    static const char *const texts[] = {PROBLEM, "f16:1024x1024x1024:tn:lda=1088", "f16:1024x1024x1024:nn"};
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_text rules = {0}, name = {0};
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 1;
+    options.unconfirmed = true;
+    right_answers(PROBLEM, best);
+    gs_text_addf(&rules, "library=1.5;hang=%s;log=%s", best[4].text, b->log_path);
+    gs_text_addf(&name, "\"%s\"", best[4].text);
+    assert_int_equal(list_with(b, texts, 2, rules.data, &options), GS_OK);
+    assert_string_equal(trial_of(b, PROBLEM, best[4].text).verdict, "hang");
+    assert_int_equal(seen.result[0].measured, CANDIDATES - 1);
+    assert_int_equal(seen.result[1].measured, CANDIDATES - 1);
+    assert_int_equal(seen.result[1].rejected, 0);       /* it was not tried, so nothing is said about it */
+    const int times = asked(b, name.data);
+    assert_true(times >= 2 && times <= 6);              /* the halves that it was in */
+    gs_text_free(&rules);
+    gs_text_free(&name);
+}
+
 static void one_bad_problem_stops_no_other(void **state)
 {
     static const char *const texts[] = {PROBLEM, "f16:0x64x64:tn", "f16:256x512x1024:tn"};
@@ -415,7 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
-        CASE(bad_ones_fall_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
+        CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
         CASE(a_budget_ends_the_list), CASE(edges_are_proved_once), CASE(kernels_are_compiled_ahead), CASE(what_learns_is_no_list),
     };
     return cmocka_run_group_tests_name("unit/tune_list", tests, NULL, NULL);
