@@ -388,7 +388,8 @@ static int evaluate_all(run_state *state, const cli_problems *problems)
     int code = -1;
     state->started = gs_clock_ns();
     if (!state->s->json) eval_print_head(state->session);
-    const char *const mode = state->session->caps.emulated ? "predicted" : state->s->mode ? "server" : "offline";
+    const eval_row like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
+    const char *const mode = eval_row_mode(&like);
     for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
         if (cli_stopped()) code = cli_stopped();
         if (code < 0 && eval_rows_have(&state->rows, &problems->list[state->at], mode)) {

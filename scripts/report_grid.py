@@ -5,8 +5,9 @@
     report_grid.py ROWS.csv... [--list PROBLEMS] [--layers LAYERS.csv] [--csv FILE] [--worst N]
 
 Markdown on standard output. A ratio is the library's time over ours, the median of the rounds of one run: over 1, ours is faster. "Best of both"
-sets our faster layout against the library's faster layout. Only offline rows with a cold cache are compared by device time, server rows by call
-time; predicted rows (an emulated device) are compared with the floor alone. A problem that was measured again counts with its last run.
+sets our faster layout against the library's faster layout. Offline rows are compared by device time, server rows by call time, each apart where
+our launches were dependent; predicted rows (an emulated device) are compared with the floor alone. Only a cold cache counts. A problem that was
+measured again counts with its last run.
 """
 import argparse
 import csv
@@ -21,6 +22,7 @@ BANDS = ("under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000")
 NARROW = ((16, "to 16"), (64, "17-64"), (256, "65-256"), (1024, "257-1024"), (4096, "1025-4096"), (math.inf, "over 4096"))
 DEEP = ((256, "K to 256"), (1024, "K 257-1024"), (4096, "K 1025-4096"), (math.inf, "K over 4096"))
 REFERENCE = "cublaslt-autotuning"
+MODES = ("offline", "offline+dependent", "server", "server+dependent", "predicted")
 
 
 # ---- reading ----
@@ -307,23 +309,25 @@ def main(arguments):
     parser.add_argument("--worst", type=int, default=10)
     asked = parser.parse_args(arguments)
     problems, comments, broken = read(asked.rows)
-    members = {mode: [p for (_, m), p in problems.items() if m == mode] for mode in ("offline", "server", "predicted")}
+    members = {mode: [p for (_, m), p in problems.items() if m == mode] for mode in MODES}
     for machine in dict.fromkeys(c.rsplit(", ", 1)[0] for c in comments if ", gemmsmith " in c):   # without the date
         print(f"{machine}  ")
     print()
-    if members["offline"]:
-        report_compared(members["offline"], "device time", asked.worst)
-        report_calls(members["offline"])
-    if members["server"]:
-        report_compared(members["server"], "call time of single requests", asked.worst)
-        report_server(members["server"])
-    if members["predicted"]:
-        report_predicted(members["predicted"])
-    if asked.layers and members["offline"]:
-        report_layers(members["offline"], asked.layers)
+    for mode in (mode for mode in MODES if members[mode]):
+        how = ", dependent launches" if mode.endswith("+dependent") else ""
+        if mode == "predicted":
+            report_predicted(members[mode])
+        elif mode.startswith("server"):
+            report_compared(members[mode], "call time of single requests" + how, asked.worst)
+            report_server(members[mode])
+        else:
+            report_compared(members[mode], "device time" + how, asked.worst)
+            report_calls(members[mode])
+            if asked.layers:
+                report_layers(members[mode], asked.layers)
     report_faults(list(problems.values()), not_measured(asked.list, problems) if asked.list else [], broken)
     if asked.csv:
-        write_csv(asked.csv, members["offline"] + members["server"])
+        write_csv(asked.csv, [p for mode in MODES if mode != "predicted" for p in members[mode]])
     return 0 if problems else 1
 
 

@@ -139,6 +139,12 @@ class Report(unittest.TestCase):
         self.has(text, "## Against cublaslt-autotuning: call time of single requests", "| tn | 2 | 2.000 | 2.500 | 50.0 % | 100.0 % | 1.000 |",
                  "| 1-5 | own | 2 | 4.00 | 8.00 | 12.00 |", "| 1-5 | cublaslt-autotuning | 2 | 8.00 | 16.00 | 24.00 |")
 
+    def test_dependent(self):
+        rows = [HEAD, *problem("f16:64x64x64", "simple", 2, 1, 2), *problem("f16:64x64x64", "simple", 4, 1, 4, mode="offline+dependent")]
+        text = self.report(self.file("rows.csv", rows))
+        self.has(text, "## Against cublaslt-autotuning: device time", "| nn | 1 | 2.000 | 2.000 | 100.0 % | 100.0 % | 2.000 |",
+                 "## Against cublaslt-autotuning: device time, dependent launches", "| nn | 1 | 4.000 | 4.000 | 100.0 % | 100.0 % | 4.000 |")
+
     def test_predicted(self):
         rows = [HEAD, line("f16:64x64x64", "nn", "own", 4, choice="simple", mode="predicted"), line("f16:64x64x64", "tn", "own", 2, choice="simple", mode="predicted"),
                 line("f16:64x64x64", "tn", "cublaslt-autotuning", "", choice="", mode="predicted", verified="failed", message="emulated")]
