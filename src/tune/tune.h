@@ -33,8 +33,8 @@ struct gs_policy {
     void (*destroy)(gs_policy *policy);
 };
 
-/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time.
- * NOT_FOUND for an unknown name. */
+/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
+ * choices of every family, then the shortlists of all of them by predicted time. NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
 /* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
@@ -55,7 +55,7 @@ typedef struct gs_tune_progress {
 } gs_tune_progress;
 
 typedef struct gs_tune_options {
-    const char *policy;                /* "enumerate" */
+    const char *policy;                /* NULL: "enumerate" */
     uint32_t    families;              /* bit set, 0: all */
     int         candidates;            /* most that are measured per problem; 0: 48, gs_tune_list: 16 (emulated device: 8) */
     double      budget_s;              /* for the whole call; 0: none */

@@ -382,6 +382,46 @@ static void enumerate_proposes_every_valid_schedule_once(void **state)
     policy.destroy(&policy);
 }
 
+static void spread_asks_every_family(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    const gs_caps *const caps = gs_caps_find("h200");
+    gs_problem problem;
+    gs_policy policy;
+    gs_schedule list[MOST], first, again[MOST];
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    assert_int_equal(gs_policy_create(&policy, "spread", 1, NULL), GS_OK);
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
+    double best = 1e30;
+    for (int i = 0; i < MOST; i++) best = GS_MIN(best, gs_schedule_predict(&list[i], &problem, caps));
+    int there[GS_FAMILIES] = {0};
+    for (int i = 0; i < MOST; i++) {
+        assert_int_equal(gs_schedule_check(&list[i], &problem, caps, NULL), GS_OK);
+        there[list[i].family]++;
+        for (int j = 0; j < i; j++) assert_true(memcmp(&list[i], &list[j], sizeof list[i]) != 0);
+    }
+    int asked = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        if (gs_schedule_shortlist(&problem, caps, 1u << family, &first, 1) == 0) continue;
+        const bool near = gs_schedule_predict(&first, &problem, caps) <= 4 * best;
+        assert_true(near ? there[family] >= 1 : there[family] == 0);
+        asked += near;
+    }
+    assert_true(asked >= 2);
+
+    /* no schedule twice, families as they were asked for, and then no more */
+    int count = MOST;
+    for (int got; (got = policy.propose(&policy, &problem, caps, again, MOST)) > 0; count += got)
+        for (int i = 0; i < got; i++)
+            for (int j = 0; j < MOST; j++) assert_true(memcmp(&again[i], &list[j], sizeof list[j]) != 0);
+    assert_true(count > MOST && count <= GS_FAMILIES * MOST);
+    policy.families = 1u << GS_FAMILY_MMA;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, 4), 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(list[i].family, GS_FAMILY_MMA);
+    policy.destroy(&policy);
+}
+
 static void families_are_respected(void **state)
 {
     bench *const b = *state;
@@ -469,6 +509,7 @@ int main(void)
         CASE(no_reference_blames_nobody), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
         CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
+        cmocka_unit_test(spread_asks_every_family),
         cmocka_unit_test(enumerate_proposes_every_valid_schedule_once), cmocka_unit_test(reward_is_the_share_of_the_room),
     };
     return cmocka_run_group_tests_name("unit/tune", tests, NULL, NULL);
