@@ -11,7 +11,7 @@
 #define CLI_LIST_MAX 64
 
 /* Exit codes of the program. An interrupted run ends with 128 plus the signal's number. */
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_DEVICE = 3, CLI_VERIFY = 4, CLI_STORE = 5, CLI_SKIPPED = 77 };
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_DEVICE = 3, CLI_VERIFY = 4, CLI_STORE = 5, CLI_MORE = 75, CLI_SKIPPED = 77 };
 
 typedef enum cli_kind {
     CLI_FLAG,      /* bool */

@@ -14,7 +14,9 @@
 #include "base/log.h"
 #include "command.h"
 #include "device/device.h"
+#include "eval_own.h"
 #include "eval_print.h"
+#include "eval_rows.h"
 #include "output.h"
 #include "plan/table.h"
 #include "problem/layout.h"
@@ -29,15 +31,18 @@
 #define PATIENCE           20      /* times the estimate, on an emulated device */
 #define ROUNDS_IN_TIME     10000   /* most rounds when a time was given instead */
 #define NAMES              (EVAL_ENTRIES / 2 - 1)
+#define QUICK_ROUNDS       21
+#define QUICK_ROUNDS_LONG  11      /* where a call takes more than LONG_US */
+#define LONG_US            1000
 
 typedef struct settings {
     cli_common  common;
     cli_asked   asked;
-    double      warmup, benchmark, qps;
-    const char *base_dir, *csv, *store, *device, *contenders, *schedule;
+    double      warmup, benchmark, qps, budget;
+    const char *base_dir, *csv, *rows, *store, *device, *contenders, *schedule, *own, *tuned;
     int64_t     gpu, rounds, seed;
-    int         mode, cache;
-    bool        json, resume, again, torch, dependent;
+    int         mode, cache, call_time;
+    bool        json, resume, again, torch, dependent, quick, record;
 } settings;
 
 static const cli_option options[] = {
@@ -50,11 +55,21 @@ static const cli_option options[] = {
     {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "before the first round; default 0.05", 0, 3600},
     {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
     {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " DEFAULT_CONTENDERS ";\n"
-     "schedules may stand in the list too"},
+     "schedules may stand in the list too; own: what a search found"},
+    {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "own: from lines 'PROBLEM SCHEDULE', a tuned table or tune --json,\n"
+     "not from the store"},
+    {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "own beside cublaslt-autotuning decides who wins: store and table"},
+    {"tuned",             0, CLI_TEXT,    offsetof(settings, tuned),      "FILE",  "--record: table to write; default: the user's table of this GPU"},
     {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "this schedule in place of the plan's choice"},
+    {"quick",             0, CLI_FLAG,    offsetof(settings, quick),      NULL,    "for many problems: 21 rounds, 11 where a call takes a millisecond,\n"
+     "and no call time, unless they are asked for"},
+    {"call_time",         0, CLI_CHOICE,  offsetof(settings, call_time),  "yes|no", "offline: the host's clock too; default yes, with --quick no"},
+    {"budget",            0, CLI_SECONDS, offsetof(settings, budget),     "TIME",  "begin no problem after that; default: no limit", 1, 1e9},
     {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also torch.matmul beside our plan, in a Python process"},
     {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result there, one JSON file per problem"},
     {"csv",               0, CLI_TEXT,    offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
+    {"rows",              0, CLI_TEXT,    offsetof(settings, rows),       "FILE",  "also write a line per contender with medians and ratios, behind\n"
+     "what is there; problems that stand there are left out"},
     {"store",             0, CLI_TEXT,    offsetof(settings, store),      "FILE",  "where finished problems are kept;\n"
      "default $GEMMSMITH_STORE, else the user's"},
     {"resume",            0, CLI_FLAG,    offsetof(settings, resume),     NULL,    "take finished problems from the store (the default)"},
@@ -76,7 +91,7 @@ typedef struct names {
 
 static int read_names(const cli_command *command, const settings *s, const char *list, names *out)
 {
-    static const char *const known[] = {EVAL_PLAN, "cublas", "cublaslt-heuristic", EVAL_REFERENCE};
+    static const char *const known[] = {EVAL_PLAN, EVAL_OWN, "cublas", "cublaslt-heuristic", EVAL_REFERENCE};
     out->count = 0;
     for (const char *at = list; *at;) {
         const int length = (int)strcspn(at, ",");
@@ -89,7 +104,7 @@ static int read_names(const cli_command *command, const settings *s, const char 
         gs_schedule schedule;
         gs_error error;
         if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
-            return cli_usage(command, "--contenders: '%s' is none of " DEFAULT_CONTENDERS ", and no schedule", name);
+            return cli_usage(command, "--contenders: '%s' is none of " EVAL_OWN "," DEFAULT_CONTENDERS ", and no schedule", name);
         if (which == GS_COUNT(known) && gs_schedule_parse(&schedule, name, &error) != GS_OK)
             return cli_fail(command, name, &error);
         if (out->count == NAMES) return cli_usage(command, "--contenders: more than %d", NAMES);
@@ -101,7 +116,7 @@ static int read_names(const cli_command *command, const settings *s, const char 
 /* Every problem once, in the first of its layouts: the others are measured with it. */
 static int read_problems(const cli_command *command, const settings *s, int count, char *const *words, cli_problems *out)
 {
-    const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .acc = s->asked.acc};
+    const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .shard = s->asked.shard, .acc = s->asked.acc};
     cli_problems written;
     int code = cli_problems_read(command, &written, &asked, count, words);
     if (code >= 0) return code;
@@ -116,13 +131,24 @@ static int read_problems(const cli_command *command, const settings *s, int coun
     return code;
 }
 
-static int64_t rounds_of(const settings *s)
+static bool has(const names *list, const char *name)
 {
-    if (s->rounds > 0) return s->rounds;
-    return s->benchmark > 0 ? ROUNDS_IN_TIME : s->mode ? 200 : 30;
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->name[i], name) == 0) return true;
+    return false;
 }
 
-static void write_request(gs_text *request, const settings *s, const names *list, const char *problem)
+static int64_t rounds_of(const settings *s, double floor_us)
+{
+    if (s->rounds > 0) return s->rounds;
+    if (s->benchmark > 0) return ROUNDS_IN_TIME;
+    if (s->mode) return 200;
+    return !s->quick ? 30 : floor_us > LONG_US ? QUICK_ROUNDS_LONG : QUICK_ROUNDS;
+}
+
+/* own_in: our schedule by layout, in place of "own"; empty: it is left out there. */
+static void write_request(gs_text *request, const settings *s, const names *list, char (*own_in)[GS_SCHEDULE_TEXT], double floor_us,
+                          const char *problem)
 {
     gs_json json = gs_json_into(request);
     int reference = 0, at = 0;
@@ -132,22 +158,25 @@ static void write_request(gs_text *request, const settings *s, const names *list
     gs_json_begin(&json, "contenders", '[');
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         if (!(s->asked.layouts & 1u << layout)) continue;
-        for (int i = 0; i < list->count; i++, at++) {
+        for (int i = 0; i < list->count; i++) {
             char contender[GS_CONTENDER_NAME + 8];
-            snprintf(contender, sizeof contender, "%s:%s", layout == GS_TN ? "tn" : "nn", list->name[i]);
+            const char *const name = strcmp(list->name[i], EVAL_OWN) == 0 ? own_in[layout] : list->name[i];
+            if (!*name) continue;
+            snprintf(contender, sizeof contender, "%s:%s", layout == GS_TN ? "tn" : "nn", name);
             gs_json_string(&json, NULL, contender);
-            if (strcmp(list->name[i], EVAL_REFERENCE) == 0) reference = at;
+            if (strcmp(name, EVAL_REFERENCE) == 0) reference = at;
+            at++;
         }
     }
     gs_json_end(&json, ']');
     gs_json_int(&json, "reference", reference);
     gs_json_string(&json, "mode", s->mode ? "server" : "offline");
-    gs_json_int(&json, "rounds", rounds_of(s));
+    gs_json_int(&json, "rounds", rounds_of(s, floor_us));
     gs_json_bool(&json, "warm", s->cache != 0);
     gs_json_double(&json, "warmup_s", s->warmup);
     gs_json_double(&json, "budget_s", s->benchmark);
     gs_json_double(&json, "target_qps", s->qps);
-    gs_json_bool(&json, "call_time", true);
+    gs_json_bool(&json, "call_time", s->call_time < 0 ? !s->quick : s->call_time == 0);
     gs_json_int(&json, "seed", s->seed);
     gs_json_bool(&json, "samples", true);
     if (s->dependent) gs_json_bool(&json, "dependent", true);
@@ -164,7 +193,7 @@ static double seconds_of(const cli_session *session, const settings *s, const na
 /* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. */
 static double timeout_of(const settings *s, const names *list)
 {
-    const double calls = s->mode ? 2.0 * (double)rounds_of(s) * list->count / s->qps : 0;
+    const double calls = s->mode ? 2.0 * (double)rounds_of(s, 0) * list->count / s->qps : 0;
     return 900 + 2 * (fmax(s->warmup, 0) + s->benchmark + (s->benchmark > 0 ? 0 : calls));
 }
 
@@ -187,9 +216,12 @@ typedef struct run_state {
     names              list;
     gs_table          *table;   /* the user's tuned table, to notice that the plan's choice changed */
     FILE              *csv;
+    eval_rows          rows;
+    eval_choices       choices;
+    const char        *tuned_path;   /* table that --record writes */
     eval_totals        totals;
     int64_t            started;
-    int                at, fresh;
+    int                at, fresh, there;   /* there: stand in --rows already */
 } run_state;
 
 static void load_table(run_state *state)
@@ -234,8 +266,8 @@ static json_t *torch_of(const run_state *state, const gs_problem *problem)
     return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->dependent, state->s->rounds);
 }
 
-static gs_status measure(const run_state *state, const gs_problem *problem, const char *title, const char *request,
-                         const char *key, json_t **out, gs_error *error)
+static gs_status measure(const run_state *state, const gs_problem *problem, char (*own_in)[GS_SCHEDULE_TEXT], const char *title,
+                         const char *request, const char *key, json_t **out, gs_error *error)
 {
     json_t *reply;
     char what[GS_PROBLEM_TEXT + 32];
@@ -244,10 +276,11 @@ static gs_status measure(const run_state *state, const gs_problem *problem, cons
     cli_announce(&state->session->caps, state->session->worker.device, what, seconds);
     GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list) + PATIENCE * seconds, &reply, error));
     if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
-    const eval_context context = {
+    eval_context context = {
         .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
-        .own = state->s->schedule ? state->s->schedule : EVAL_PLAN, .seed = state->s->seed,
+        .own = has(&state->list, EVAL_OWN) ? EVAL_OWN : state->s->schedule ? state->s->schedule : EVAL_PLAN, .seed = state->s->seed,
     };
+    memcpy(context.own_in, own_in, sizeof context.own_in);
     eval_row_complete(reply, &context);
     char *const text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(9));
     const gs_status status = text ? gs_store_result_put(state->session->store, &state->session->session, key, text, error)
@@ -286,32 +319,47 @@ static gs_status report(run_state *state, const eval_row *row, gs_error *error)
     else
         eval_print_row(row);
     fflush(stdout);
-    const gs_status status = write_files(state, row, text, error);
+    gs_status status = write_files(state, row, text, error);
     free(text);
-    return status;
+    if (status == GS_OK && state->s->record && !row->resumed) status = eval_record(state->session, row, state->tuned_path, error);
+    /* last: what stands there is done */
+    return status == GS_OK ? eval_rows_add(&state->rows, row, error) : status;
+}
+
+static gs_status find_own(const run_state *state, const gs_problem *problem, char own_in[2][GS_SCHEDULE_TEXT], gs_error *error)
+{
+    own_in[GS_NN][0] = own_in[GS_TN][0] = '\0';
+    for (gs_layout layout = GS_NN; layout <= GS_TN && has(&state->list, EVAL_OWN); layout++) {
+        const gs_problem one = gs_problem_in_layout(problem, layout);
+        if (state->s->asked.layouts & 1u << layout) GS_TRY(eval_choices_find(&state->choices, state->session, &one, own_in[layout], error));
+    }
+    if (state->list.count == 1 && has(&state->list, EVAL_OWN) && !own_in[GS_NN][0] && !own_in[GS_TN][0])
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no own schedule is known for it, and nothing else was asked for");
+    return GS_OK;
 }
 
 /* Returns -1 to go on with the next problem, else the exit code. */
 static int evaluate(run_state *state, const cli_problems *problems)
 {
     const gs_problem *const problem = &problems->list[state->at];
-    char text[GS_PROBLEM_TEXT], title[GS_PROBLEM_TEXT + 4], left[CLI_TIME_TEXT];
+    char text[GS_PROBLEM_TEXT], title[GS_PROBLEM_TEXT + 4], left[CLI_TIME_TEXT], own_in[2][GS_SCHEDULE_TEXT];
     gs_text request = {0}, key = {0};
     gs_error error = {0};
     gs_problem_format(problem, text);
     write_title(state->s, text, title, sizeof title);
-    write_request(&request, state->s, &state->list, text);
+    const gs_status found = find_own(state, problem, own_in, &error);
+    write_request(&request, state->s, &state->list, own_in, gs_floor_us(problem, &state->session->caps), text);
     write_key(state, gs_text_string(&request), problem, &key);
     cli_progress("%d of %d  %s  %s left", state->at + 1, problems->count, title,
                  cli_time_left(left, state->started, state->fresh, state->fresh + problems->count - state->at));
 
-    json_t *json = stored_row(state, gs_text_string(&key));
+    json_t *json = found == GS_OK ? stored_row(state, gs_text_string(&key)) : NULL;
     eval_row *const row = calloc(1, sizeof *row);
-    gs_status status = row ? GS_OK : gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    gs_status status = row ? found : gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a result");
     const bool stored = json && row && eval_row_read(row, json, NULL) == GS_OK;
     if (json && !row) json_decref(json);
     if (!stored && status == GS_OK) {
-        status = measure(state, problem, title, gs_text_string(&request), gs_text_string(&key), &json, &error);
+        status = measure(state, problem, own_in, title, gs_text_string(&request), gs_text_string(&key), &json, &error);
         if (status == GS_OK) status = eval_row_read(row, json, &error);
         state->fresh++;
     }
@@ -340,12 +388,24 @@ static int evaluate_all(run_state *state, const cli_problems *problems)
     int code = -1;
     state->started = gs_clock_ns();
     if (!state->s->json) eval_print_head(state->session);
+    const eval_row like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
+    const char *const mode = eval_row_mode(&like);
     for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
         if (cli_stopped()) code = cli_stopped();
+        if (code < 0 && eval_rows_have(&state->rows, &problems->list[state->at], mode)) {
+            state->there++;
+            continue;
+        }
+        if (code < 0 && state->s->budget > 0 && 1e-9 * (double)(gs_clock_ns() - state->started) >= state->s->budget) {
+            cli_note("the time is up: %d of %d problems done; the same command goes on from here", state->at, problems->count);
+            code = CLI_MORE;
+            break;
+        }
         if (code < 0) code = evaluate(state, problems);
     }
     cli_progress_clear();
     if (!state->s->json && state->totals.problems > 1) eval_totals_print(&state->totals);
+    if (state->there > 0) cli_note("%d of %d problems stand in %s already", state->there, problems->count, state->s->rows);
     if (state->totals.resumed > 0)
         cli_note("%d of %d problems came from the store; --again measures them anew", state->totals.resumed, problems->count);
     if (cli_stopped()) {
@@ -370,9 +430,19 @@ static int open_csv(run_state *state)
     return cli_fail(state->command, NULL, &error);
 }
 
+static int check_record(const cli_command *command, const settings *s, const names *list)
+{
+    if (s->own && !has(list, EVAL_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
+    if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
+    if (!s->record) return -1;
+    if (!has(list, EVAL_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
+    if (s->mode || s->cache) return cli_usage(command, "--record goes by device time with a cold cache");
+    return -1;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1};
+    settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1, .call_time = -1};
     cli_session session = {0};
     run_state state = {.command = command, .session = &session, .s = &s};
     cli_problems problems;
@@ -390,20 +460,37 @@ static int run(const cli_command *command, int argc, char **argv)
     }
     code = read_names(command, &s, s.contenders ? s.contenders : DEFAULT_CONTENDERS, &state.list);
     if (code >= 0) return code;
-    code = read_problems(command, &s, words, argv + 1, &problems);
+    code = check_record(command, &s, &state.list);
     if (code >= 0) return code;
-    code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
+    code = eval_choices_read(command, &state.choices, s.own);
+    if (code >= 0) return code;
+    code = read_problems(command, &s, words, argv + 1, &problems);
+    if (code < 0) {
+        code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
+        if (code >= 0) cli_problems_free(&problems);
+    }
     if (code < 0) {
         if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
         load_table(&state);
-        code = open_csv(&state);
+        char path[GS_PATH];
+        state.tuned_path = s.tuned ? s.tuned : cli_tuned_path(path, session.caps.slug) ? path : NULL;
+        if (s.record && !state.tuned_path)
+            code = cli_usage(command, "no home directory for the table: name one with --tuned");
+        else if (s.record && !session.caps.emulated && !has(&state.list, EVAL_REFERENCE))
+            code = cli_usage(command, "--record sets own beside " EVAL_REFERENCE "; name it in --contenders");
+        else
+            code = open_csv(&state);
+        if (code < 0) code = eval_rows_open(command, &state.rows, s.rows, s.again, &session);
         if (code < 0) code = evaluate_all(&state, &problems);
         if (state.csv && fclose(state.csv) != 0 && code == CLI_OK) code = CLI_FAILED;
+        const int closed = eval_rows_close(command, &state.rows, s.rows);
+        if (closed >= 0 && code == CLI_OK) code = closed;
         gs_table_destroy(&state.table);
         eval_totals_free(&state.totals);
         cli_session_close(&session);
+        cli_problems_free(&problems);
     }
-    cli_problems_free(&problems);
+    eval_choices_free(&state.choices);
     return code;
 }
 
@@ -418,6 +505,7 @@ const cli_command cli_eval = {
     .options  = options,
     .examples = "  gemmsmith eval --mnk 4096_4096_4096\n"
                 "  gemmsmith eval --file shapes.txt --layouts tn --csv rows.csv --json > results.jsonl\n"
-                "  gemmsmith eval f16:64x4096x4096:tn --mode server --target_qps 200 --benchmark_seconds 10",
+                "  gemmsmith eval f16:64x4096x4096:tn --mode server --target_qps 200 --benchmark_seconds 10\n"
+                "  gemmsmith eval --file thousand.txt --contenders own,cublaslt-autotuning --quick --record --rows rows.csv",
     .run      = run,
 };

@@ -64,8 +64,25 @@ static json_t *find_entry(const json_t *entries, const char *name, const char *l
     return NULL;
 }
 
-/* The faster layout of a contender by the clock that counts; -1: it did not run. */
-static int fastest(const json_t *entries, const char *name, bool server)
+/* Ours goes by the mark that mark_own leaves, or by its name. */
+static bool is_own(const json_t *entry, const char *own)
+{
+    return json_is_true(json_object_get(entry, "own")) || is_entry(entry, own, NULL);
+}
+
+static void mark_own(json_t *entries, const eval_context *context)
+{
+    size_t i;
+    json_t *entry;
+    if (strcmp(context->own, EVAL_OWN) != 0) return;
+    json_array_foreach(entries, i, entry)
+        for (gs_layout layout = GS_NN; layout <= GS_TN; layout++)
+            if (context->own_in[layout][0] && is_entry(entry, context->own_in[layout], layout == GS_TN ? "tn" : "nn"))
+                json_object_set_new(entry, "own", json_true());
+}
+
+/* The faster layout of a contender by the clock that counts; -1: it did not run. own: ours, else the reference. */
+static int fastest(const json_t *entries, const char *own, bool server)
 {
     int best = -1;
     double best_us = 0;
@@ -73,7 +90,7 @@ static int fastest(const json_t *entries, const char *name, bool server)
     json_t *entry;
     json_array_foreach(entries, i, entry) {
         const double us = number_of(entry, server ? "call_us" : "device_us");
-        if (!is_entry(entry, name, NULL) || isnan(us) || (best >= 0 && us >= best_us)) continue;
+        if (!(own ? is_own(entry, own) : is_entry(entry, EVAL_REFERENCE, NULL)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
         best = (int)i;
         best_us = us;
     }
@@ -93,7 +110,7 @@ static void add_ratios(json_t *row, const eval_context *context, bool server)
         if (ratio) json_object_set_new(entry, "ratio", ratio);
     }
     if (!find_entry(entries, EVAL_REFERENCE, "nn") || !find_entry(entries, EVAL_REFERENCE, "tn")) return;
-    const int own = fastest(entries, context->own, server), reference = fastest(entries, EVAL_REFERENCE, server);
+    const int own = fastest(entries, context->own, server), reference = fastest(entries, NULL, server);
     if (own < 0 || reference < 0) return;
     json_t *const ratio = ratio_of(json_array_get(entries, (size_t)reference), json_array_get(entries, (size_t)own), server,
                                    context->seed);
@@ -120,6 +137,7 @@ void eval_row_complete(json_t *reply, const eval_context *context)
         session->nvrtc, "version", session->session.version, "commit", GS_COMMIT, "date", gs_date_format(date), "command", session->command);
     json_object_update(reply, head);
     json_decref(head);
+    mark_own(json_object_get(reply, "contenders"), context);
     add_ratios(reply, context, server);
 }
 
@@ -149,7 +167,7 @@ static void read_entry(const json_t *from, const char *own, eval_entry *entry)
         .p95 = number_of(from, "call_p95"),
         .p99 = number_of(from, "call_p99"),
     };
-    entry->own = strcmp(entry->name, own) == 0;
+    entry->own = is_own(from, own);
     entry->compared = read_ratio(json_object_get(from, "ratio"), &entry->ratio);
 }
 

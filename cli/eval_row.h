@@ -8,11 +8,13 @@
 #include <jansson.h>
 
 #include "bench/stats.h"
+#include "schedule/schedule.h"
 #include "session.h"
 
 #define EVAL_ENTRIES   64
 #define EVAL_REFERENCE "cublaslt-autotuning"
 #define EVAL_PLAN      "plan"
+#define EVAL_OWN       "own"
 
 typedef struct eval_entry {
     const char *name, *layout, *detail, *message;   /* the row's */
@@ -43,7 +45,8 @@ typedef struct eval_row {
 typedef struct eval_context {
     const cli_session *session;
     const gs_problem  *problem;
-    const char        *title, *cache, *own;   /* own: "plan" or a schedule */
+    const char        *title, *cache, *own;   /* own: "plan" or a schedule; "own": those of own_in */
+    char               own_in[2][GS_SCHEDULE_TEXT];   /* by layout; empty: none */
     int64_t            seed;
 } eval_context;
 

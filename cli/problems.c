@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "output.h"
 #include "problem/layout.h"
 
@@ -34,13 +35,31 @@ int cli_problems_add(const cli_command *command, cli_problems *problems, const g
     return -1;
 }
 
+/* Which of the problems are asked for: those whose number leaves `index` when divided by `count`. */
+typedef struct shard {
+    int64_t index, count, seen;
+} shard;
+
+static int read_shard(const cli_command *command, const char *text, shard *out)
+{
+    *out = (shard){.count = 1};
+    if (!text) return -1;
+    gs_scan scan = gs_scan_from(text);
+    if (!gs_scan_int(&scan, &out->index) || !gs_scan_take(&scan, "/") || !gs_scan_int(&scan, &out->count) || !gs_scan_end(&scan))
+        return cli_usage(command, "--shard: '%s' is not I/N", text);
+    if (out->count < 1 || out->index < 0 || out->index >= out->count)
+        return cli_usage(command, "--shard: of %s shards there is no shard %s; they are counted from 0", strchr(text, '/') + 1, text);
+    return -1;
+}
+
 /* where names the place for error messages: "--mnk 1_2_3", "problems.txt line 7". */
-static int add_text(const cli_command *command, cli_problems *problems, const cli_asked *asked, const char *text,
+static int add_text(const cli_command *command, cli_problems *problems, const cli_asked *asked, shard *part, const char *text,
                     const char *where)
 {
     gs_problem problem;
     gs_error error;
     if (gs_problem_parse(&problem, text, &error) != GS_OK) return cli_fail(command, where, &error);
+    if (part->seen++ % part->count != part->index) return -1;
     if (asked->acc >= 0) problem.acc = asked->acc <= 1 ? GS_F32 : GS_F16;
     if (!asked->layouts) return cli_problems_add(command, problems, &problem);
     int code = -1;
@@ -51,7 +70,7 @@ static int add_text(const cli_command *command, cli_problems *problems, const cl
     return code;
 }
 
-static int add_file(const cli_command *command, cli_problems *problems, const cli_asked *asked)
+static int add_file(const cli_command *command, cli_problems *problems, const cli_asked *asked, shard *part)
 {
     gs_error error;
     char *data;
@@ -69,7 +88,7 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
         if (!*text) continue;
         char where[GS_PATH + 32];
         snprintf(where, sizeof where, "%s line %d", asked->file, line);
-        code = add_text(command, problems, asked, text, where);
+        code = add_text(command, problems, asked, part, text, where);
     }
     free(data);
     return code;
@@ -77,15 +96,16 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
 
 int cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words)
 {
-    int code = -1;
+    shard part;
+    int code = read_shard(command, asked->shard, &part);
     *out = (cli_problems){0};
-    for (int i = 0; i < count && code < 0; i++) code = add_text(command, out, asked, words[i], words[i]);
+    for (int i = 0; i < count && code < 0; i++) code = add_text(command, out, asked, &part, words[i], words[i]);
     for (int i = 0; i < asked->mnk.count && code < 0; i++) {
         char where[128];
         snprintf(where, sizeof where, "--mnk %s", asked->mnk.item[i]);
-        code = add_text(command, out, asked, asked->mnk.item[i], where);
+        code = add_text(command, out, asked, &part, asked->mnk.item[i], where);
     }
-    if (asked->file && code < 0) code = add_file(command, out, asked);
+    if (asked->file && code < 0) code = add_file(command, out, asked, &part);
     if (code >= 0) cli_problems_free(out);
     return code;
 }

@@ -16,6 +16,7 @@ typedef struct cli_problems {
 typedef struct cli_asked {
     cli_list    mnk;
     const char *file;
+    const char *shard;     /* "1/4": of the problems as they are written, every fourth, beginning with the second */
     uint32_t    layouts;   /* bits: 1 nn, 2 tn; 0: as written */
     int         acc;       /* -1: as written; else the place in "fp32|f32|fp16|f16" */
 } cli_asked;
@@ -23,6 +24,7 @@ typedef struct cli_asked {
 #define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
     {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "a problem by its extents, f16; may be repeated"}, \
     {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file, one per line, # comments"}, \
+    {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "only every N-th problem, from the I-th on, counted from 0"}, \
     {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "accumulator, instead of the problems' own"}, \
     {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}
 

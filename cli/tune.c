@@ -22,16 +22,20 @@ typedef struct settings {
     int64_t     candidates, jobs, seed;
     uint32_t    families;
     const char *policy, *tuned, *store, *device;
-    bool        dependent, again, json;
+    bool        dependent, again, json, quick, unconfirmed;
 } settings;
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts to tune; default: as the problem says"),
     {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "for all problems together: 90s, 10m, 2h; default: no limit", 1, 1e9},
     {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "most schedules that are measured per problem;\n"
-     "default 48 (emulated device: 8)", 1, 1e6},
+     "default 48, with --quick 16 (emulated device: 8)", 1, 1e6},
+    {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile ahead, race without the library,\n"
+     "verify the fastest only, confirm in batches"},
+    {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
+     "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates; default enumerate"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of every family"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles; default: all cores", 1, 1024},
     {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},
@@ -65,6 +69,11 @@ static void on_progress(void *self, const gs_tune_progress *progress)
 static void put_figures(gs_json *json, const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
 {
     const gs_row *const row = &result->row;
+    if (!result->confirmed) {
+        gs_json_string(json, "best_own", result->best_own);
+        gs_json_double(json, "best_own_us", result->best_own_us);
+        return;
+    }
     gs_json_double(json, "us", row->us);
     if (gs_row_predicted(row)) {
         gs_json_bool(json, "predicted", true);
@@ -88,11 +97,11 @@ static void print_json(const gs_problem *problem, const cli_session *session, co
     gs_json json = gs_json_into(&line);
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", gs_problem_format(problem, text));
-    gs_json_string(&json, "choice", gs_row_choice(row, schedule));
+    if (result->confirmed) gs_json_string(&json, "choice", gs_row_choice(row, schedule));
     put_figures(&json, problem, session, result);
-    gs_json_string(&json, "gpu", row->gpu);
-    if (gs_row_dependent(row)) gs_json_bool(&json, "dependent", true);
-    gs_json_int(&json, "mhz", row->mhz);
+    gs_json_string(&json, "gpu", session->caps.slug);
+    if (strcmp(session->device, session->caps.slug) != 0) gs_json_bool(&json, "dependent", true);
+    if (result->confirmed) gs_json_int(&json, "mhz", row->mhz);
     gs_json_int(&json, "proposed", result->proposed);
     gs_json_int(&json, "compiled", result->compiled);
     gs_json_int(&json, "verified", result->verified);
@@ -100,6 +109,12 @@ static void print_json(const gs_problem *problem, const cli_session *session, co
     gs_json_int(&json, "rejected", result->rejected);
     gs_json_bool(&json, "resumed", result->resumed);
     gs_json_double(&json, "seconds", result->seconds);
+    gs_json_begin(&json, "spent", '{');
+    gs_json_double(&json, "compile", result->spent.compile);
+    gs_json_double(&json, "race", result->spent.race);
+    gs_json_double(&json, "verify", result->spent.verify);
+    gs_json_double(&json, "confirm", result->spent.confirm);
+    gs_json_end(&json, '}');
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&line));
     gs_text_free(&line);
@@ -110,7 +125,9 @@ static void print_line(const gs_problem *problem, const cli_session *session, co
     char text[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT], spent[CLI_TIME_TEXT];
     const gs_row *const row = &result->row;
     gs_problem_format(problem, text);
-    if (gs_row_predicted(row))
+    if (!result->confirmed)
+        printf("%-32s  %s  %s%.2f us, unconfirmed", text, result->best_own, session->caps.emulated ? "predicted " : "", result->best_own_us);
+    else if (gs_row_predicted(row))
         printf("%-32s  %s  predicted %.2f us, floor %.2f us", text, gs_row_choice(row, schedule), row->us, gs_floor_us(problem, &session->caps));
     else if (row->library)
         printf("%-32s  %s  %.2f us", text, gs_row_choice(row, schedule), row->library_us);
@@ -121,7 +138,7 @@ static void print_line(const gs_problem *problem, const cli_session *session, co
     if (result->resumed)
         printf("  (from the store)\n");
     else
-        printf("  (%d %s, %d rejected, %s)\n", result->measured, gs_row_predicted(row) ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
+        printf("  (%d %s, %d rejected, %s)\n", result->measured, session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
 
 /* ---- the command ---- */
@@ -131,6 +148,17 @@ typedef struct totals {
     double log_sum;
 } totals;
 
+/* What goes from problem to problem. */
+typedef struct tuning {
+    const cli_command  *command;
+    cli_session        *session;
+    const settings     *s;
+    const cli_problems *problems;
+    totals             *sum;
+    watch               w;
+    int                 code;    /* -1: go on; else the exit code */
+} tuning;
+
 static void announce(const cli_session *session, const gs_problem *problem, const gs_tune_options *how)
 {
     char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
@@ -138,10 +166,55 @@ static void announce(const cli_session *session, const gs_problem *problem, cons
     cli_announce(&session->caps, session->worker.device, what, gs_tune_seconds(problem, how));
 }
 
+/* One problem's result, or why there is none. */
+static void take_result(tuning *t, const gs_problem *problem, gs_status status, const gs_tune_result *result, const gs_error *error)
+{
+    char text[GS_PROBLEM_TEXT];
+    totals *const sum = t->sum;
+    cli_progress_clear();
+    if (status == GS_OK) {
+        (t->s->json ? print_json : print_line)(problem, t->session, result);
+        fflush(stdout);
+        sum->tuned++;
+        sum->won += result->confirmed && !result->row.library;
+        sum->log_sum += !result->confirmed || result->row.library || t->session->caps.emulated ? 0 : log(result->row.ratio);
+        return;
+    }
+    const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
+    sum->failed++;
+    /* What is wrong with one problem does not stop the others; what is wrong with the machine does. */
+    const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || status == GS_ERROR_NOT_FOUND || cli_stopped() ||
+                       status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER;
+    if (fatal) t->code = failed;
+}
+
+static bool on_finished(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error)
+{
+    tuning *const t = self;
+    t->w.at++;
+    take_result(t, &t->problems->list[index], status, result, error);
+    return t->code < 0;
+}
+
+static int tune_quickly(tuning *t, const gs_tune_options *how)
+{
+    gs_error error = {0};
+    cli_session *const session = t->session;
+    const gs_status status = gs_tune_list(session->store, &session->session, &session->worker, &session->caps, t->problems->list,
+                                          t->problems->count, how, on_finished, t, &error);
+    cli_progress_clear();
+    if (status == GS_OK || t->code >= 0) return t->code;
+    if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
+    if (!cli_stopped()) cli_note("the time is up: %d of %d problems done; the same command goes on from here", t->w.at, t->w.total);
+    return cli_stopped() ? cli_stopped() : CLI_MORE;
+}
+
 static int tune_all(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems,
                     const char *table, totals *sum)
 {
-    watch w = {.total = problems->count, .started = gs_clock_ns()};
+    tuning t = {.command = command, .session = session, .s = s, .problems = problems, .sum = sum, .code = -1,
+                .w = {.total = problems->count, .started = gs_clock_ns()}};
+    watch *const w = &t.w;
     gs_tune_options how = {
         .policy = s->policy,
         .families = s->families,
@@ -151,48 +224,37 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
         .tuned_path = table,
         .dependent = s->dependent,
         .again = s->again,
+        .unconfirmed = s->unconfirmed,
+        .budget_s = s->budget,
         .progress = on_progress,
-        .self = &w,
+        .self = w,
     };
-    int code = -1;
-    for (w.at = 0; w.at < problems->count && code < 0; w.at++) {
-        const gs_problem *const problem = &problems->list[w.at];
+    if (s->quick) return tune_quickly(&t, &how);
+    for (; w->at < problems->count && t.code < 0; w->at++) {
+        const gs_problem *const problem = &problems->list[w->at];
         gs_tune_result result = {0};
         gs_error error = {0};
-        char text[GS_PROBLEM_TEXT];
         if (s->budget > 0) {
-            const double left = s->budget - 1e-9 * (double)(gs_clock_ns() - w.started);
-            how.budget_s = left / (problems->count - w.at);
+            const double left = s->budget - 1e-9 * (double)(gs_clock_ns() - w->started);
+            how.budget_s = left / (problems->count - w->at);
             if (left < 1) {
-                cli_note("the time is up: %d of %d problems tuned; the same command goes on from here", w.at, w.total);
-                break;
+                cli_note("the time is up: %d of %d problems tuned; the same command goes on from here", w->at, w->total);
+                return CLI_MORE;
             }
         }
         announce(session, problem, &how);
         const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, &how,
                                          &result, &error);
-        cli_progress_clear();
-        if (status == GS_OK) {
-            (s->json ? print_json : print_line)(problem, session, &result);
-            fflush(stdout);
-            sum->tuned++;
-            sum->won += !result.row.library;
-            sum->log_sum += result.row.library || session->caps.emulated ? 0 : log(result.row.ratio);
-            continue;
-        }
-        const int failed = cli_fail(command, gs_problem_format(problem, text), &error);
-        sum->failed++;
-        /* What is wrong with one problem does not stop the others; what is wrong with the machine does. */
-        const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || status == GS_ERROR_NOT_FOUND || cli_stopped() ||
-                           status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER;
-        if (fatal) code = failed;
+        take_result(&t, problem, status, &result, &error);
     }
-    return code;
+    return t.code;
 }
 
 static void print_totals(const settings *s, const cli_session *session, const char *table, const totals *sum)
 {
-    if (sum->tuned > 0 && !s->json && session->caps.emulated) {
+    if (s->unconfirmed) {
+        if (sum->tuned > 0 && !s->json) printf("\n%d searched, none confirmed; the table is as it was\n", sum->tuned);
+    } else if (sum->tuned > 0 && !s->json && session->caps.emulated) {
         printf("\n%d %s; every time is predicted by %s, none is measured\ntable: %s\n", sum->tuned, sum->tuned == 1 ? "problem" : "problems",
                session->worker.device, table);
     } else if (sum->tuned > 0 && !s->json) {
@@ -202,6 +264,8 @@ static void print_totals(const settings *s, const cli_session *session, const ch
     }
     if (cli_stopped()) {
         cli_note("stopped: what was measured is kept in %s; the same command goes on from there", gs_store_path(session->store));
+    } else if (s->unconfirmed) {
+        cli_note("gemmsmith eval --contenders own,cublaslt-autotuning --record confirms it");
     } else if (sum->tuned > 0 && session->caps.emulated) {
         cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", session->worker.device);
     } else if (sum->tuned > 0 && s->tuned) {
@@ -220,6 +284,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
@@ -250,6 +315,7 @@ const cli_command cli_tune = {
     .options  = options,
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"
+                "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
                 "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200",
     .run      = run,
 };

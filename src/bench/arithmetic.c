@@ -14,6 +14,11 @@ int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t f
     return (int)GS_MAX(sets, 2u);
 }
 
+int gs_bench_most_sets(double launch_us, double replay_us)
+{
+    return launch_us > 0 ? GS_MIN(GS_MAX(gs_bench_calls(launch_us / 2, 1.1 * replay_us), 2), GS_BENCH_SETS) : GS_BENCH_SETS;
+}
+
 int gs_bench_calls(double us, double replay_us)
 {
     if (!(us > 0)) return GS_BENCH_CALLS;
@@ -22,6 +27,12 @@ int gs_bench_calls(double us, double replay_us)
 }
 
 int gs_bench_turn(int round, int place, int count) { return (int)(((int64_t)round + place) % count); }
+
+int gs_bench_keep(int rounds, int count)
+{
+    const bool power = rounds >= 2 && (rounds & (rounds - 1)) == 0;
+    return power ? GS_MIN(count, GS_MAX((count + 1) / 2, GS_BENCH_LEFT)) : count;
+}
 
 double gs_bench_gap(gs_random *random, double mean) { return -log(1 - gs_random_unit(random)) * mean; }
 

@@ -29,7 +29,7 @@ static gs_bench_options for_emulated(gs_bench_options options)
 {
     options.rounds = 1;
     options.warmup_s = 0;
-    options.call_time = false;
+    options.call_time = options.narrow = false;
     return options;
 }
 
@@ -159,24 +159,26 @@ static bool usable(const gs_samples *samples) { return samples->status == GS_OK 
 static void summarise_one(const gs_run *run, gs_samples *samples, double *copy)
 {
     const gs_ratio unknown = {NAN, NAN, NAN, GS_UNCLEAR};
-    const int rounds = run->out->rounds;
     const gs_samples *const reference = &run->out->samples[run->options.reference];
+    const int rounds = samples->rounds, pairs = GS_MIN(rounds, reference->rounds);
     const bool paired = usable(samples) && usable(reference);
     samples->device_median = percentile_of(samples->device_us, rounds, 50, copy);
-    samples->device = paired ? gs_ratio_paired(reference->device_us, samples->device_us, rounds, run->options.seed) : unknown;
+    samples->device = paired ? gs_ratio_paired(reference->device_us, samples->device_us, pairs, run->options.seed) : unknown;
     samples->call_median = samples->call_p50 = samples->call_p95 = samples->call_p99 = NAN;
     samples->call = unknown;
     if (!samples->call_us) return;
     samples->call_median = samples->call_p50 = percentile_of(samples->call_us, rounds, 50, copy);
     samples->call_p95 = percentile_of(samples->call_us, rounds, 95, copy);
     samples->call_p99 = percentile_of(samples->call_us, rounds, 99, copy);
-    if (paired) samples->call = gs_ratio_paired(reference->call_us, samples->call_us, rounds, run->options.seed);
+    if (paired) samples->call = gs_ratio_paired(reference->call_us, samples->call_us, pairs, run->options.seed);
 }
 
 static gs_status summarise(const gs_run *run, gs_error *error)
 {
     double *const copy = malloc((size_t)run->options.rounds * sizeof *copy);
     if (!copy) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d samples", run->options.rounds);
+    for (int i = 0; i < run->count; i++)
+        if (!run->left[i]) run->out->samples[i].rounds = run->out->rounds;
     for (int i = 0; i < run->count; i++) summarise_one(run, &run->out->samples[i], copy);
     free(copy);
     run->out->predicted = run->device->caps.emulated;
@@ -201,7 +203,9 @@ static gs_status reserve(gs_run *run, gs_error *error)
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->options.warm || device->caps.emulated,
+    const bool offline = run->options.mode == GS_MODE_OFFLINE;
+    const int most = offline ? gs_bench_most_sets(device->caps.launch_us, run->options.replay_us) : GS_BENCH_SETS;
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, most, run->options.warm || device->caps.emulated,
                           &run->random, run->queue, error);
 }
 

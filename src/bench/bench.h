@@ -21,7 +21,9 @@ typedef struct gs_bench_options {
     double   replay_us;         /* shortest graph replay; 0: 500 */
     double   target_qps;        /* server: mean rate of the exponential gaps; 0: 100 */
     bool     call_time;         /* offline: measure call time too */
-    bool     check;             /* verify the outputs of the last round (default true through gs_bench_defaults) */
+    bool     check;             /* verify the outputs of the last round (default true through gs_bench_defaults); of those that
+                                   are still in it */
+    bool     narrow;            /* offline: the slower half leaves after 2, 4, 8, ... rounds, until 3 are left */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */
 } gs_bench_options;
@@ -30,10 +32,11 @@ gs_bench_options gs_bench_defaults(void);
 
 /* One contender's samples. Arrays hold rounds values; owned by the result. */
 typedef struct gs_samples {
+    int      rounds;            /* it was timed in: the first so many of the run; all of them unless it had to leave (narrow) */
     double  *device_us;         /* per call */
     double  *call_us;           /* per call; NULL if not measured; server: launch to synchronised */
     double   device_median, call_median, call_p50, call_p95, call_p99;
-    gs_ratio device, call;      /* reference time / this time */
+    gs_ratio device, call;      /* reference time / this time, over the rounds that both were timed in */
     bool     wrong;             /* a timed output failed its check: times count for nothing */
     gs_compare compare;         /* of the checked output */
     gs_status  status;          /* not GS_OK: could not run; message in `error` */

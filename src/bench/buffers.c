@@ -77,7 +77,7 @@ static gs_status generate(const gs_sets *sets, gs_verifier *verifier, gs_random 
     return GS_OK;
 }
 
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool warm,
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
                          gs_random *random, gs_queue queue, gs_error *error)
 {
     *sets = (gs_sets){0};
@@ -89,7 +89,7 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     size_t set_bytes = 0, free_bytes, total_bytes;
     for (int i = 0; i < sets->operand_count; i++) set_bytes += room(&sets->operands[i]);
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
-    sets->count = gs_bench_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, warm);
+    sets->count = GS_MIN(gs_bench_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, warm), most);
     for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[i], device, random, error));
     GS_TRY(generate(sets, verifier, random, queue, error));
     for (int i = 0; i < count; i++) GS_TRY(gs_sets_poison(sets, device, i, queue, error));

@@ -9,6 +9,7 @@
 #define GS_BENCH_CALLS     2000          /* most calls of a graph */
 #define GS_BENCH_SETS      2000          /* most operand sets: no graph could use more */
 #define GS_BENCH_ROUNDS    5             /* fewest, whatever the budget */
+#define GS_BENCH_LEFT      3             /* how many a narrowing run keeps to its end */
 #define GS_BENCH_TOLERANCE 4.0           /* of the check of timed outputs: it looks for wrong results, gs_verify judges rounding */
 #define GS_BENCH_POISON    0x7fff7fffu   /* NaN as f16, bf16 and f32 */
 
@@ -18,11 +19,18 @@
  * GS_BENCH_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
 int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
 
+/* The most sets that a replay can use, which begins at the first and finds the caches cold: one for each call, if calls were twice as fast
+ * as the shortest kernel. launch_us 0: not known, GS_BENCH_SETS. */
+int gs_bench_most_sets(double launch_us, double replay_us);
+
 /* Calls so that calls * us >= replay_us, 1 to GS_BENCH_CALLS. */
 int gs_bench_calls(double us, double replay_us);
 
 /* Contender at a place of a round: A B C, then B C A, then C A B, ... */
 int gs_bench_turn(int round, int place, int count);
+
+/* How many of so many contenders a narrowing run keeps after that many rounds. */
+int gs_bench_keep(int rounds, int count);
 
 /* An exponential gap of this mean. */
 double gs_bench_gap(gs_random *random, double mean);
@@ -50,8 +58,9 @@ typedef struct gs_sets {
     size_t      used_bytes;       /* per call, of the contender that touches least */
 } gs_sets;
 
-/* Allocates as many sets as the L2 asks for and fills A, B and C with normal numbers, set by set from seeds of *random. */
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool warm,
+/* Allocates as many sets as the L2 asks for, but not more than `most`, and fills A, B and C with normal numbers, set by set from seeds of
+ * *random. */
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
                          gs_random *random, gs_queue queue, gs_error *error);
 void      gs_sets_destroy(gs_sets *sets, gs_device *device);
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
@@ -73,6 +82,7 @@ typedef struct gs_run {
     gs_queue          queue;
     gs_event          start, end;
     gs_graph         *graphs;     /* per contender; NULL: none */
+    bool              left[GS_MAX_CONTENDERS];   /* a narrowing run goes on without it */
     int               calls;      /* per replay */
     gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_run_lead_in */
     size_t            scratch_bytes;
@@ -82,7 +92,10 @@ typedef struct gs_run {
     gs_measurement   *out;
 } gs_run;
 
-static inline bool gs_run_alive(const gs_run *run, int contender) { return run->out->samples[contender].status == GS_OK; }
+static inline bool gs_run_alive(const gs_run *run, int contender)
+{
+    return run->out->samples[contender].status == GS_OK && !run->left[contender];
+}
 
 /* A failure while a contender was served is written down and the others go on; a lost device ends the run (then *error is
  * filled and the status returned). */

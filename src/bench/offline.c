@@ -9,6 +9,7 @@
 #include "bench/internal.h"
 
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
+#define LONG        4   /* times the replay that is asked for: one timing of that length is estimate enough */
 
 static gs_status issue(gs_run *run, int contender, int calls, gs_error *error)
 {
@@ -70,8 +71,11 @@ static gs_status estimate(gs_run *run, bool replay, double *fastest, gs_error *e
         gs_error found = {0};
         double us = NAN;
         gs_status status = replay ? capture(run, i, &found) : GS_OK;
-        for (int repeat = 0; status == GS_OK && repeat < 2; repeat++)   /* the first replay uploads the graph */
-            status = time_device(run, i, replay, replay ? run->calls : TRIAL_CALLS, &us, &found);
+        for (int repeat = 0; status == GS_OK && repeat < 2; repeat++) {   /* the first replay uploads the graph */
+            const int calls = replay ? run->calls : repeat == 0 ? 1 : TRIAL_CALLS;
+            status = time_device(run, i, replay, calls, &us, &found);
+            if (us * calls > LONG * run->options.replay_us) break;
+        }
         GS_TRY(gs_run_blame(run, i, status, &found, error));
         if (status == GS_OK && us < *fastest) *fastest = us;
     }
@@ -127,6 +131,25 @@ static gs_status warm_up(gs_run *run, gs_error *error)
     return GS_OK;
 }
 
+/* After so many rounds those leave whose best one is slowest. */
+static void narrow(gs_run *run, int rounds)
+{
+    int list[GS_MAX_CONTENDERS], count = 0;
+    double best[GS_MAX_CONTENDERS];
+    for (int i = 0; i < run->count; i++) {
+        if (!gs_run_alive(run, i)) continue;
+        best[i] = INFINITY;
+        for (int round = 0; round < rounds; round++) best[i] = fmin(best[i], run->out->samples[i].device_us[round]);
+        int at = count++;
+        for (; at > 0 && best[list[at - 1]] > best[i]; at--) list[at] = list[at - 1];
+        list[at] = i;
+    }
+    for (int place = gs_bench_keep(rounds, count); place < count; place++) {
+        run->left[list[place]] = true;
+        run->out->samples[list[place]].rounds = rounds;
+    }
+}
+
 static gs_status serve(gs_run *run, int contender, int round, bool check, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
@@ -155,6 +178,7 @@ gs_status gs_bench_offline(gs_run *run, gs_error *error)
             GS_TRY(gs_run_blame(run, contender, status, &found, error));
         }
         run->out->rounds = round + 1;
+        if (run->options.narrow && !last) narrow(run, round + 1);
     }
     run->device->ops->clocks(run->device, &run->out->after, NULL);
     return GS_OK;

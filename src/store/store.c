@@ -188,27 +188,40 @@ static int put_trial(gs_store *store, gs_sql_id statement, const gs_session *ses
     return gs_sql_run(&put);
 }
 
-static gs_status put(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *trial, gs_error *error)
+/* Within a transaction. */
+static gs_status put_one(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *trial, gs_error *error)
 {
     gs_problem problem;
     char text[GS_PROBLEM_TEXT];
-    GS_TRY(need_session(session, error));
     if (!trial->candidate[0]) return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must not be empty");
     GS_TRY(canonical(trial->problem, &problem, text, error));
-    GS_TRY(gs_sql_begin(store, error));
     int code = put_problem(store, &problem, text);
     if (code == SQLITE_OK) code = put_trial(store, statement, session, text, trial);
-    return gs_sql_end(store, gs_sql_status(store, code, error), error);
+    return gs_sql_status(store, code, error);
+}
+
+static gs_status put(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *list, int count, gs_error *error)
+{
+    GS_TRY(need_session(session, error));
+    GS_TRY(gs_sql_begin(store, error));
+    gs_status status = GS_OK;
+    for (int i = 0; i < count && status == GS_OK; i++) status = put_one(store, statement, session, &list[i], error);
+    return gs_sql_end(store, status, error);
 }
 
 gs_status gs_store_put(gs_store *store, const gs_session *session, const gs_trial *trial, gs_error *error)
 {
-    return put(store, GS_SQL_PUT_TRIAL, session, trial, error);
+    return put(store, GS_SQL_PUT_TRIAL, session, trial, 1, error);
+}
+
+gs_status gs_store_put_all(gs_store *store, const gs_session *session, const gs_trial *trials, int count, gs_error *error)
+{
+    return put(store, GS_SQL_PUT_TRIAL, session, trials, count, error);
 }
 
 gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_trial *winner, gs_error *error)
 {
-    return put(store, GS_SQL_PUT_WINNER, session, winner, error);
+    return put(store, GS_SQL_PUT_WINNER, session, winner, 1, error);
 }
 
 static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate,

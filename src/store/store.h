@@ -54,6 +54,9 @@ typedef struct gs_trial {
  * part and reason belong to the verdict: where it changes, they are replaced even if they are 0 or empty. */
 gs_status gs_store_put(gs_store *store, const gs_session *session, const gs_trial *trial, gs_error *error);
 
+/* The same for many, in one transaction. */
+gs_status gs_store_put_all(gs_store *store, const gs_session *session, const gs_trial *trials, int count, gs_error *error);
+
 /* Raw paired samples of one measurement, kept beside the trial (made if there is none yet): times in microseconds, in rounds.
  * clock: "device" or "call". reference_us may be NULL. */
 gs_status gs_store_samples(gs_store *store, const gs_session *session, const char *problem, const char *candidate,

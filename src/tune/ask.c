@@ -21,6 +21,11 @@
 #define FLOOR_SHARE 0.9       /* of the floor: faster than this is not possible */
 #define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
 
+#define WARMUP_S         0.5
+#define LIST_WARMUP_S    0.1
+#define SEARCH_WARMUP_S  0.005
+#define SEARCH_REPLAY_US 200.0
+
 static double base_timeout(const gs_run *run) { return run->options->timeout_s > 0 ? run->options->timeout_s : REPLY_S; }
 
 static double bench_timeout(const gs_run *run, int count, int rounds)
@@ -66,19 +71,50 @@ static gs_status send(gs_run *run, gs_text *text, double timeout_s, json_t **rep
 
 /* ---- keeping ---- */
 
-gs_status gs_run_keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
+/* Of a search only a measurement is put down that stands beside the library's, which a time alone does not. */
+static gs_trial trial_of(const gs_run *run, const gs_candidate *c)
 {
-    gs_trial trial = {
-        .part = part, .registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us,
-        .us = c->us, .library_us = c->library_us, .ratio = c->ratio.median, .low = c->ratio.low, .high = c->ratio.high,
-        .rounds = c->rounds, .mhz = c->mhz,
-    };
+    gs_trial trial = {.registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us};
     snprintf(trial.problem, sizeof trial.problem, "%s", run->text);
     snprintf(trial.candidate, sizeof trial.candidate, "%s", c->text);
     snprintf(trial.verdict, sizeof trial.verdict, "%s", c->verdict);
+    if (run->search && !run->caps->emulated && !(c->library_us > 0)) return trial;
+    trial.us = c->us;
+    trial.library_us = c->library_us;
+    trial.ratio = c->ratio.median;
+    trial.low = c->ratio.low;
+    trial.high = c->ratio.high;
+    trial.rounds = c->rounds;
+    trial.mhz = c->mhz;
+    return trial;
+}
+
+gs_status gs_run_keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
+{
+    gs_trial trial = trial_of(run, c);
+    trial.part = part;
     snprintf(trial.reason, sizeof trial.reason, "%s", reason ? reason : "");
     snprintf(trial.stage, sizeof trial.stage, "%s", stage ? stage : "");
     return gs_store_put(run->store, run->session, &trial, error);
+}
+
+gs_status gs_run_keep_times(gs_run *run, gs_error *error)
+{
+    gs_trial *const trials = calloc((size_t)run->count + 1, sizeof *trials);
+    if (!trials) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what is to be kept");
+    int count = 0;
+    for (int i = 0; i < run->count; i++) {
+        const gs_candidate *const c = &run->list[i];
+        if (!c->measured || c->compared || gs_candidate_out(c)) continue;
+        trials[count] = trial_of(run, c);
+        trials[count].us = c->us;
+        trials[count].rounds = c->rounds;
+        trials[count].mhz = c->mhz;
+        snprintf(trials[count++].stage, sizeof trials->stage, "search");
+    }
+    const gs_status status = gs_store_put_all(run->store, run->session, trials, count, error);
+    free(trials);
+    return status;
 }
 
 gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, int part, const char *reason, gs_error *error)
@@ -132,7 +168,9 @@ static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *
     return status;
 }
 
-/* One candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted. */
+static bool searching(const char *stage) { return strcmp(stage, "search") == 0; }
+
+/* One candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted, or nothing stands beside them. */
 static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds,
                             const char *stage, gs_error *error)
 {
@@ -151,7 +189,7 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     if (!(us > 0) || !(figures.median > 0))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device,
                        c->text);
-    if (reference && us < FLOOR_SHARE * run->floor_us) {
+    if (!run->caps->emulated && us < FLOOR_SHARE * run->floor_us) {
         char reason[128];
         snprintf(reason, sizeof reason, "%.3f us, but the device needs at least %.3f us", us, run->floor_us);
         return gs_run_reject(run, c, GS_VERDICT_FLOOR, 0, reason, error);
@@ -161,8 +199,9 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     c->us = us;
     c->library_us = run->library_us;
     c->ratio = figures;
-    c->rounds = rounds;
+    c->rounds = (int)gs_reply_int(entry, "rounds", rounds);
     c->mhz = run->mhz;
+    if (searching(stage)) return GS_OK;
     GS_TRY(gs_run_keep(run, c, stage, 0, NULL, error));
     return !reference || strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
 }
@@ -170,7 +209,7 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
 static gs_status take_bench(gs_run *run, gs_candidate *const *list, int count, const json_t *reply, const char *stage,
                             gs_error *error)
 {
-    const int first = run->caps->emulated ? 0 : 1;
+    const int first = run->caps->emulated || searching(stage) ? 0 : 1;
     const json_t *const entries = json_object_get(reply, "contenders"), *const reference = first ? json_array_get(entries, 0) : NULL;
     if (json_array_size(entries) != (size_t)(count + first))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d",
@@ -191,14 +230,22 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
     gs_text text = {0};
     gs_json json = begin_request(run, &text, "bench");
     gs_json_begin(&json, "contenders", '[');
-    if (!run->caps->emulated) gs_json_string(&json, NULL, GS_RUN_REFERENCE);
+    if (!run->caps->emulated && !searching(stage)) gs_json_string(&json, NULL, GS_RUN_REFERENCE);
     for (int i = 0; i < count; i++) gs_json_string(&json, NULL, list[i]->text);
     gs_json_end(&json, ']');
     gs_json_int(&json, "reference", 0);
     gs_json_int(&json, "rounds", rounds);
-    gs_json_bool(&json, "samples", strcmp(stage, "race") != 0);
-    /* under the power limit clocks take that long to settle, and who wins in a burst need not win then */
-    if (strcmp(stage, "race") != 0 && run->floor_us > 20) gs_json_double(&json, "warmup_s", 0.5);
+    const bool decides = strcmp(stage, "race") != 0 && !searching(stage);
+    gs_json_bool(&json, "samples", decides);
+    if (searching(stage)) {
+        gs_json_bool(&json, "narrow", true);
+        gs_json_bool(&json, "check", false);   /* the fastest is verified right away */
+        gs_json_double(&json, "replay_us", SEARCH_REPLAY_US);
+        gs_json_double(&json, "warmup_s", SEARCH_WARMUP_S);
+    }
+    /* under the power limit clocks take that long to settle, and who wins in a burst need not win then; in a list the reference's own tuning
+     * has just settled them */
+    if (decides && run->floor_us > 20) gs_json_double(&json, "warmup_s", run->search ? LIST_WARMUP_S : WARMUP_S);
     gs_json_end(&json, '}');
     json_t *reply;
     GS_TRY(send(run, &text, bench_timeout(run, count, rounds), &reply, error));
@@ -214,7 +261,7 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
     gs_text text = {0};
     gs_json json = begin_request(run, &text, "verify");
     gs_json_string(&json, "candidate", c->text);
-    gs_json_int(&json, "parts", GS_PART_ALL);
+    gs_json_int(&json, "parts", c->edges_passed ? GS_PART_ALL & ~GS_PART_EDGES : GS_PART_ALL);
     gs_json_end(&json, '}');
     json_t *reply;
     GS_TRY(send(run, &text, verify_timeout(run, c), &reply, error));
@@ -223,7 +270,8 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
     if (verdict == GS_VERDICT_PASS) {
         snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
         run->result->verified++;
-        status = gs_run_keep(run, c, NULL, 0, gs_reply_string(reply, "reason", NULL), error);
+        const char *const reason = "every test passed; its edge problems before, for another problem";
+        status = gs_run_keep(run, c, NULL, 0, c->edges_passed ? reason : gs_reply_string(reply, "reason", NULL), error);
     } else if (verdict == GS_VERDICTS) {
         status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s gave no verdict that is known", run->worker->device);
     } else {

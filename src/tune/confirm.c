@@ -24,7 +24,9 @@ static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_err
     for (int i = 0; i < *count && !run->caps->emulated; i++) needed |= list[i]->rounds < FINAL_ROUNDS;
     if (*count > 1 && needed && gs_run_may_explore(run)) {
         gs_run_progress(run, "race", 0, *count, list[0]->text);
+        const int64_t began = gs_clock_ns();
         GS_TRY(gs_run_group(run, list, *count, FINAL_ROUNDS, "final", error));
+        run->result->spent.race += gs_run_since(began);
     }
     int kept = 0;
     for (int i = 0; i < *count; i++)
@@ -58,8 +60,10 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
         if (count == 0) continue;
         GS_TRY(gs_run_check(run, error));
         gs_run_progress(run, "confirm", 0, 1, best[0]->text);
+        const int64_t began = gs_clock_ns();
         gs_worker_stop(run->worker);
         GS_TRY(gs_run_group(run, best, 1, CONFIRM_ROUNDS, "confirm", error));
+        run->result->spent.confirm += gs_run_since(began);
         if (gs_candidate_out(best[0])) continue;   /* the next best */
         gs_run_progress(run, "confirm", 1, 1, best[0]->text);
         *winner = best[0];
@@ -69,24 +73,26 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
 
 /* ---- writing it down ---- */
 
-void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row)
+static void make_row(const gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_trial *winner, gs_row *row)
 {
     *row = (gs_row){
-        .problem = *run->problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low,
-        .high = winner->high, .mhz = winner->mhz, .cc = run->caps->cc, .sms = run->caps->sms,
-        .cublaslt = winner->date[0] ? winner->cublaslt : run->session->cublaslt,   /* of a stored winner: when it was measured */
+        .problem = *problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low,
+        .high = winner->high, .mhz = winner->mhz, .cc = caps->cc, .sms = caps->sms,
+        .cublaslt = winner->date[0] ? winner->cublaslt : session->cublaslt,   /* of a stored winner: when it was measured */
     };
     row->problem.alpha = 1;
-    row->problem.beta = run->problem->beta != 0;
+    row->problem.beta = problem->beta != 0;
     row->library = gs_library_parse(winner->candidate);
     if (!row->library && gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK) row->library = 1;
-    snprintf(row->gpu, sizeof row->gpu, "%s", run->session->device);
+    snprintf(row->gpu, sizeof row->gpu, "%s", session->device);
     if (winner->date[0])
         snprintf(row->date, sizeof row->date, "%s", winner->date);
     else
         gs_date_format(row->date);
-    gs_row_sign(row, winner->version[0] ? winner->version : run->session->version);
+    gs_row_sign(row, winner->version[0] ? winner->version : session->version);
 }
+
+void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row) { make_row(run->session, run->caps, run->problem, winner, row); }
 
 /* Waits for the lock beside the table, so that two tuners of one table both keep their rows. */
 static gs_status lock_table(const char *path, int *lock, gs_error *error)
@@ -160,32 +166,47 @@ gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent,
     return status;
 }
 
-gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error)
+gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,
+                         const char *tuned_path, gs_row *row, gs_error *error)
 {
-    gs_trial trial = {.rounds = winner ? winner->rounds : 0, .stage = "confirm", .verdict = "pass"};
-    snprintf(trial.problem, sizeof trial.problem, "%s", run->text);
-    const bool ours = winner && (run->caps->emulated || (winner->ratio.median >= 1 && winner->ratio.low >= 1 - GS_DEAD_ZONE));
-    if (winner) {
-        snprintf(run->result->best_own, sizeof run->result->best_own, "%s", winner->text);
-        run->result->best_own_ratio = winner->ratio.median;
-    }
-    if (ours) {
-        snprintf(trial.candidate, sizeof trial.candidate, "%s", winner->text);
-        trial.registers = winner->registers;
-        trial.smem = winner->smem;
-        trial.predicted_us = winner->predicted_us;
-        trial.us = winner->us;
-        trial.library_us = winner->library_us;
-        trial.ratio = winner->ratio.median;
-        trial.low = winner->ratio.low;
-        trial.high = winner->ratio.high;
+    const gs_ratio *const ratio = &confirmed->ratio;
+    gs_trial trial = {.rounds = confirmed->rounds, .stage = "confirm", .verdict = "pass", .mhz = confirmed->mhz};
+    gs_problem_format(problem, trial.problem);
+    if (confirmed->us > 0 && (caps->emulated || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
+        const gs_resources resources = gs_schedule_resources(&confirmed->schedule, problem, caps);
+        gs_schedule_format(&confirmed->schedule, trial.candidate);
+        trial.registers = resources.registers;
+        trial.smem = resources.smem;
+        trial.predicted_us = gs_schedule_predict(&confirmed->schedule, problem, caps);
+        trial.us = confirmed->us;
+        trial.library_us = confirmed->library_us;
+        trial.ratio = ratio->median;
+        trial.low = ratio->low;
+        trial.high = ratio->high;
     } else {
-        gs_row_choice(&(gs_row){.library = GS_MAX(run->suggestion, 1)}, trial.candidate);
-        trial.us = trial.library_us = run->library_us;
+        gs_row_choice(&(gs_row){.library = GS_MAX(confirmed->suggestion, 1)}, trial.candidate);
+        trial.us = trial.library_us = confirmed->library_us;
         trial.ratio = trial.low = trial.high = 1;
     }
-    trial.mhz = run->mhz;
-    GS_TRY(gs_store_win(run->store, run->session, &trial, error));
-    gs_run_row(run, &trial, &run->result->row);
-    return gs_run_table(run->options->tuned_path, &run->result->row, false, error);
+    GS_TRY(gs_store_win(store, session, &trial, error));
+    make_row(session, caps, problem, &trial, row);
+    return gs_run_table(tuned_path, row, false, error);
+}
+
+gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error)
+{
+    gs_confirmed confirmed = {.library_us = run->library_us, .suggestion = run->suggestion, .mhz = run->mhz};
+    gs_tune_result *const result = run->result;
+    if (winner) {
+        confirmed.schedule = winner->schedule;
+        confirmed.us = winner->us;
+        confirmed.ratio = winner->ratio;
+        confirmed.rounds = winner->rounds;
+        confirmed.library_us = winner->library_us;
+        snprintf(result->best_own, sizeof result->best_own, "%s", winner->text);
+        result->best_own_ratio = winner->ratio.median;
+        result->best_own_us = winner->us;
+    }
+    result->confirmed = true;
+    return gs_tune_record(run->store, run->session, run->caps, run->problem, &confirmed, run->options->tuned_path, &result->row, error);
 }

@@ -16,8 +16,10 @@ typedef struct ranked {
 typedef struct enumerate {
     char         problem[GS_PROBLEM_TEXT];   /* whose list this is */
     uint32_t     families;
-    ranked      *list;                       /* all valid schedules, the shortlist first */
     gs_schedule *first;                      /* the shortlist */
+    int          shortlisted;
+    bool         whole;                      /* list was made: nobody asks for more than the shortlist as a rule */
+    ranked      *list;                       /* all valid schedules, the shortlist first */
     int          capacity, count, next;
 } enumerate;
 
@@ -50,11 +52,10 @@ static int by_place(const void *left, const void *right)
     return a->place < 0 || b->place < 0 ? (a->place > b->place) - (a->place < b->place) : by_time(left, right);
 }
 
-static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *caps, int most)
+static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *caps)
 {
-    const int shortlisted = gs_schedule_shortlist(problem, caps, self->families, self->first,
-                                                  GS_MIN(GS_MAX(most, SHORTEST), self->capacity));
-    self->count = self->next = 0;
+    self->count = 0;
+    self->whole = true;
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (self->families != 0 && !(self->families >> family & 1)) continue;
         gs_schedule schedule = gs_schedule_first((gs_family)family);
@@ -62,8 +63,8 @@ static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *
             if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
             ranked *const r = &self->list[self->count];
             *r = (ranked){schedule, gs_schedule_predict(&schedule, problem, caps), self->count};
-            for (int i = 0; i < shortlisted; i++)
-                if (memcmp(&self->first[i], &schedule, sizeof schedule) == 0) r->place = i - shortlisted;
+            for (int i = 0; i < self->shortlisted; i++)
+                if (memcmp(&self->first[i], &schedule, sizeof schedule) == 0) r->place = i - self->shortlisted;
             self->count++;
         } while (gs_schedule_next(&schedule));
     }
@@ -78,9 +79,13 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
     if (strcmp(text, self->problem) != 0 || policy->families != self->families) {
         memcpy(self->problem, text, strlen(text) + 1);
         self->families = policy->families;
-        rank_all(self, problem, caps, most);
+        self->shortlisted = gs_schedule_shortlist(problem, caps, self->families, self->first, GS_MIN(GS_MAX(most, SHORTEST), self->capacity));
+        self->next = 0;
+        self->whole = false;
     }
     int count = 0;
+    while (count < most && self->next < self->shortlisted) list[count++] = self->first[self->next++];
+    if (count < most && !self->whole) rank_all(self, problem, caps);
     while (count < most && self->next < self->count) list[count++] = self->list[self->next++].schedule;
     return count;
 }

@@ -1,170 +1,265 @@
 /* SPDX-License-Identifier: MIT
- * Compiling many schedules at once into the cubin cache, without a device. Children take the next index from a counter in shared
- * memory; one that crashes or never ends costs the schedule it was at, and another child goes on. */
+ * Compiling into the cubin cache without a device, by the children of a pool: the schedules of one problem while the caller waits
+ * (gs_precompile), or what a list of problems will need while the device is busy with the first ones (gs_ahead): the policy's first
+ * proposals for each, and later, of those that won their race, the kernels that verification runs on its edge problems. */
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "plan/loaded.h"
-#include "tune/tune.h"
+#include "tune/pool.h"
+#include "tune/run.h"
 
-enum { MAX_JOBS = 256, COMPILE_LIMIT_S = 300 };
+#define LOOK_NS 3000000
 
-/* What happened to a schedule; 0: nothing yet. */
-enum { COMPILING = 1, COMPILED, FAILED };
-
-typedef struct board {
-    atomic_int stop, next, no_compiler;
-    struct {
-        atomic_llong since;    /* when its current compilation began, ns; 0: idle */
-        atomic_int   index;    /* which schedule that is */
-    } child[MAX_JOBS];
-    atomic_uchar state[];      /* one per schedule */
-} board;
-
-typedef struct work {
-    const gs_caps     *caps;
-    const gs_problem  *problem;
-    const gs_schedule *list;
-    int                count;
-    const char        *cache;
-    board             *shared;
-    size_t             shared_size;
-} work;
-
-static gs_status compile_one(const work *w, int index)
+static gs_status compile_one(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule, const char *cache)
 {
     gs_kernel kernel;
     gs_kernel_source source;
     gs_image image = {0};
     gs_error why = {0};
-    gs_status status = gs_schedule_check(&w->list[index], w->problem, w->caps, &why);
-    if (status == GS_OK) status = gs_kernel_build(&kernel, &w->list[index], w->problem, w->caps, &why);
+    gs_status status = gs_schedule_check(schedule, problem, caps, &why);
+    if (status == GS_OK) status = gs_kernel_build(&kernel, schedule, problem, caps, &why);
     if (status == GS_OK) {
         gs_kernel_to_source(&kernel, &source);
-        source.source.ptx = w->caps->emulated;
-        status = gs_compile_cached(w->caps->target, w->cache, &source.source, &image, &why);
+        source.source.ptx = caps->emulated;
+        status = gs_compile_cached(caps->target, cache, &source.source, &image, &why);
         gs_image_free(&image);
     }
     if (status != GS_OK) {
         char text[GS_SCHEDULE_TEXT];
-        gs_log(GS_LOG_INFO, "%s: %s", gs_schedule_format(&w->list[index], text), why.text);
+        gs_log(GS_LOG_INFO, "%s: %s", gs_schedule_format(schedule, text), why.text);
     }
     return status;
 }
 
-static _Noreturn void child_main(const work *w, int slot, pid_t parent)
+/* Where compiled code is kept; empty: nowhere, and there is nothing to compile for. */
+static void choose_cache(char path[GS_PATH], const char *cache)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    board *const b = w->shared;
-    for (;;) {
-        if (gs_stop_requested || atomic_load(&b->stop)) _exit(0);
-        const int index = atomic_fetch_add(&b->next, 1);
-        if (index >= w->count) _exit(0);
-        atomic_store(&b->child[slot].index, index);
-        atomic_store(&b->state[index], COMPILING);
-        atomic_store(&b->child[slot].since, gs_clock_ns());
-        const gs_status status = compile_one(w, index);
-        atomic_store(&b->child[slot].since, 0);
-        atomic_store(&b->state[index], status == GS_OK ? COMPILED : FAILED);
-        if (status == GS_ERROR_NO_COMPILER) {
-            atomic_store(&b->no_compiler, 1);
-            atomic_store(&b->stop, 1);
-        }
-    }
+    if (cache)
+        snprintf(path, GS_PATH, "%s", cache);
+    else if (!gs_user_path(path, 'c', "GEMMSMITH_CACHE", NULL))
+        path[0] = '\0';
 }
 
-static pid_t start_child(const work *w, int slot)
+static gs_status no_compiler(gs_error *error)
 {
-    atomic_store(&w->shared->child[slot].since, 0);
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    if (pid == 0) child_main(w, slot, parent);
-    return pid;
+    return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "schedules cannot be compiled here: NVRTC was not found");
 }
 
-/* One look at a child: false once it is gone and nobody needs to take its place. */
-static bool look_after(const work *w, int slot, pid_t *pid)
-{
-    board *const b = w->shared;
-    const long long since = atomic_load(&b->child[slot].since);
-    if (since && gs_clock_ns() - since > COMPILE_LIMIT_S * 1000000000ll) kill(*pid, SIGKILL);
-    int code = 0;
-    const pid_t got = waitpid(*pid, &code, WNOHANG);
-    if (got == 0 || (got < 0 && errno == EINTR)) return true;
-    if (got == *pid && WIFEXITED(code) && WEXITSTATUS(code) == 0) return false;
-    const int index = atomic_load(&b->child[slot].index);
-    if (atomic_load(&b->state[index]) == COMPILING) atomic_store(&b->state[index], FAILED);
-    gs_log(GS_LOG_WARNING, "a compiler process died at schedule %d of %d", index + 1, w->count);
-    if (atomic_load(&b->stop) || atomic_load(&b->next) >= w->count) return false;
-    *pid = start_child(w, slot);
-    return *pid > 0;
-}
+/* ---- one problem ---- */
 
-static gs_status run_children(const work *w, int jobs, gs_error *error)
-{
-    pid_t pid[MAX_JOBS];
-    int running = 0, first_error = 0;
-    for (int i = 0; i < jobs; i++) {
-        pid[i] = start_child(w, i);
-        if (pid[i] > 0)
-            running++;
-        else
-            first_error = errno;
-    }
-    if (running == 0) return gs_fail_errno(error, first_error, NULL, "no compiler process could be started");
-    while (running > 0) {
-        if (gs_stop_requested) atomic_store(&w->shared->stop, 1);
-        running = 0;
-        for (int i = 0; i < jobs; i++) {
-            if (pid[i] <= 0) continue;
-            if (look_after(w, i, &pid[i]))
-                running++;
-            else
-                pid[i] = 0;
-        }
-        if (running > 0) gs_clock_sleep_ns(3000000);
-    }
-    return GS_OK;
-}
+typedef struct work {
+    const gs_caps     *caps;
+    const gs_problem  *problem;
+    const gs_schedule *list;
+    char               cache[GS_PATH];
+} work;
 
-static int usable_cores(void)
+static gs_status work_on(void *self, gs_lane lane, int job)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const work *const w = self;
+    (void)lane;
+    return compile_one(w->caps, w->problem, &w->list[job], w->cache);
 }
 
 gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
                         const char *cache, int *failed, gs_error *error)
 {
+    work w = {.caps = caps, .problem = problem, .list = list};
     *failed = 0;
-    if (count <= 0) return GS_OK;
-    char path[GS_PATH] = "";
-    if (!cache && !gs_user_path(path, 'c', "GEMMSMITH_CACHE", NULL)) path[0] = '\0';
-    if (!cache) cache = path;
-    if (!*cache) return GS_OK;   /* compiling for nothing */
+    choose_cache(w.cache, cache);
+    if (count <= 0 || !w.cache[0]) return GS_OK;
+    const gs_pool_plan plan = {
+        .children = jobs, .capacity = {[GS_LANE_NORMAL] = count}, .work = work_on, .self = &w,
+    };
+    gs_pool *pool;
+    GS_TRY(gs_pool_start(&pool, &plan, error));
+    gs_pool_offer(pool, GS_LANE_NORMAL, count);
+    gs_pool_close(pool);
+    while (gs_pool_look(pool)) gs_clock_sleep_ns(LOOK_NS);
+    for (int i = 0; i < count; i++) *failed += gs_pool_state(pool, GS_LANE_NORMAL, i) == GS_JOB_FAILED;
+    const bool none = gs_pool_no_compiler(pool);
+    gs_pool_end(&pool);
+    if (none) return no_compiler(error);
+    return gs_stop_requested ? gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling") : GS_OK;
+}
 
-    work w = {caps, problem, list, count, cache, NULL, sizeof(board) + (size_t)count};
-    w.shared = mmap(NULL, w.shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (w.shared == MAP_FAILED) return gs_fail_errno(error, errno, NULL, "no shared memory for the compiler processes");
-    if (jobs <= 0) jobs = usable_cores();
-    gs_status status = run_children(&w, GS_MIN(GS_MIN(jobs, count), MAX_JOBS), error);
-    for (int i = 0; i < count; i++)
-        if (atomic_load(&w.shared->state[i]) == FAILED) ++*failed;
-    if (status == GS_OK && atomic_load(&w.shared->no_compiler))
-        status = gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "schedules cannot be compiled here: NVRTC was not found");
-    munmap(w.shared, w.shared_size);
-    if (status == GS_OK && gs_stop_requested) status = gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling");
+/* ---- a list of problems, ahead of time ---- */
+
+/* Of one problem, in shared memory. */
+typedef struct proposals {
+    atomic_int  count;      /* -1: not proposed yet */
+    gs_schedule list[];
+} proposals;
+
+typedef struct edge_job {
+    int         problem;
+    gs_schedule schedule;
+    int         edge;
+} edge_job;
+
+struct gs_ahead {
+    const gs_caps    *caps;
+    const gs_problem *problems;
+    int               count, most;
+    const char       *policy;
+    uint32_t          families;
+    uint64_t          seed;
+    char              cache[GS_PATH];
+    size_t            stride;      /* bytes of one problem's proposals */
+    size_t            size;
+    char             *shared;      /* proposals, then edge jobs */
+    int               edges;       /* edge jobs handed out */
+    gs_pool          *pool;
+};
+
+/* Jobs of a problem: the proposals, then one per schedule. */
+static int jobs_each(const gs_ahead *ahead) { return 1 + ahead->most; }
+
+static proposals *proposals_of(const gs_ahead *ahead, int problem)
+{
+    return (proposals *)(void *)(ahead->shared + (size_t)problem * ahead->stride);
+}
+
+static edge_job *edge_jobs(const gs_ahead *ahead) { return (edge_job *)(void *)(ahead->shared + (size_t)ahead->count * ahead->stride); }
+
+static gs_status propose(gs_ahead *ahead, int problem)
+{
+    gs_policy policy;
+    proposals *const p = proposals_of(ahead, problem);
+    gs_status status = gs_policy_create(&policy, ahead->policy, ahead->seed, NULL);
+    int count = 0;
+    if (status == GS_OK) {
+        policy.families = ahead->families;
+        count = policy.propose(&policy, &ahead->problems[problem], ahead->caps, p->list, ahead->most);
+        policy.destroy(&policy);
+    }
+    atomic_store(&p->count, count);
     return status;
+}
+
+/* The child that proposes has its job before anybody gets one of the problem's other jobs. Should it die, the parent puts a 0 there. */
+static gs_status compile_proposed(gs_ahead *ahead, int problem, int index)
+{
+    proposals *const p = proposals_of(ahead, problem);
+    while (atomic_load(&p->count) < 0) gs_clock_sleep_ns(LOOK_NS);
+    if (index >= atomic_load(&p->count) || !ahead->cache[0]) return GS_OK;
+    return compile_one(ahead->caps, &ahead->problems[problem], &p->list[index], ahead->cache);
+}
+
+/* A kernel that refuses an edge problem has nothing to compile for it. */
+static gs_status compile_edge(const gs_ahead *ahead, const edge_job *job)
+{
+    const gs_problem edge = gs_verify_edge(&ahead->problems[job->problem], job->edge);
+    if (gs_schedule_check(&job->schedule, &edge, ahead->caps, NULL) != GS_OK) return GS_OK;
+    return compile_one(ahead->caps, &edge, &job->schedule, ahead->cache);
+}
+
+static gs_status work_ahead(void *self, gs_lane lane, int job)
+{
+    gs_ahead *const ahead = self;
+    if (lane == GS_LANE_URGENT) return compile_edge(ahead, &edge_jobs(ahead)[job]);
+    const int problem = job / jobs_each(ahead), part = job % jobs_each(ahead);
+    return part == 0 ? propose(ahead, problem) : compile_proposed(ahead, problem, part - 1);
+}
+
+gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *problems, int count, int most,
+                         const gs_tune_options *options, gs_error *error)
+{
+    *out = NULL;
+    if (count < 1) return GS_OK;
+    gs_ahead *ahead = calloc(1, sizeof *ahead);
+    if (!ahead) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to compile ahead");
+    *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .families = options->families, .seed = options->seed,
+                        .policy = options->policy ? options->policy : "enumerate"};
+    choose_cache(ahead->cache, options->cache_path);
+    ahead->stride = (sizeof(proposals) + (size_t)most * sizeof(gs_schedule) + 15) / 16 * 16;
+    const size_t edges = (size_t)count * (size_t)gs_verify_edges_count();
+    ahead->size = (size_t)count * ahead->stride + edges * sizeof(edge_job);
+    ahead->shared = mmap(NULL, ahead->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ahead->shared == MAP_FAILED) {
+        const int why = errno;
+        free(ahead);
+        return gs_fail_errno(error, why, NULL, "no shared memory to compile ahead");
+    }
+    for (int i = 0; i < count; i++) atomic_store(&proposals_of(ahead, i)->count, -1);
+    const gs_pool_plan plan = {
+        .children = options->jobs, .background = true, .work = work_ahead, .self = ahead,
+        .capacity = {[GS_LANE_URGENT] = ahead->cache[0] ? (int)edges : 0, [GS_LANE_NORMAL] = count * jobs_each(ahead)},
+    };
+    const gs_status status = gs_pool_start(&ahead->pool, &plan, error);
+    if (status == GS_OK)
+        gs_pool_offer(ahead->pool, GS_LANE_NORMAL, count * jobs_each(ahead));
+    else
+        gs_ahead_end(&ahead);
+    *out = ahead;
+    return status;
+}
+
+void gs_ahead_end(gs_ahead **ahead_address)
+{
+    gs_ahead *const ahead = *ahead_address;
+    if (!ahead) return;
+    gs_pool_end(&ahead->pool);
+    munmap(ahead->shared, ahead->size);
+    free(ahead);
+    *ahead_address = NULL;
+}
+
+static gs_status look(gs_ahead *ahead, gs_error *error)
+{
+    const bool some = gs_pool_look(ahead->pool);
+    if (gs_pool_no_compiler(ahead->pool)) return no_compiler(error);
+    if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling");
+    if (!some) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no compiler process is left, and none can be started");
+    gs_clock_sleep_ns(LOOK_NS);
+    return GS_OK;
+}
+
+gs_status gs_ahead_take(gs_ahead *ahead, int problem, gs_schedule *list, int *count, int *failed, gs_error *error)
+{
+    proposals *const p = proposals_of(ahead, problem);
+    const int first = problem * jobs_each(ahead);
+    *count = *failed = 0;
+    for (int job = 0; job < jobs_each(ahead); job++) {
+        while (!gs_pool_finished(ahead->pool, GS_LANE_NORMAL, first + job)) GS_TRY(look(ahead, error));
+        if (job == 0 && atomic_load(&p->count) < 0) atomic_store(&p->count, 0);   /* who was to propose died */
+        if (job > 0) *failed += gs_pool_state(ahead->pool, GS_LANE_NORMAL, first + job) == GS_JOB_FAILED;
+    }
+    *count = atomic_load(&p->count);
+    memcpy(list, p->list, (size_t)*count * sizeof *list);
+    return GS_OK;
+}
+
+/* The edge problems are the same for all problems of the same types and layout. */
+static bool same_edges(const gs_problem *a, const gs_problem *b)
+{
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
+}
+
+void gs_ahead_edges(gs_ahead *ahead, int problem, const gs_schedule *schedule)
+{
+    edge_job *const list = edge_jobs(ahead);
+    const int each = gs_verify_edges_count();
+    if (!ahead->cache[0] || ahead->edges + each > ahead->count * each) return;
+    for (int i = 0; i < ahead->edges; i += each)
+        if (memcmp(&list[i].schedule, schedule, sizeof *schedule) == 0 && same_edges(&ahead->problems[list[i].problem], &ahead->problems[problem]))
+            return;
+    for (int edge = 0; edge < each; edge++) list[ahead->edges++] = (edge_job){problem, *schedule, edge};
+    gs_pool_offer(ahead->pool, GS_LANE_URGENT, each);
+}
+
+gs_status gs_ahead_wait_edges(gs_ahead *ahead, gs_error *error)
+{
+    for (int job = 0; ahead && job < ahead->edges; job++)
+        while (!gs_pool_finished(ahead->pool, GS_LANE_URGENT, job)) GS_TRY(look(ahead, error));
+    return GS_OK;
 }

@@ -75,6 +75,20 @@ gs_status gs_run_race(gs_run *run, gs_error *error)
     return status;
 }
 
+gs_status gs_run_prove(gs_run *run, gs_candidate *candidate, gs_error *error)
+{
+    gs_error why = {0};
+    GS_TRY(gs_run_check(run, error));
+    const int64_t began = gs_clock_ns();
+    gs_status status = gs_run_verify(run, candidate, &why);
+    if (gs_worker_lost(status))
+        status = gs_tune_blame(run, candidate, status, &why, error);
+    else if (status != GS_OK && error)
+        *error = why;
+    run->result->spent.verify += gs_run_since(began);
+    return status;
+}
+
 gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs_error *error)
 {
     *count = 0;
@@ -88,14 +102,8 @@ gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs
         if (*count > 0 && !run->caps->emulated && list[i]->ratio.high < best[0]->ratio.low) break;
         if (*count > 0 && !gs_run_may_explore(run)) break;
         if (!gs_candidate_passed(list[i])) {
-            gs_error why = {0};
-            if ((status = gs_run_check(run, error)) != GS_OK) break;
             gs_run_progress(run, "verify", *count, most, list[i]->text);
-            status = gs_run_verify(run, list[i], &why);
-            if (gs_worker_lost(status))
-                status = gs_tune_blame(run, list[i], status, &why, error);
-            else if (status != GS_OK && error)
-                *error = why;
+            status = gs_run_prove(run, list[i], error);
         }
         if (status == GS_OK && gs_candidate_passed(list[i])) best[(*count)++] = list[i];
     }

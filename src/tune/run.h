@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "tune/tune.h"
 #include "verify/verify.h"
 
@@ -20,6 +21,8 @@ typedef struct gs_candidate {
     int         registers, smem;
     char        verdict[24];          /* "" while unknown, "pass", or why it is out */
     bool        measured;             /* here or, as the store knows, before */
+    bool        compared;             /* the store has a figure beside the library, which a time alone does not replace */
+    bool        edges_passed;         /* part 5, on the same edge problems, for another problem of the list */
     double      us, library_us;
     gs_ratio    ratio;
     int         rounds, mhz;
@@ -40,9 +43,17 @@ typedef struct gs_run {
     int                    mhz;          /* in that run */
     int64_t                started;      /* gs_clock_ns */
     uint64_t               seed;         /* of the next request */
+    bool                   search;       /* one of a list: candidates race without the library */
     gs_candidate          *list;
     int                    count;
 } gs_run;
+
+/* What the store knows of a problem's candidates. */
+typedef struct gs_trials {
+    gs_trial *list;
+    int       count, capacity;
+    bool      failed;
+} gs_trials;
 
 static inline bool gs_candidate_passed(const gs_candidate *c) { return strcmp(c->verdict, "pass") == 0; }
 static inline bool gs_candidate_out(const gs_candidate *c) { return c->verdict[0] && !gs_candidate_passed(c); }
@@ -65,12 +76,19 @@ gs_status gs_run_keep(gs_run *run, const gs_candidate *candidate, const char *st
 gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason,
                         gs_error *error);
 
+/* The same for all that are known by now, as times alone, in one go. */
+gs_status gs_run_keep_times(gs_run *run, gs_error *error);
+
 /* One interleaved run of the reference and these candidates (0: the reference alone), whose figures or verdicts it fills and keeps.
+ * In the stage "search" the reference is left out, the run narrows, outputs are not checked, and nothing but bad verdicts is kept.
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
 gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error);
 
 /* Full verification of one candidate, whose verdict it fills and keeps. WORKER_HUNG, WORKER_DIED as above. */
 gs_status gs_run_verify(gs_run *run, gs_candidate *candidate, gs_error *error);
+
+/* The same, with the blame for a lost worker. */
+gs_status gs_run_prove(gs_run *run, gs_candidate *candidate, gs_error *error);
 
 /* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the
  * reference; then that failure is returned. */
@@ -80,6 +98,25 @@ static inline bool gs_worker_lost(gs_status status)
 {
     return status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT;
 }
+
+/* A run of a problem before its first stage; gs_run_close when done. */
+gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
+                   const gs_tune_options *options, gs_tune_result *result);
+void   gs_run_close(gs_run *run);
+
+gs_status gs_run_known(const gs_run *run, gs_trials *known, gs_error *error);   /* free(known->list) */
+
+/* The result that follows from a winner of the store. */
+gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *winner, gs_error *error);
+
+int gs_run_candidates(const gs_tune_options *options, bool emulated, int usual);
+
+/* Candidates from the policy, `most` of them if it has so many. first: what it proposes first, if that is known already (NULL: ask). */
+gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, const gs_schedule *first, int first_count,
+                           gs_error *error);
+gs_status gs_run_compile(gs_run *run, gs_error *error);
+
+static inline double gs_run_since(int64_t began_ns) { return (double)(gs_clock_ns() - began_ns) * 1e-9; }
 
 /* Races all candidates that were not measured yet, then the best of all. */
 gs_status gs_run_race(gs_run *run, gs_error *error);
@@ -95,6 +132,22 @@ void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
 
 /* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: no own kernel passed. */
 gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
+
+/* ---- compiling ahead (precompile.c) ---- */
+
+/* Child processes that propose and compile the candidates of a list of problems, `most` each, in the order of the list. The problems must
+ * stay where they are. */
+typedef struct gs_ahead gs_ahead;
+gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *problems, int count, int most, const gs_tune_options *options,
+                         gs_error *error);   /* no problems: NULL, which end and wait_edges take */
+void      gs_ahead_end(gs_ahead **ahead);
+
+/* Waits for a problem's proposals (room for `most`) and their compilation. INTERRUPTED, NO_COMPILER. */
+gs_status gs_ahead_take(gs_ahead *ahead, int problem, gs_schedule *list, int *count, int *failed, gs_error *error);
+
+/* Asks for what the verification of this schedule will run on its edge problems; waits for all that was asked for. */
+void      gs_ahead_edges(gs_ahead *ahead, int problem, const gs_schedule *schedule);
+gs_status gs_ahead_wait_edges(gs_ahead *ahead, gs_error *error);
 
 /* Row of an own kernel or of the library (winner NULL or slower), stored as the winner and put into the table. */
 gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error);

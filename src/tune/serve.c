@@ -214,6 +214,7 @@ static gs_status bench_options_from(const json_t *request, int asked, gs_bench_o
     options->target_qps = gs_reply_number(request, "target_qps", options->target_qps);
     options->call_time = gs_reply_bool(request, "call_time", options->call_time);
     options->check = gs_reply_bool(request, "check", true);
+    options->narrow = gs_reply_bool(request, "narrow", false);
     options->seed = (uint64_t)gs_reply_int(request, "seed", (int64_t)(options->seed & INT64_MAX));
     options->reference = (int)gs_reply_int(request, "reference", 0);
     if (options->reference < 0 || options->reference >= asked)
@@ -265,8 +266,9 @@ static void put_figures(gs_json *json, const gs_samples *samples, int rounds, bo
     }
 }
 
-static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples *samples, int rounds, bool ratios, bool raw)
+static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples *samples, int all_rounds, bool ratios, bool raw)
 {
+    const int rounds = samples ? samples->rounds : 0;
     const gs_status status = samples ? samples->status : entry->status;
     const gs_error *const why = samples ? &samples->error : &entry->error;
     gs_json_begin(json, NULL, '{');
@@ -279,6 +281,7 @@ static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples 
     gs_json_int(json, "suggestion", entry->contender.suggestion);
     gs_json_bool(json, "wrong", samples && samples->wrong);
     gs_json_int(json, "mismatches", samples ? samples->compare.mismatches : 0);
+    if (samples && rounds < all_rounds) gs_json_int(json, "rounds", rounds);
     if (samples && status == GS_OK && !samples->wrong) put_figures(json, samples, rounds, ratios, raw);
     gs_json_end(json, '}');
 }

@@ -14,12 +14,10 @@
 enum { CANDIDATES = 48, EMULATED_CANDIDATES = 8, MOST_CANDIDATES = 16384 };
 #define CONFIRM_SHARE 0.35   /* of the budget, kept for verifying and confirming */
 
-static double elapsed(const gs_run *run) { return (double)(gs_clock_ns() - run->started) * 1e-9; }
-
 double gs_run_left(const gs_run *run)
 {
     if (run->options->budget_s <= 0) return -1;
-    return GS_MAX(run->options->budget_s - elapsed(run), 0.0);
+    return GS_MAX(run->options->budget_s - gs_run_since(run->started), 0.0);
 }
 
 gs_status gs_run_check(const gs_run *run, gs_error *error)
@@ -51,15 +49,9 @@ void gs_run_progress(const gs_run *run, const char *stage, int done, int total, 
 
 /* ---- what the store knows ---- */
 
-typedef struct trials {
-    gs_trial *list;
-    int       count, capacity;
-    bool      failed;
-} trials;
-
 static bool remember(void *self, const gs_trial *trial)
 {
-    trials *const t = self;
+    gs_trials *const t = self;
     if (t->count == t->capacity) {
         const int capacity = t->capacity ? 2 * t->capacity : 64;
         gs_trial *const list = realloc(t->list, (size_t)capacity * sizeof *list);
@@ -72,15 +64,15 @@ static bool remember(void *self, const gs_trial *trial)
     return true;
 }
 
-static gs_status known_trials(const gs_run *run, trials *known, gs_error *error)
+gs_status gs_run_known(const gs_run *run, gs_trials *known, gs_error *error)
 {
-    *known = (trials){0};
+    *known = (gs_trials){0};
     gs_status status = gs_store_trials(run->store, run->session->device, run->text, remember, known, error);
     if (status == GS_OK && known->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what the store knows");
     return status;
 }
 
-static const gs_trial *find_trial(const trials *known, const char *candidate)
+static const gs_trial *find_trial(const gs_trials *known, const char *candidate)
 {
     for (int i = 0; i < known->count; i++)
         if (strcmp(known->list[i].candidate, candidate) == 0) return &known->list[i];
@@ -102,32 +94,40 @@ static bool find_winner(void *self, const gs_trial *trial)
     return false;
 }
 
-/* The winner that the store has already, if any: nothing is measured, but the table gets the row if it lost it. */
-static gs_status resume(gs_run *run, const trials *known, bool *resumed, gs_error *error)
+gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *winner, gs_error *error)
 {
-    wanted w = {.problem = run->text};
-    *resumed = false;
-    GS_TRY(gs_store_winners(run->store, run->session->device, find_winner, &w, error));
-    if (!w.found || w.trial.cc != run->caps->cc || w.trial.sms != run->caps->sms) return GS_OK;
     gs_tune_result *const result = run->result;
-    gs_run_row(run, &w.trial, &result->row);
+    gs_run_row(run, winner, &result->row);
     for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* best ratio first */
         const gs_trial *const t = &known->list[i];
         if (strcmp(t->verdict, "pass") != 0 || !(t->ratio > 0) || strlen(t->candidate) >= sizeof result->best_own) continue;
         memcpy(result->best_own, t->candidate, strlen(t->candidate) + 1);
         result->best_own_ratio = t->ratio;
+        result->best_own_us = t->us;
     }
     if (!result->row.library) {
         gs_schedule_format(&result->row.schedule, result->best_own);
-        result->best_own_ratio = w.trial.ratio;
+        result->best_own_ratio = winner->ratio;
+        result->best_own_us = winner->us;
     }
-    result->resumed = *resumed = true;
+    result->resumed = result->confirmed = true;
     return gs_run_table(run->options->tuned_path, &result->row, true, error);
+}
+
+/* The winner that the store has already, if any: nothing is measured, but the table gets the row if it lost it. */
+static gs_status resume(gs_run *run, const gs_trials *known, bool *resumed, gs_error *error)
+{
+    wanted w = {.problem = run->text};
+    *resumed = false;
+    GS_TRY(gs_store_winners(run->store, run->session->device, find_winner, &w, error));
+    if (!w.found || w.trial.cc != run->caps->cc || w.trial.sms != run->caps->sms) return GS_OK;
+    *resumed = true;
+    return gs_run_resume(run, known, &w.trial, error);
 }
 
 /* ---- candidates ---- */
 
-static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials *known)
+static void add_candidate(gs_run *run, const gs_schedule *schedule, const gs_trials *known)
 {
     char text[GS_SCHEDULE_TEXT];
     const gs_trial *trial = find_trial(known, gs_schedule_format(schedule, text));
@@ -140,7 +140,8 @@ static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials
     c->predicted_us = gs_schedule_predict(schedule, run->problem, run->caps);
     if (!trial) return;
     snprintf(c->verdict, sizeof c->verdict, "%s", trial->verdict);
-    if (run->options->again || !(trial->ratio > 0)) return;
+    c->compared = trial->ratio > 0;
+    if (run->options->again || run->search || !c->compared) return;
     c->measured = true;
     c->us = trial->us;
     c->library_us = trial->library_us;
@@ -149,32 +150,42 @@ static void add_candidate(gs_run *run, const gs_schedule *schedule, const trials
     c->mhz = trial->mhz;
 }
 
-static int most_candidates(const gs_tune_options *options, bool emulated)
+int gs_run_candidates(const gs_tune_options *options, bool emulated, int usual)
 {
     if (options->candidates > 0) return GS_MIN(options->candidates, MOST_CANDIDATES);
-    return emulated ? EMULATED_CANDIDATES : CANDIDATES;
+    return emulated ? EMULATED_CANDIDATES : usual;
 }
 
-static gs_status shortlist(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
+static void add_all(gs_run *run, const gs_schedule *list, int count, const gs_trials *known)
 {
-    const int most = most_candidates(run->options, run->caps->emulated);
+    for (int i = 0; i < count; i++) {
+        if (gs_schedule_check(&list[i], run->problem, run->caps, NULL) != GS_OK) continue;
+        run->result->proposed++;
+        add_candidate(run, &list[i], known);
+    }
+}
+
+gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, const gs_schedule *first, int first_count,
+                           gs_error *error)
+{
     run->list = calloc((size_t)most, sizeof *run->list);
     gs_schedule *const batch = calloc((size_t)most, sizeof *batch);
     policy->families = run->options->families;
-    for (int got = 1; run->list && batch && got > 0 && run->count < most;) {
+    if (first && run->list && batch) {
+        add_all(run, first, first_count, known);
+        /* it was asked for as many; some are known to be bad: it goes on behind them */
+        if (run->count < most && first_count == most) policy->propose(policy, run->problem, run->caps, batch, most);
+    }
+    for (int got = !first || first_count == most; run->list && batch && got > 0 && run->count < most;) {
         got = policy->propose(policy, run->problem, run->caps, batch, most - run->count);
-        for (int i = 0; i < got; i++) {
-            if (gs_schedule_check(&batch[i], run->problem, run->caps, NULL) != GS_OK) continue;
-            run->result->proposed++;
-            add_candidate(run, &batch[i], known);
-        }
+        add_all(run, batch, got, known);
     }
     const bool enough = run->list && batch;
     free(batch);
     return enough ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", most);
 }
 
-static gs_status compile(gs_run *run, gs_error *error)
+gs_status gs_run_compile(gs_run *run, gs_error *error)
 {
     gs_schedule *const list = calloc((size_t)run->count + 1, sizeof *list);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the compilation");
@@ -210,13 +221,19 @@ static void teach(const gs_run *run, gs_policy *policy)
 
 /* ---- the whole ---- */
 
-static gs_status search(gs_run *run, gs_policy *policy, const trials *known, gs_error *error)
+static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, gs_error *error)
 {
-    GS_TRY(shortlist(run, policy, known, error));
+    GS_TRY(gs_run_shortlist(run, policy, known, gs_run_candidates(run->options, run->caps->emulated, CANDIDATES), NULL, 0, error));
     /* the library alone: finds out early whether anything works here */
+    int64_t began = gs_clock_ns();
     if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
-    GS_TRY(compile(run, error));
+    run->result->spent.race += gs_run_since(began);
+    began = gs_clock_ns();
+    GS_TRY(gs_run_compile(run, error));
+    run->result->spent.compile += gs_run_since(began);
+    began = gs_clock_ns();
     GS_TRY(gs_run_race(run, error));
+    run->result->spent.race += gs_run_since(began);
     gs_candidate *winner;
     GS_TRY(gs_run_confirm(run, &winner, error));
     return gs_run_record(run, winner, error);
@@ -224,9 +241,9 @@ static gs_status search(gs_run *run, gs_policy *policy, const trials *known, gs_
 
 static gs_status tune(gs_run *run, gs_error *error)
 {
-    trials known;
+    gs_trials known;
     bool resumed = false;
-    gs_status status = known_trials(run, &known, error);
+    gs_status status = gs_run_known(run, &known, error);
     if (status == GS_OK && !run->options->again) status = resume(run, &known, &resumed, error);
     if (status == GS_OK && !resumed) {
         gs_policy policy;
@@ -238,15 +255,34 @@ static gs_status tune(gs_run *run, gs_error *error)
         }
     }
     free(known.list);
-    free(run->list);
+    gs_run_close(run);
     return status;
 }
 
 /* Every candidate runs once, the finalists are verified, the winner runs once more. */
 double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options)
 {
-    const int most = most_candidates(options, true);
+    const int most = gs_run_candidates(options, true, CANDIDATES);
     return gs_emulated_seconds(problem, most + 1, 2) + GS_MIN(most, GS_RUN_FINALISTS) * gs_verify_seconds(problem, 0, true);
+}
+
+gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
+                   const gs_tune_options *options, gs_tune_result *result)
+{
+    gs_run run = {
+        .store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options,
+        .result = result, .floor_us = gs_floor_us(problem, caps), .started = gs_clock_ns(),
+        .seed = options->seed ? options->seed : gs_random_entropy(),
+    };
+    gs_problem_format(problem, run.text);
+    return run;
+}
+
+void gs_run_close(gs_run *run)
+{
+    free(run->list);
+    run->list = NULL;
+    run->count = 0;
 }
 
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
@@ -256,14 +292,9 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
     GS_TRY(gs_problem_check(problem, error));
     if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
         return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to tune");
-    gs_run run = {
-        .store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options,
-        .result = result, .floor_us = gs_floor_us(problem, caps), .started = gs_clock_ns(),
-        .seed = options->seed ? options->seed : gs_random_entropy(),
-    };
-    gs_problem_format(problem, run.text);
+    gs_run run = gs_run_open(store, session, worker, caps, problem, options, result);
     const gs_status status = tune(&run, error);
     if (status == GS_ERROR_INTERRUPTED) gs_run_check(&run, error);   /* says how to go on, whoever noticed first */
-    result->seconds = elapsed(&run);
+    result->seconds = gs_run_since(run.started);
     return status;
 }

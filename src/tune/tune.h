@@ -33,8 +33,8 @@ struct gs_policy {
     void (*destroy)(gs_policy *policy);
 };
 
-/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time.
- * NOT_FOUND for an unknown name. */
+/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
+ * choices of every family, then the shortlists of all of them by predicted time. NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
 /* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
@@ -55,9 +55,9 @@ typedef struct gs_tune_progress {
 } gs_tune_progress;
 
 typedef struct gs_tune_options {
-    const char *policy;                /* "enumerate" */
+    const char *policy;                /* NULL: "enumerate" */
     uint32_t    families;              /* bit set, 0: all */
-    int         candidates;            /* most that are measured per problem; 0: 48 (emulated device: 8) */
+    int         candidates;            /* most that are measured per problem; 0: 48, gs_tune_list: 16 (emulated device: 8) */
     double      budget_s;              /* for the whole call; 0: none */
     int         jobs;                  /* parallel compiles; 0: all cores */
     uint64_t    seed;
@@ -65,18 +65,24 @@ typedef struct gs_tune_options {
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
     bool        again;                 /* measure even what the store already has a winner for */
+    bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
     void       *self;
 } gs_tune_options;
 
 typedef struct gs_tune_result {
-    gs_row  row;                       /* what went into the table */
+    gs_row  row;                       /* what went into the table; unconfirmed: nothing did */
+    bool    confirmed;
     int     proposed, compiled, verified, measured, rejected;
     char    best_own[GS_SCHEDULE_TEXT];/* the fastest of ours, also where the library won; empty if none passed */
-    double  best_own_ratio;
+    double  best_own_ratio;            /* 0: unconfirmed */
+    double  best_own_us;               /* when it was found: only an order of magnitude */
     bool    resumed;                   /* the store already had the winner */
     double  seconds;
+    struct {                           /* of these, where the time went; confirming includes the reference's own tuning */
+        double compile, race, verify, confirm;
+    } spent;
 } gs_tune_result;
 
 /* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
@@ -85,6 +91,36 @@ typedef struct gs_tune_result {
  * floor over the time, up to six candidates are verified, and the row says that it is predicted (gs_row_predicted). */
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
                   const gs_tune_options *options, gs_tune_result *result, gs_error *error);
+
+/* Tunes many problems as fast as can be answered for: what the next ones will need is compiled in the background; the candidates of a
+ * problem race each other alone, in one narrowing run; the fastest is verified, and only it, unless it fails; then a fresh worker confirms
+ * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). Policies that
+ * learn are UNSUPPORTED.
+ *
+ * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
+ * end the list. The call's status is not OK where nothing more can be done: INTERRUPTED (Ctrl-C, or the budget is used up; what was not
+ * confirmed is found again from the store in no time), NO_COMPILER, or what the worker could not get over. */
+typedef bool (*gs_tune_finished)(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error);
+gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
+                       const gs_tune_options *options, gs_tune_finished finished, void *self, gs_error *error);
+
+/* The schedule that the last search of this problem on this device with these kernels found, as the store knows it; else the fastest
+ * that passed. Empty if there is none. */
+gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error);
+
+/* Writes down what a confirming run of one problem and layout said, of an own schedule (candidate, us, ratio to the reference; us 0: none
+ * passed) and of the reference (us, which of cuBLASLt's suggestions it kept, from 1): the winner, in the store and in the table of this
+ * path (NULL: none). */
+typedef struct gs_confirmed {
+    gs_schedule schedule;
+    double      us;
+    gs_ratio    ratio;
+    int         rounds, mhz;
+    double      library_us;
+    int         suggestion;
+} gs_confirmed;
+gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,
+                         const char *tuned_path, gs_row *row, gs_error *error);
 
 /* Seconds that an emulated device will roughly need for that on this machine, beside compilation. */
 double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options);

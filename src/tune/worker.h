@@ -14,17 +14,19 @@
  *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
- *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"seed":0,"samples":false,"dependent":false]}
+ *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"seed":0,"samples":false,
+ *   "dependent":false]}
  *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
  *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
  *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,
- *              "mismatches":0,"device_us":12.3,"device_ratio":RATIO,["device_samples":[...],]
+ *              "mismatches":0,["rounds":4,]"device_us":12.3,"device_ratio":RATIO,["device_samples":[...],]
  *              "call_us":14.1,"call_p50":14.1,"call_p95":14.9,"call_p99":15.2,"call_ratio":RATIO[,"call_samples":[...]]}
  *      RATIO  {"median":1.02,"low":1.01,"high":1.03,"verdict":"faster"}: time of the reference / time of this one
  *      A contender that could not be prepared or run has its status and message, and no figures; "wrong" has none either. What was
  *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
  *      predicted: the device is emulated, device_us is no measurement. dependent: our launches that allow it were dependent.
+ *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
  * cublaslt-autotuning, plan (what the library would choose) or a schedule. For the other layout ldb keeps its padding.

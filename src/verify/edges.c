@@ -39,8 +39,11 @@ static const edge edges[] = {
     {   77,  91,  53, 1,   0, 1,     0,     true  },
 };
 
-static gs_problem problem_of(const edge *e, const gs_problem *like)
+int gs_verify_edges_count(void) { return (int)GS_COUNT(edges); }
+
+gs_problem gs_verify_edge(const gs_problem *like, int index)
 {
+    const edge *const e = &edges[index];
     gs_problem p = gs_problem_make(like->in, like->layout, e->m, e->n, e->k);
     p.acc = like->acc;
     p.out = like->out;
@@ -81,7 +84,7 @@ gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
-        const gs_problem p = problem_of(&edges[i], problem);
+        const gs_problem p = gs_verify_edge(problem, (int)i);
         GS_TRY(gs_trial_prepare(trial, &p, error));
         gs_status status = GS_OK;
         if (!gs_trial_failed(trial)) {

@@ -57,6 +57,11 @@ void      gs_verifier_destroy(gs_verifier **verifier);
 gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
                     gs_verdict *verdict, gs_error *error);
 
+/* The small problems of part 5, which depend on the types and the layout of the one asked for only: 0 <= index < count. For whoever wants
+ * to have their kernels compiled before. */
+int        gs_verify_edges_count(void);
+gs_problem gs_verify_edge(const gs_problem *like, int index);
+
 /* Seconds that an emulated device will roughly need on this machine, with all its cores: for so many launches on matrix units and so
  * many of one thread per element (the reference is one of these), with what is generated and compared around them; and for gs_verify
  * of a kernel that uses matrix units or does not. */

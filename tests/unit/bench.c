@@ -240,9 +240,11 @@ static gs_status player_run(gs_contender *contender, const gs_args *args, gs_que
     return GS_OK;
 }
 
-static player       players[4];
-static gs_contender contenders[4];
-static gs_problem   problems[4];
+enum { PLAYERS = 8, TRIALS = 6 };   /* TRIALS: runs before the first capture */
+
+static player       players[PLAYERS];
+static gs_contender contenders[PLAYERS];
+static gs_problem   problems[PLAYERS];
 
 /* Three honest contenders of 10, 10 and 8 microseconds on a small problem. */
 static int fresh(void **state)
@@ -250,7 +252,7 @@ static int fresh(void **state)
     (void)state;
     memset(&sim, 0, sizeof sim);
     memset(players, 0, sizeof players);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < PLAYERS; i++) {
         players[i].id = i;
         players[i].cost_us = i == 2 ? 8 : 10;
         contenders[i] = (gs_contender){.self = &players[i], .run = player_run};
@@ -295,6 +297,10 @@ static void number_of_sets(void **state)
     assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, 100 * mib, false), 60);    /* 60 % of what is free */
     assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, mib, false), 2);
     assert_int_equal(gs_bench_sets(1, 1, 50 * mib, gib, true), 1);
+    assert_int_equal(gs_bench_most_sets(0, 500), GS_BENCH_SETS);
+    assert_in_range(gs_bench_most_sets(2, 500), 550, 551);   /* a call each for 1 us, and a tenth more */
+    assert_int_equal(gs_bench_most_sets(0.1, 500), GS_BENCH_SETS);
+    assert_int_equal(gs_bench_most_sets(1e6, 500), 2);
 }
 
 static void number_of_calls(void **state)
@@ -403,13 +409,21 @@ static void operands_are_cold(void **state)
     assert_int_equal(sim.generated[2], 0);
     int odd_steps = 0;
     const player *const tn = &players[0], *const nn = &players[1];
-    for (int i = 9; i < 40; i++) {   /* the first capture, in order of the sets */
+    for (int i = TRIALS; i < 40; i++) {   /* the first capture, in order of the sets */
         assert_true((uintptr_t)tn->a[i] % 256 == 0 && (uintptr_t)tn->b[i] % 256 == 0);
-        odd_steps += (const char *)tn->a[i + 1] - (const char *)tn->a[i] != (const char *)tn->a[10] - (const char *)tn->a[9];
+        odd_steps += (const char *)tn->a[i + 1] - (const char *)tn->a[i] != (const char *)tn->a[TRIALS + 1] - (const char *)tn->a[TRIALS];
     }
     assert_true(odd_steps > 10);
     assert_ptr_equal(tn->a[0], nn->a[0]);
     assert_ptr_not_equal(tn->b[0], nn->b[0]);
+    gs_measurement_destroy(&measurement);
+
+    /* no more than a replay can use, which rotates through all of them */
+    device.caps.launch_us = 10;
+    measurement = measure(2, &options);
+    device.caps.launch_us = 0;
+    assert_in_range(measurement->sets, 110, 111);   /* of 5 us in 550 */
+    assert_true(measurement->calls <= measurement->sets);
     gs_measurement_destroy(&measurement);
 
     options.warm = true;
@@ -437,9 +451,10 @@ static void idle_contender_is_caught(void **state)
 {
     (void)state;
     const gs_bench_options options = quick();
-    for (int honest = 1; honest <= 9; honest += 4) {   /* in the first run, among the trials, up to the capture */
+    static const int until[] = {1, 3, TRIALS};   /* in the first run, among the trials, up to the capture */
+    for (size_t i = 0; i < GS_COUNT(until); i++) {
         fresh(NULL);
-        players[1].honest_runs = honest;   /* then it "computes" a hundred times faster */
+        players[1].honest_runs = until[i];   /* then it "computes" a hundred times faster */
         gs_measurement *measurement = measure(3, &options);
         assert_true(measurement->samples[1].wrong);
         assert_true(measurement->samples[1].compare.mismatches > 0);
@@ -501,6 +516,65 @@ static void lost_device_ends_the_run(void **state)
             assert_int_equal(sim.live, 0);
         }
     }
+}
+
+/* Eight, four, three: the slower ones leave, the others go on to the end, and what they did together is compared. */
+static void slow_ones_leave(void **state)
+{
+    static const double cost[PLAYERS] = {10, 30, 8, 12, 9, 11, 40, 8.5};
+    static const int rounds[PLAYERS] = {4, 2, 12, 2, 12, 2, 2, 12};
+    (void)state;
+    for (int i = 0; i < PLAYERS; i++) players[i].cost_us = cost[i];
+    gs_bench_options options = quick();
+    options.narrow = true;
+    options.rounds = 12;
+    gs_measurement *measurement = measure(PLAYERS, &options);
+    assert_int_equal(measurement->rounds, 12);
+    int replays[PLAYERS] = {0}, timed = 0;
+    for (int i = 0; i < PLAYERS; i++) {
+        const gs_samples *const samples = &measurement->samples[i];
+        assert_int_equal(samples->rounds, rounds[i]);
+        assert_true(fabs(samples->device_median - cost[i]) < 0.01);
+        assert_true(fabs(samples->device.median - cost[0] / cost[i]) < 0.01);
+        assert_false(samples->wrong);
+        timed += rounds[i];
+    }
+    for (int i = sim.replay_count - timed; i < sim.replay_count; i++) replays[sim.replays[i]]++;
+    assert_memory_equal(replays, rounds, sizeof replays);
+    gs_measurement_destroy(&measurement);
+
+    options.narrow = false;
+    measurement = measure(PLAYERS, &options);
+    for (int i = 0; i < PLAYERS; i++) assert_int_equal(measurement->samples[i].rounds, 12);
+    gs_measurement_destroy(&measurement);
+}
+
+static void numbers_that_are_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(gs_bench_keep(1, 16), 16);
+    assert_int_equal(gs_bench_keep(2, 16), 8);
+    assert_int_equal(gs_bench_keep(3, 8), 8);
+    assert_int_equal(gs_bench_keep(4, 8), 4);
+    assert_int_equal(gs_bench_keep(8, 4), 3);
+    assert_int_equal(gs_bench_keep(16, 3), 3);
+    assert_int_equal(gs_bench_keep(2, 1), 1);
+    assert_int_equal(gs_bench_keep(2, 17), 9);
+    assert_int_equal(gs_bench_keep(0, 9), 9);
+}
+
+/* What takes milliseconds is not tried more often than an estimate needs. */
+static void long_calls_are_tried_once(void **state)
+{
+    (void)state;
+    players[0].cost_us = players[1].cost_us = 5000;
+    gs_bench_options options = quick();
+    options.rounds = 7;
+    gs_measurement *measurement = measure(2, &options);
+    assert_int_equal(measurement->calls, 1);
+    assert_int_equal(players[0].runs, 3);           /* the first, a trial, the capture */
+    assert_int_equal(sim.replay_count, 2 * (1 + 7));
+    gs_measurement_destroy(&measurement);
 }
 
 static void budget_ends_at_a_round(void **state)
@@ -602,6 +676,9 @@ int main(void)
         cmocka_unit_test_setup(failing_contender_is_left_out, fresh),
         cmocka_unit_test_setup(nobody_left, fresh),
         cmocka_unit_test_setup(lost_device_ends_the_run, fresh),
+        cmocka_unit_test(numbers_that_are_kept),
+        cmocka_unit_test_setup(slow_ones_leave, fresh),
+        cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
         cmocka_unit_test_setup(pick_finds_the_fastest, fresh),

@@ -8,182 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "device/device.h"
-#include "fake/times.h"
-#include "tune/tune.h"
-
-#define PROGRAM    GS_BINARY_DIR "/tests/fake/fake_worker"
-#define PROBLEM    "f16:1024x1024x1024:tn"
-#define CANDIDATES 30
-
-typedef struct bench {
-    char       folder[64], store_path[96], table_path[96], log_path[96];
-    gs_store  *store;
-    gs_session session;
-    gs_worker  worker;
-} bench;
-
-static void open_store(bench *b)
-{
-    gs_error error = {0};
-    const gs_status status = gs_store_open(&b->store, b->store_path, &error);
-    if (status != GS_OK) print_error("%s\n", error.text);
-    assert_int_equal(status, GS_OK);
-    b->session = (gs_session){.command = "test", .version = "0", .commit = "", .device = gs_caps_find("h200")->slug, .cc = 90, .sms = 132,
-                              .cublaslt = 130100};
-    assert_int_equal(gs_store_begin(b->store, &b->session, &error), GS_OK);
-}
-
-static int start(void **state)
-{
-    static bench b;
-    const char *const temporary = getenv("TMPDIR");
-    b = (bench){0};
-    snprintf(b.folder, sizeof b.folder, "%.40s/gs-tune-XXXXXX", temporary ? temporary : "/tmp");
-    if (!mkdtemp(b.folder) || access(PROGRAM, X_OK) != 0) return -1;
-    snprintf(b.store_path, sizeof b.store_path, "%s/store.db", b.folder);
-    snprintf(b.table_path, sizeof b.table_path, "%s/tables/h200.tuned", b.folder);
-    snprintf(b.log_path, sizeof b.log_path, "%s/log", b.folder);
-    unsetenv("FAKE_WORKER");
-    unsetenv("GEMMSMITH_WORKER");
-    gs_stop_requested = 0;
-    gs_worker_init(&b.worker, "cuda:0", PROGRAM);
-    open_store(&b);
-    *state = &b;
-    return 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
-static int finish(void **state)
-{
-    bench *const b = *state;
-    gs_stop_requested = 0;
-    gs_worker_stop(&b->worker);
-    gs_store_close(&b->store);
-    return nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static gs_tune_options options_of(const bench *b)
-{
-    return (gs_tune_options){.candidates = CANDIDATES, .seed = 7, .tuned_path = b->table_path, .cache_path = "", .timeout_s = 30};
-}
-
-static gs_status tune_with(bench *b, const char *problem_text, const char *script, const gs_tune_options *options,
-                           gs_tune_result *result)
-{
-    gs_problem problem;
-    gs_error error = {0};
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
-    setenv("FAKE_WORKER", script, 1);
-    gs_worker_stop(&b->worker);   /* the script is the child's environment */
-    const gs_status status = gs_tune(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, options, result, &error);
-    if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
-    if (status != GS_OK) assert_true(error.text[0] != '\0');
-    return status;
-}
-
-/* The schedules that the tuner looks at, fastest first by the simulated times. */
-typedef struct answer {
-    char   text[GS_SCHEDULE_TEXT];
-    double us;
-} answer;
-
-static int by_us(const void *left, const void *right)
-{
-    const double a = ((const answer *)left)->us, b = ((const answer *)right)->us;
-    return (a > b) - (a < b);
-}
-
-static void right_answers(const char *problem_text, answer list[CANDIDATES])
-{
-    gs_problem problem;
-    gs_policy policy;
-    gs_schedule schedules[CANDIDATES];
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
-    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
-    assert_int_equal(policy.propose(&policy, &problem, gs_caps_find("h200"), schedules, CANDIDATES), CANDIDATES);
-    policy.destroy(&policy);
-    for (int i = 0; i < CANDIDATES; i++) {
-        gs_schedule_format(&schedules[i], list[i].text);
-        list[i].us = fake_us(&schedules[i], &problem);
-    }
-    qsort(list, CANDIDATES, sizeof *list, by_us);
-}
-
-static double library_us(const char *problem_text, double factor)
-{
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
-    return fake_library_us(&problem, factor);
-}
-
-typedef struct finding {
-    const char *candidate;
-    gs_trial    trial;
-    int         count;
-} finding;
-
-static bool find(void *self, const gs_trial *trial)
-{
-    finding *const f = self;
-    if (!f->candidate || strcmp(trial->candidate, f->candidate) == 0) {
-        f->trial = *trial;
-        f->count++;
-    }
-    return true;
-}
-
-static gs_trial trial_of(bench *b, const char *problem, const char *candidate)
-{
-    finding f = {.candidate = candidate};
-    assert_int_equal(gs_store_trials(b->store, gs_caps_find("h200")->slug, problem, find, &f, NULL), GS_OK);
-    if (f.count != 1) print_error("%s: %d trials\n", candidate, f.count);
-    assert_int_equal(f.count, 1);
-    return f.trial;
-}
-
-static int trials(bench *b, const char *problem)
-{
-    finding f = {0};
-    assert_int_equal(gs_store_trials(b->store, gs_caps_find("h200")->slug, problem, find, &f, NULL), GS_OK);
-    return f.count;
-}
-
-static int winners(bench *b)
-{
-    finding f = {0};
-    assert_int_equal(gs_store_winners(b->store, gs_caps_find("h200")->slug, find, &f, NULL), GS_OK);
-    return f.count;
-}
-
-/* The table's row of a problem; false if there is none. */
-static bool table_row(const bench *b, const char *problem_text, gs_row *row)
-{
-    gs_table *table;
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
-    assert_int_equal(gs_table_create(&table), GS_OK);
-    const gs_status status = gs_table_load(table, b->table_path, NULL, NULL, NULL);
-    const gs_row *const found = status == GS_OK ? gs_table_find(table, &problem) : NULL;
-    if (found) *row = *found;
-    gs_table_destroy(&table);
-    return found != NULL;
-}
+#include "tuning.h"
 
 static void expect_winner(bench *b, const gs_tune_result *result, const char *problem, const answer *best, double library)
 {
@@ -553,6 +382,46 @@ static void enumerate_proposes_every_valid_schedule_once(void **state)
     policy.destroy(&policy);
 }
 
+static void spread_asks_every_family(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    const gs_caps *const caps = gs_caps_find("h200");
+    gs_problem problem;
+    gs_policy policy;
+    gs_schedule list[MOST], first, again[MOST];
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    assert_int_equal(gs_policy_create(&policy, "spread", 1, NULL), GS_OK);
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
+    double best = 1e30;
+    for (int i = 0; i < MOST; i++) best = GS_MIN(best, gs_schedule_predict(&list[i], &problem, caps));
+    int there[GS_FAMILIES] = {0};
+    for (int i = 0; i < MOST; i++) {
+        assert_int_equal(gs_schedule_check(&list[i], &problem, caps, NULL), GS_OK);
+        there[list[i].family]++;
+        for (int j = 0; j < i; j++) assert_true(memcmp(&list[i], &list[j], sizeof list[i]) != 0);
+    }
+    int asked = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        if (gs_schedule_shortlist(&problem, caps, 1u << family, &first, 1) == 0) continue;
+        const bool near = gs_schedule_predict(&first, &problem, caps) <= 4 * best;
+        assert_true(near ? there[family] >= 1 : there[family] == 0);
+        asked += near;
+    }
+    assert_true(asked >= 2);
+
+    /* no schedule twice, families as they were asked for, and then no more */
+    int count = MOST;
+    for (int got; (got = policy.propose(&policy, &problem, caps, again, MOST)) > 0; count += got)
+        for (int i = 0; i < got; i++)
+            for (int j = 0; j < MOST; j++) assert_true(memcmp(&again[i], &list[j], sizeof list[j]) != 0);
+    assert_true(count > MOST && count <= GS_FAMILIES * MOST);
+    policy.families = 1u << GS_FAMILY_MMA;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, 4), 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(list[i].family, GS_FAMILY_MMA);
+    policy.destroy(&policy);
+}
+
 static void families_are_respected(void **state)
 {
     bench *const b = *state;
@@ -640,6 +509,7 @@ int main(void)
         CASE(no_reference_blames_nobody), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
         CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
+        cmocka_unit_test(spread_asks_every_family),
         cmocka_unit_test(enumerate_proposes_every_valid_schedule_once), cmocka_unit_test(reward_is_the_share_of_the_room),
     };
     return cmocka_run_group_tests_name("unit/tune", tests, NULL, NULL);

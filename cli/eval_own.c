@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "eval_own.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "output.h"
+#include "problem/layout.h"
+#include "schedule/schedule.h"
+#include "tune/tune.h"
+#include "verify/verify.h"
+
+#define FILE_LIMIT (64u << 20)
+
+/* ---- reading ---- */
+
+static bool same_problem(const gs_problem *a, const gs_problem *b)
+{
+    char x[GS_PROBLEM_TEXT], y[GS_PROBLEM_TEXT];
+    return strcmp(gs_problem_format(a, x), gs_problem_format(b, y)) == 0;
+}
+
+static gs_status add_choice(eval_choices *choices, const gs_problem *problem, const char *schedule, gs_error *error)
+{
+    gs_schedule parsed;
+    int at = 0;
+    if (gs_library_parse(schedule) > 0) return GS_OK;
+    GS_TRY(gs_schedule_parse(&parsed, schedule, error));
+    while (at < choices->count && !same_problem(&choices->list[at].problem, problem)) at++;
+    if (at == choices->capacity) {
+        const int capacity = choices->capacity ? 2 * choices->capacity : 256;
+        eval_choice *const list = realloc(choices->list, (size_t)capacity * sizeof *list);
+        if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no room for %d schedules", capacity);
+        choices->list = list;
+        choices->capacity = capacity;
+    }
+    if (at == choices->count) choices->count++;
+    choices->list[at].problem = *problem;
+    gs_schedule_format(&parsed, choices->list[at].schedule);
+    return GS_OK;
+}
+
+/* A line of tune --json. */
+static gs_status add_json(eval_choices *choices, const char *line, gs_error *error)
+{
+    json_t *const json = json_loads(line, 0, NULL);
+    const char *const name = json_string_value(json_object_get(json, "problem"));
+    const char *const schedule = json_string_value(json_object_get(json, "best_own"));
+    gs_problem problem;
+    gs_status status = name && schedule ? gs_problem_parse(&problem, name, error)
+                                        : gs_fail(error, GS_ERROR_PARSE, NULL, "not an object with problem and best_own");
+    if (status == GS_OK && *schedule) status = add_choice(choices, &problem, schedule, error);
+    json_decref(json);
+    return status;
+}
+
+static gs_status add_line(eval_choices *choices, char *line, gs_error *error)
+{
+    static const char blanks[] = " \t\r";
+    gs_problem problem;
+    char *rest = NULL;
+    if (*line == '{') return add_json(choices, line, error);
+    line[strcspn(line, "#")] = '\0';
+    const char *const name = strtok_r(line, blanks, &rest), *const schedule = strtok_r(NULL, blanks, &rest);
+    if (!name || strcmp(name, "gemmsmith-tuned") == 0) return GS_OK;
+    if (!schedule) return gs_fail(error, GS_ERROR_PARSE, NULL, "%.80s: a problem and a schedule are expected", name);
+    GS_TRY(gs_problem_parse(&problem, name, error));
+    return add_choice(choices, &problem, schedule, error);
+}
+
+int eval_choices_read(const cli_command *command, eval_choices *choices, const char *path)
+{
+    gs_error error;
+    char *data;
+    size_t size;
+    *choices = (eval_choices){.from_file = path != NULL};
+    if (!path) return -1;
+    if (gs_file_read(path, FILE_LIMIT, &data, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    int code = -1, number = 0;
+    for (char *line = data, *next; line && code < 0; line = next) {
+        char where[GS_PATH + 32];
+        next = strchr(line, '\n');
+        if (next) *next++ = '\0';
+        snprintf(where, sizeof where, "%s line %d", path, ++number);
+        if (add_line(choices, line, &error) != GS_OK) code = cli_fail(command, where, &error);
+    }
+    free(data);
+    if (code >= 0) eval_choices_free(choices);
+    return code;
+}
+
+void eval_choices_free(eval_choices *choices)
+{
+    free(choices->list);
+    *choices = (eval_choices){0};
+}
+
+gs_status eval_choices_find(const eval_choices *choices, const cli_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT],
+                            gs_error *error)
+{
+    text[0] = '\0';
+    if (!choices->from_file) return gs_tune_best_own(session->store, &session->session, problem, text, error);
+    for (int i = 0; i < choices->count && !text[0]; i++)
+        if (same_problem(&choices->list[i].problem, problem)) snprintf(text, GS_SCHEDULE_TEXT, "%s", choices->list[i].schedule);
+    return GS_OK;
+}
+
+/* ---- recording ---- */
+
+static int entry_of(const eval_row *row, const char *layout, bool own)
+{
+    for (int i = 0; i < row->count; i++) {
+        const eval_entry *const e = &row->entry[i];
+        if (strcmp(e->layout, layout) == 0 && (own ? e->own : strcmp(e->name, EVAL_REFERENCE) == 0)) return i;
+    }
+    return -1;
+}
+
+static int64_t int_of(const json_t *object, const char *name) { return json_integer_value(json_object_get(object, name)); }
+
+static gs_status put_trial(cli_session *session, const gs_problem *problem, const gs_confirmed *c, bool wrong, gs_error *error)
+{
+    const gs_resources resources = gs_schedule_resources(&c->schedule, problem, &session->caps);
+    gs_trial trial = {.registers = resources.registers, .smem = resources.smem,
+                      .predicted_us = gs_schedule_predict(&c->schedule, problem, &session->caps)};
+    gs_problem_format(problem, trial.problem);
+    gs_schedule_format(&c->schedule, trial.candidate);
+    if (wrong) {
+        snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_TIMED));
+        snprintf(trial.reason, sizeof trial.reason, "%s", gs_verdict_text(GS_VERDICT_TIMED));
+        return gs_store_put(session->store, &session->session, &trial, error);
+    }
+    snprintf(trial.stage, sizeof trial.stage, "confirm");
+    trial.us = c->us;
+    trial.library_us = c->library_us;
+    trial.ratio = c->ratio.median;
+    trial.low = c->ratio.low;
+    trial.high = c->ratio.high;
+    trial.rounds = c->rounds;
+    trial.mhz = c->mhz;
+    return gs_store_put(session->store, &session->session, &trial, error);
+}
+
+static gs_status record_layout(cli_session *session, const eval_row *row, gs_layout layout, const char *table, gs_error *error)
+{
+    const char *const name = layout == GS_NN ? "nn" : "tn";
+    const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
+    const bool emulated = session->caps.emulated;
+    const eval_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
+    if (!emulated && (!theirs || !theirs->ran || theirs->wrong || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
+    const json_t *const clocks = json_object_get(json_object_get(row->json, "clocks"), "after");
+    gs_problem problem = gs_problem_in_layout(&row->problem, layout);
+    gs_confirmed c = {.rounds = (int)int_of(row->json, "rounds"), .mhz = (int)int_of(clocks, "sm_mhz")};
+    if (theirs) c.library_us = theirs->device_us;
+    if (theirs) c.suggestion = (int)int_of(json_array_get(json_object_get(row->json, "contenders"), (size_t)reference), "suggestion");
+    const bool parsed = ours && gs_schedule_parse(&c.schedule, ours->name, NULL) == GS_OK;
+    const bool timed = parsed && ours->ran && !ours->wrong && ours->device_us > 0 && (emulated || ours->compared);
+    if (timed) {
+        const double share = row->floor_us / ours->device_us;
+        c.us = ours->device_us;
+        c.ratio = emulated ? (gs_ratio){share, share, share, GS_UNCLEAR} : ours->ratio;
+    }
+    if (timed || (parsed && ours->wrong)) GS_TRY(put_trial(session, &problem, &c, ours->wrong, error));
+    if (emulated && !timed) return GS_OK;
+    gs_row out;
+    return gs_tune_record(session->store, &session->session, &session->caps, &problem, &c, table, &out, error);
+}
+
+gs_status eval_record(cli_session *session, const eval_row *row, const char *table, gs_error *error)
+{
+    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
+        const char *const name = layout == GS_NN ? "nn" : "tn";
+        if (entry_of(row, name, true) < 0 && entry_of(row, name, false) < 0) continue;
+        GS_TRY(record_layout(session, row, layout, table, error));
+    }
+    return GS_OK;
+}

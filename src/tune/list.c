@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT
+ * Tuning a list of problems: while children propose and compile for those that come next, a batch of problems is raced, then the fastest
+ * of each is verified, then a fresh worker confirms them all. What can wait for something else never does so problem by problem. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "tune/run.h"
+
+enum { CANDIDATES = 16, BATCH = 32, GROUP = 48, AGAIN = 12 };
+#define REPLY_S 30.0   /* shortest wait: nothing is left to compile, and who hangs is found by halving */
+
+/* A problem's way through the list. */
+typedef enum state { BAD, WON, FOUND, OPEN } state;
+
+typedef struct known {
+    state       state;
+    int         ahead;      /* its place among those that are compiled ahead */
+    gs_status   why;        /* BAD */
+    gs_error    error;
+    gs_schedule schedule;   /* FOUND: by an earlier search, with that time */
+    double      us;
+    gs_trial    winner;     /* WON */
+} known;
+
+typedef struct item {
+    int            index;
+    gs_run         run;
+    gs_tune_result result;
+    gs_candidate **rank;    /* fastest first */
+    int            ranked, next;
+    gs_candidate  *best;    /* verified; NULL: none was, yet */
+    gs_status      status;
+    gs_error       error;
+    bool           reported;
+} item;
+
+/* Schedules of a kind of problem. */
+typedef struct schedules {
+    struct {
+        gs_schedule schedule;
+        gs_problem  like;
+    } *list;
+    int count, capacity;
+} schedules;
+
+typedef struct list {
+    gs_store         *store;
+    gs_session       *session;
+    gs_worker        *worker;
+    const gs_caps    *caps;
+    const gs_problem *problems;
+    int               count, most;
+    gs_tune_options   options;      /* of each problem: without a budget of its own */
+    double            budget_s, confirm_s;   /* confirm_s: so far the longest of a problem */
+    int64_t           started;
+    gs_tune_finished  finished;
+    void             *self;
+    known            *known;
+    gs_problem       *open;         /* those that are compiled ahead */
+    int               open_count;
+    gs_ahead         *ahead;
+    gs_schedule      *first;        /* room for one problem's proposals */
+    gs_policy         policy;
+    schedules         proven;       /* their edge problems were right */
+    schedules         suspects;     /* hung or faulted: every further time would cost a worker, and minutes */
+    item             *batch;
+    int               items;
+    bool              ended;        /* finished said so */
+} list;
+
+/* ---- what the store knows ---- */
+
+static void search_key(const gs_session *session, const char *problem, gs_text *key)
+{
+    gs_text_addf(key, "search 1 %s %s %s", session->device, session->version, problem);
+}
+
+/* What an earlier search found. The value is "schedule us". */
+static gs_status find_search(gs_store *store, const gs_session *session, const char *problem, gs_schedule *schedule, double *us, bool *found,
+                             gs_error *error)
+{
+    gs_text key = {0};
+    char *value = NULL;
+    gs_error why = {0};
+    search_key(session, problem, &key);
+    const gs_status status = gs_store_result_get(store, gs_text_string(&key), &value, &why);
+    gs_text_free(&key);
+    *found = false;
+    if (status == GS_OK) {
+        const size_t length = strcspn(value, " ");
+        gs_scan scan = gs_scan_from(value[length] ? value + length + 1 : "");
+        value[length] = '\0';
+        *found = gs_scan_double(&scan, us) && gs_schedule_parse(schedule, value, NULL) == GS_OK;   /* words may have gone since */
+        free(value);
+    }
+    if (status == GS_OK || status == GS_ERROR_NOT_FOUND) return GS_OK;
+    if (error) *error = why;
+    return status;
+}
+
+static gs_status keep_search(const list *l, const item *it, gs_error *error)
+{
+    gs_text key = {0}, value = {0};
+    search_key(l->session, it->run.text, &key);
+    gs_text_addf(&value, "%s %.4f", it->best->text, it->best->us);
+    const gs_status status = key.failed || value.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found")
+                                                        : gs_store_result_put(l->store, l->session, key.data, value.data, error);
+    gs_text_free(&key);
+    gs_text_free(&value);
+    return status;
+}
+
+typedef struct fastest {
+    char   text[GS_SCHEDULE_TEXT];
+    double us, ratio;
+} fastest;
+
+static bool find_fastest(void *self, const gs_trial *trial)
+{
+    fastest *const f = self;
+    if (strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
+    if (f->us > 0 && (trial->ratio < f->ratio || (trial->ratio == f->ratio && trial->us >= f->us))) return true;
+    *f = (fastest){.us = trial->us, .ratio = trial->ratio};
+    memcpy(f->text, trial->candidate, strlen(trial->candidate) + 1);
+    return true;
+}
+
+gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error)
+{
+    char name[GS_PROBLEM_TEXT];
+    gs_schedule schedule;
+    double us;
+    bool found;
+    text[0] = '\0';
+    GS_TRY(find_search(store, session, gs_problem_format(problem, name), &schedule, &us, &found, error));
+    if (found) {
+        gs_schedule_format(&schedule, text);
+        return GS_OK;
+    }
+    fastest f = {{0}, 0, 0};
+    GS_TRY(gs_store_trials(store, session->device, name, find_fastest, &f, error));
+    memcpy(text, f.text, sizeof f.text);
+    return GS_OK;
+}
+
+static bool remember_winner(void *self, const gs_trial *winner)
+{
+    list *const l = self;
+    char text[GS_PROBLEM_TEXT];
+    if (winner->cc != l->caps->cc || winner->sms != l->caps->sms) return true;
+    for (int i = 0; i < l->count; i++) {
+        if (l->known[i].state == BAD || strcmp(gs_problem_format(&l->problems[i], text), winner->problem) != 0) continue;
+        l->known[i].state = WON;
+        l->known[i].winner = *winner;
+    }
+    return true;
+}
+
+/* Sorts the problems into those to be searched, those that were, and those that cannot be. */
+static gs_status look_up(list *l, gs_error *error)
+{
+    for (int i = 0; i < l->count; i++) {
+        const gs_problem *const p = &l->problems[i];
+        known *const k = &l->known[i];
+        *k = (known){.state = OPEN, .ahead = -1, .why = gs_problem_check(p, &k->error)};
+        if (k->why == GS_OK && (p->m == 0 || p->n == 0 || p->k == 0 || p->batch == 0))
+            k->why = gs_fail(&k->error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to tune");
+        if (k->why != GS_OK) k->state = BAD;
+    }
+    if (!l->options.again) GS_TRY(gs_store_winners(l->store, l->session->device, remember_winner, l, error));
+    for (int i = 0; i < l->count; i++) {
+        known *const k = &l->known[i];
+        char text[GS_PROBLEM_TEXT];
+        bool found = false;
+        if (k->state != OPEN) continue;
+        if (!l->options.again) GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
+        if (found && gs_schedule_check(&k->schedule, &l->problems[i], l->caps, NULL) == GS_OK) {
+            k->state = FOUND;
+            continue;
+        }
+        k->ahead = l->open_count;
+        l->open[l->open_count++] = l->problems[i];
+    }
+    return GS_OK;
+}
+
+/* ---- schedules that something is known about ---- */
+
+static bool same_types(const gs_problem *a, const gs_problem *b)
+{
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
+}
+
+static bool holds(const schedules *s, const gs_problem *problem, const gs_schedule *schedule)
+{
+    for (int i = 0; i < s->count; i++)
+        if (memcmp(&s->list[i].schedule, schedule, sizeof *schedule) == 0 && same_types(&s->list[i].like, problem)) return true;
+    return false;
+}
+
+/* Without memory one is forgotten, which costs time only. */
+static void note(schedules *s, const gs_problem *problem, const gs_schedule *schedule)
+{
+    if (s->count == s->capacity) {
+        const int capacity = s->capacity ? 2 * s->capacity : 64;
+        void *const grown = realloc(s->list, (size_t)capacity * sizeof *s->list);
+        if (!grown) return;
+        s->list = grown;
+        s->capacity = capacity;
+    }
+    s->list[s->count].schedule = *schedule;
+    s->list[s->count++].like = *problem;
+}
+
+static bool is_lost(const gs_candidate *c)
+{
+    return strcmp(c->verdict, gs_verdict_name(GS_VERDICT_HANG)) == 0 || strcmp(c->verdict, gs_verdict_name(GS_VERDICT_FAULT)) == 0;
+}
+
+static void note_suspects(list *l, const item *it)
+{
+    for (int i = 0; i < it->run.count; i++) {
+        const gs_candidate *const c = &it->run.list[i];
+        if (!is_lost(c) || holds(&l->suspects, it->run.problem, &c->schedule)) continue;
+        gs_log(GS_LOG_WARNING, "%s: %s; it is left out for the rest of the list", c->text, c->verdict);
+        note(&l->suspects, it->run.problem, &c->schedule);
+    }
+}
+
+static void leave_out_suspects(const list *l, gs_run *run)
+{
+    int kept = 0;
+    for (int i = 0; i < run->count; i++)
+        if (!holds(&l->suspects, run->problem, &run->list[i].schedule)) run->list[kept++] = run->list[i];
+    run->count = kept;
+}
+
+/* ---- stages of one problem ---- */
+
+/* Those that were in to the end of their run, then the others, which are not compared with them: clocks have changed since. */
+static int by_place(const void *left, const void *right)
+{
+    const gs_candidate *const a = *(gs_candidate *const *)left, *const b = *(gs_candidate *const *)right;
+    if (a->rounds != b->rounds) return a->rounds > b->rounds ? -1 : 1;
+    if (a->us != b->us) return a->us < b->us ? -1 : 1;
+    return a->predicted_us < b->predicted_us ? -1 : a->predicted_us > b->predicted_us;
+}
+
+static void rank(item *it)
+{
+    it->ranked = it->next = 0;
+    for (int i = 0; i < it->run.count; i++)
+        if (it->run.list[i].measured && !gs_candidate_out(&it->run.list[i])) it->rank[it->ranked++] = &it->run.list[i];
+    qsort(it->rank, (size_t)it->ranked, sizeof *it->rank, by_place);
+}
+
+/* Rounds of a narrowing run: a call of a millisecond says more than one of a microsecond. */
+static int search_rounds(const gs_run *run) { return run->floor_us > 1000 ? 9 : run->floor_us > 100 ? 15 : 24; }
+static int confirm_rounds(const gs_run *run) { return run->floor_us > 1000 ? 11 : 21; }
+
+/* In one run if they are few; else those that were best in theirs meet again. */
+static gs_status race(item *it, gs_error *error)
+{
+    gs_run *const run = &it->run;
+    const int rounds = search_rounds(run);
+    gs_candidate **const all = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
+    if (!all) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
+    gs_status status = GS_OK;
+    for (int i = 0; i < run->count; i++) all[i] = &run->list[i];
+    for (int at = 0; at < run->count && status == GS_OK; at += GROUP) {
+        gs_run_progress(run, "race", at, run->count, all[at]->text);
+        status = gs_run_group(run, all + at, GS_MIN(GROUP, run->count - at), rounds, "search", error);
+    }
+    free(all);
+    if (status == GS_OK) rank(it);
+    if (status == GS_OK && run->count > GROUP && it->ranked > 1) {
+        status = gs_run_group(run, it->rank, GS_MIN(it->ranked, AGAIN), rounds + 1, "search", error);   /* one more: they stand before the others */
+        rank(it);
+    }
+    return status;
+}
+
+static gs_status take_candidates(list *l, item *it, const gs_trials *trials, gs_error *error)
+{
+    gs_run *const run = &it->run;
+    const known *const k = &l->known[it->index];
+    if (k->state == FOUND) return gs_run_shortlist(run, &l->policy, trials, 2, &k->schedule, 1, error);   /* it alone: nothing else is proposed */
+    int count = 0, failed = 0;
+    gs_run_progress(run, "compile", 0, l->most, NULL);
+    GS_TRY(gs_ahead_take(l->ahead, k->ahead, l->first, &count, &failed, error));
+    GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->most, l->first, count, error));
+    run->result->compiled = run->count - failed;
+    if (run->result->proposed > count) return gs_run_compile(run, error);   /* some that it knew were bad, so more were asked for */
+    return GS_OK;
+}
+
+static gs_status search(list *l, item *it, gs_error *error)
+{
+    gs_run *const run = &it->run;
+    gs_trials trials;
+    int64_t began = gs_clock_ns();
+    gs_status status = gs_run_known(run, &trials, error);
+    if (status == GS_OK) status = take_candidates(l, it, &trials, error);
+    free(trials.list);
+    run->result->spent.compile += gs_run_since(began);
+    GS_TRY(status);
+    leave_out_suspects(l, run);
+    it->rank = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
+    if (!it->rank) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
+    if (l->known[it->index].state == FOUND) {
+        for (int i = 0; i < run->count; i++) {
+            run->list[i].us = l->known[it->index].us;
+            it->rank[it->ranked++] = &run->list[i];
+        }
+        run->result->resumed = l->options.unconfirmed;
+    } else {
+        began = gs_clock_ns();
+        status = race(it, error);
+        run->result->spent.race += gs_run_since(began);
+        note_suspects(l, it);
+        GS_TRY(status);
+        GS_TRY(gs_run_keep_times(run, error));
+    }
+    if (it->ranked > 0 && l->known[it->index].ahead >= 0) gs_ahead_edges(l->ahead, l->known[it->index].ahead, &it->rank[0]->schedule);
+    return GS_OK;
+}
+
+/* The fastest that passes; NULL after the last. */
+static gs_status prove(list *l, item *it, gs_error *error)
+{
+    it->best = NULL;
+    for (; it->next < it->ranked && !it->best; it->next++) {
+        gs_candidate *const c = it->rank[it->next];
+        const bool passed = gs_candidate_passed(c);   /* the store says so */
+        c->edges_passed = !passed && holds(&l->proven, it->run.problem, &c->schedule);
+        gs_run_progress(&it->run, "verify", it->next, it->ranked, c->text);
+        const gs_status status = passed ? GS_OK : gs_run_prove(&it->run, c, error);
+        note_suspects(l, it);
+        GS_TRY(status);
+        if (!gs_candidate_passed(c)) continue;
+        if (!passed && !c->edges_passed) note(&l->proven, it->run.problem, &c->schedule);
+        it->best = c;
+    }
+    if (!it->best) return GS_OK;
+    snprintf(it->result.best_own, sizeof it->result.best_own, "%s", it->best->text);
+    it->result.best_own_us = it->best->us;
+    return l->known[it->index].state == FOUND ? GS_OK : keep_search(l, it, error);
+}
+
+static gs_status confirm(list *l, item *it, gs_error *error)
+{
+    gs_run *const run = &it->run;
+    const int64_t began = gs_clock_ns();
+    gs_status status = GS_OK;
+    for (bool done = false; !done && status == GS_OK;) {
+        if ((status = gs_run_check(run, error)) != GS_OK) break;
+        gs_run_progress(run, "confirm", 0, 1, it->best ? it->best->text : NULL);
+        if (it->best)
+            status = gs_run_group(run, &it->best, 1, confirm_rounds(run), "confirm", error);
+        else if (l->caps->emulated)
+            status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->worker->device);
+        else
+            status = gs_run_bench(run, NULL, 0, 5, "race", error);   /* the library wins by default */
+        done = !it->best || !gs_candidate_out(it->best);
+        if (status == GS_OK && !done) status = prove(l, it, error);
+    }
+    run->result->spent.confirm += gs_run_since(began);
+    return status == GS_OK ? gs_run_record(run, it->best, error) : status;
+}
+
+/* ---- a batch ---- */
+
+static void report(list *l, item *it)
+{
+    if (it->reported) return;
+    it->reported = true;
+    it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
+    if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
+}
+
+/* What a stage said about a problem; the list goes on unless it was stopped. */
+static gs_status settle(list *l, item *it, gs_status status, const gs_error *why, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    if (status == GS_ERROR_INTERRUPTED || status == GS_ERROR_NO_COMPILER) {
+        if (error) *error = *why;
+        return status;
+    }
+    it->status = status;
+    it->error = *why;
+    report(l, it);
+    return GS_OK;
+}
+
+static double left_s(const list *l) { return l->budget_s > 0 ? l->budget_s - gs_run_since(l->started) : 1e30; }
+
+/* Time for one more, and for confirming it and those before it. */
+static bool may_search(const list *l)
+{
+    const double each = l->options.unconfirmed ? 0.2 : l->confirm_s;
+    return left_s(l) > (l->items + 1) * each + 1;
+}
+
+static gs_status open_item(list *l, int index, gs_error *error)
+{
+    item *const it = &l->batch[l->items++];
+    const known *const k = &l->known[index];
+    gs_error why = {0};
+    *it = (item){.index = index, .status = k->why, .error = k->error};
+    it->run = gs_run_open(l->store, l->session, l->worker, l->caps, &l->problems[index], &l->options, &it->result);
+    it->run.search = true;
+    it->run.seed += (uint64_t)index;
+    gs_status status = GS_OK;
+    if (k->state == WON) {
+        gs_trials trials;
+        status = gs_run_known(&it->run, &trials, &why);
+        if (status == GS_OK) status = gs_run_resume(&it->run, &trials, &k->winner, &why);
+        free(trials.list);
+        if (status == GS_OK) report(l, it);
+    } else if (k->state == BAD) {
+        report(l, it);
+    } else {
+        status = search(l, it, &why);
+    }
+    return settle(l, it, status, &why, error);
+}
+
+static gs_status finish_batch(list *l, gs_error *error)
+{
+    GS_TRY(gs_ahead_wait_edges(l->ahead, error));
+    int to_confirm = 0;
+    for (int i = 0; i < l->items && !l->ended; i++) {
+        item *const it = &l->batch[i];
+        gs_error why = {0};
+        if (it->reported) continue;
+        GS_TRY(settle(l, it, prove(l, it, &why), &why, error));
+        if (it->reported) continue;
+        if (l->options.unconfirmed && !it->best) it->status = gs_fail(&it->error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed");
+        if (l->options.unconfirmed) report(l, it);
+        to_confirm += !it->reported;
+    }
+    if (to_confirm > 0) gs_worker_stop(l->worker);   /* the process that confirms has not seen the race */
+    for (int i = 0; i < l->items && !l->ended; i++) {
+        item *const it = &l->batch[i];
+        gs_error why = {0};
+        if (it->reported) continue;
+        GS_TRY(settle(l, it, confirm(l, it, &why), &why, error));
+        l->confirm_s = GS_MAX(l->confirm_s, it->result.spent.confirm);
+        report(l, it);
+    }
+    return GS_OK;
+}
+
+static void close_batch(list *l)
+{
+    for (int i = 0; i < l->items; i++) {
+        gs_run_close(&l->batch[i].run);
+        free(l->batch[i].rank);
+    }
+    l->items = 0;
+}
+
+static gs_status run_list(list *l, gs_error *error)
+{
+    const int most = l->caps->emulated ? 1 : BATCH;
+    gs_status status = GS_OK;
+    for (int at = 0; at < l->count && status == GS_OK && !l->ended;) {
+        bool time = true;
+        while (at < l->count && l->items < most && status == GS_OK && !l->ended && (time = may_search(l))) status = open_item(l, at++, error);
+        if (status == GS_OK && !l->ended) status = finish_batch(l, error);
+        close_batch(l);
+        if (status == GS_OK && !time && at < l->count)
+            status = gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s is used up after %d of %d problems", l->budget_s, at, l->count);
+    }
+    close_batch(l);
+    return status;
+}
+
+static gs_status prepare(list *l, const gs_tune_options *options, gs_error *error)
+{
+    const size_t count = (size_t)GS_MAX(l->count, 1);
+    const char *const policy = options->policy ? options->policy : "enumerate";
+    l->known = calloc(count, sizeof *l->known);
+    l->open = calloc(count, sizeof *l->open);
+    l->first = calloc((size_t)l->most, sizeof *l->first);
+    l->batch = calloc(BATCH, sizeof *l->batch);
+    if (!l->known || !l->open || !l->first || !l->batch) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d problems", l->count);
+    GS_TRY(gs_policy_create(&l->policy, policy, options->seed, error));
+    if (l->policy.learn) return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s learns from every problem; a list is proposed ahead", policy);
+    GS_TRY(look_up(l, error));
+    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->most, options, error);
+}
+
+gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
+                       const gs_tune_options *options, gs_tune_finished finished, void *self, gs_error *error)
+{
+    list l = {
+        .store = store, .session = session, .worker = worker, .caps = caps, .problems = problems, .count = count, .options = *options,
+        .budget_s = options->budget_s, .confirm_s = 0.5, .started = gs_clock_ns(), .finished = finished, .self = self,
+        .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
+    };
+    l.options.budget_s = 0;
+    if (!(options->timeout_s > 0)) l.options.timeout_s = REPLY_S;
+    gs_status status = prepare(&l, options, error);
+    if (status == GS_OK) status = run_list(&l, error);
+    gs_ahead_end(&l.ahead);
+    if (l.policy.destroy) l.policy.destroy(&l.policy);
+    free(l.known);
+    free(l.open);
+    free(l.first);
+    free(l.batch);
+    free(l.proven.list);
+    free(l.suspects.list);
+    return status;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ * Proves the tuning of a list against a scripted worker: every problem gets its fastest schedule, only it is verified, one fresh worker
+ * confirms a batch, what is bad falls out and what was found is found again, and kernels are compiled ahead. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/wait.h>
+
+#include "device/device.h"
+#include "tune/run.h"
+#include "tuning.h"
+
+enum { MOST = 40 };
+
+static const char *const three[] = {PROBLEM, "f16:256x512x1024:tn", "f16:512x4096x256:nn"};
+
+/* What was reported, by problem. */
+typedef struct reports {
+    gs_tune_result result[MOST];
+    gs_status      status[MOST];
+    int            times[MOST], count, end_after;
+} reports;
+
+static reports seen;
+
+static bool on_finished(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error)
+{
+    reports *const r = self;
+    if (status != GS_OK) print_message("%d: %s\n", index, error->text);
+    if (status != GS_OK) assert_true(error->text[0] != '\0');
+    r->result[index] = *result;
+    r->status[index] = status;
+    r->times[index]++;
+    r->count++;
+    return r->end_after == 0 || r->count < r->end_after;
+}
+
+static gs_status list_with(bench *b, const char *const *texts, int count, const char *script, const gs_tune_options *options)
+{
+    gs_problem problems[MOST];
+    gs_error error = {0};
+    const int end_after = seen.end_after;
+    seen = (reports){.end_after = end_after};
+    for (int i = 0; i < count; i++) assert_int_equal(gs_problem_parse(&problems[i], texts[i], NULL), GS_OK);
+    setenv("FAKE_WORKER", script, 1);
+    gs_worker_stop(&b->worker);
+    b->worker.started = 0;
+    const gs_status status = gs_tune_list(b->store, &b->session, &b->worker, gs_caps_find("h200"), problems, count, options, on_finished, &seen,
+                                          &error);
+    if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
+    if (status != GS_OK) assert_true(error.text[0] != '\0');
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), b->worker.pid > 0 ? 0 : -1);   /* no child but the worker is left */
+    return status;
+}
+
+/* How often the worker was asked something that has this in it. */
+static int asked(const bench *b, const char *what)
+{
+    char *log;
+    size_t size;
+    int count = 0;
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &log, &size, NULL), GS_OK);
+    for (const char *at = log; (at = strstr(at, what)); at++) count++;
+    free(log);
+    return count;
+}
+
+static void expect_best(bench *b, int index, const char *problem, int place)
+{
+    answer best[CANDIDATES];
+    gs_row row;
+    right_answers(problem, best);
+    const gs_tune_result *const result = &seen.result[index];
+    assert_int_equal(seen.status[index], GS_OK);
+    assert_int_equal(seen.times[index], 1);
+    assert_string_equal(result->best_own, best[place].text);
+    assert_float_equal(result->best_own_us / best[place].us, 1, 0.005);
+    if (!result->confirmed) return;
+    assert_float_equal(result->row.ratio / (library_us(problem, 1.5) / best[place].us), 1, 0.005);
+    assert_true(table_row(b, problem, &row));
+    assert_float_equal(row.us / best[place].us, 1, 0.005);
+    assert_string_equal(trial_of(b, problem, best[place].text).stage, "confirm");
+}
+
+static void every_problem_gets_its_fastest(void **state)
+{
+    bench *const b = *state;
+    char script[160];
+    const gs_tune_options options = options_of(b);
+    snprintf(script, sizeof script, "library=1.5;log=%s", b->log_path);
+    assert_int_equal(list_with(b, three, 3, script, &options), GS_OK);
+    for (int i = 0; i < 3; i++) {
+        expect_best(b, i, three[i], 0);
+        assert_true(seen.result[i].confirmed && !seen.result[i].row.library);
+        assert_int_equal(seen.result[i].verified, 1);
+        assert_int_equal(seen.result[i].measured, CANDIDATES);
+        assert_int_equal(trials(b, three[i]), CANDIDATES);
+    }
+    assert_int_equal(b->worker.started, 2);   /* one fresh worker confirmed all */
+    assert_int_equal(asked(b, "\"narrow\":true"), 3);
+    assert_int_equal(asked(b, "\"op\":\"verify\""), 3);
+    assert_int_equal(asked(b, "\"op\":\"bench\""), 6);
+    assert_int_equal(asked(b, "cublaslt-autotuning"), 3);
+    assert_int_equal(winners(b), 3);
+
+    /* the same again, and the usual way: from the store */
+    assert_int_equal(list_with(b, three, 3, "mode=abort", &options), GS_OK);
+    for (int i = 0; i < 3; i++) assert_true(seen.result[i].resumed && seen.result[i].confirmed);
+    assert_int_equal(b->worker.started, 0);
+    gs_tune_result result;
+    assert_int_equal(tune_with(b, three[1], "mode=abort", &options, &result), GS_OK);
+    assert_true(result.resumed);
+}
+
+static void the_library_may_win(void **state)
+{
+    bench *const b = *state;
+    const gs_tune_options options = options_of(b);
+    assert_int_equal(list_with(b, three, 1, "library=0.8", &options), GS_OK);
+    assert_int_equal(seen.result[0].row.library, 3);
+    assert_true(seen.result[0].best_own_ratio > 0.5 && seen.result[0].best_own_ratio < 0.95);
+}
+
+/* Times of a search stand in the store, but as no comparison with the library; a figure beside it stays. */
+static void a_search_compares_nothing(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    assert_int_equal(tune_with(b, PROBLEM, "library=1.5", &options, &result), GS_OK);
+    const gs_trial before = trial_of(b, PROBLEM, best[3].text);
+    options.again = options.unconfirmed = true;
+    assert_int_equal(list_with(b, three, 2, "library=1.5", &options), GS_OK);
+    const gs_trial after = trial_of(b, PROBLEM, best[3].text);
+    assert_true(before.ratio > 0 && before.ratio == after.ratio && before.us == after.us);
+    assert_string_equal(before.stage, after.stage);
+    right_answers(three[1], best);
+    const gs_trial alone = trial_of(b, three[1], best[3].text);
+    assert_true(alone.us > 0 && alone.ratio == 0 && alone.library_us == 0);
+    assert_string_equal(alone.stage, "search");
+    assert_string_equal(alone.verdict, "");
+
+    /* the usual tuning measures it beside the library */
+    options.again = options.unconfirmed = false;
+    assert_int_equal(tune_with(b, three[1], "library=1.5", &options, &result), GS_OK);
+    assert_int_equal(result.measured, CANDIDATES);
+    assert_true(trial_of(b, three[1], best[3].text).ratio > 0);
+}
+
+static void unconfirmed_is_found_again(void **state)
+{
+    bench *const b = *state;
+    char script[160], text[GS_SCHEDULE_TEXT];
+    gs_problem problem;
+    gs_tune_options options = options_of(b);
+    options.unconfirmed = true;
+    assert_int_equal(list_with(b, three, 3, "library=1.5", &options), GS_OK);
+    for (int i = 0; i < 3; i++) {
+        expect_best(b, i, three[i], 0);
+        assert_false(seen.result[i].confirmed || seen.result[i].resumed);
+        assert_int_equal(gs_problem_parse(&problem, three[i], NULL), GS_OK);
+        assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
+        assert_string_equal(text, seen.result[i].best_own);
+    }
+    assert_int_equal(winners(b), 0);
+    assert_false(gs_file_exists(b->table_path));
+    assert_int_equal(b->worker.started, 1);
+
+    assert_int_equal(list_with(b, three, 3, "mode=abort", &options), GS_OK);
+    for (int i = 0; i < 3; i++) {
+        expect_best(b, i, three[i], 0);
+        assert_true(seen.result[i].resumed);
+    }
+    assert_int_equal(b->worker.started, 0);
+
+    /* confirming needs no search */
+    options.unconfirmed = false;
+    snprintf(script, sizeof script, "library=1.5;log=%s", b->log_path);
+    assert_int_equal(list_with(b, three, 3, script, &options), GS_OK);
+    for (int i = 0; i < 3; i++) expect_best(b, i, three[i], 0);
+    assert_int_equal(asked(b, "\"narrow\":true"), 0);
+    assert_int_equal(asked(b, "\"op\":\"verify\""), 0);
+    assert_int_equal(winners(b), 3);
+}
+
+static void bad_ones_fall_out(void **state)
+{
+    /* legend: rule of the script, verdict that follows; applied to the fastest ones in this order */
+    static const char *const bad[][2] = {
+        {"hang", "hang"}, {"crash", "fault"}, {"wrong", "exact"}, {"fault", "fault"}, {"timed", "timed"}, {"fast", "floor"},
+        {"compile", "compile"}, {"late", "timed"},
+    };
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_text rules = {0};
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 1;
+    right_answers(PROBLEM, best);
+    gs_text_add(&rules, "library=1.5");
+    for (size_t i = 0; i < GS_COUNT(bad); i++) gs_text_addf(&rules, ";%s=%s", bad[i][0], best[i].text);
+    assert_int_equal(list_with(b, three, 2, rules.data, &options), GS_OK);
+    expect_best(b, 0, PROBLEM, (int)GS_COUNT(bad));
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        const gs_trial trial = trial_of(b, PROBLEM, best[i].text);
+        if (strcmp(trial.verdict, bad[i][1]) != 0) print_error("%s: %s\n", bad[i][0], trial.verdict);
+        assert_string_equal(trial.verdict, bad[i][1]);
+        assert_true(trial.reason[0] != '\0');
+    }
+    assert_int_equal(seen.status[1], GS_OK);
+
+    /* they are not proposed again */
+    gs_text_clear(&rules);
+    gs_text_addf(&rules, "library=1.5;log=%s", b->log_path);
+    options.again = true;
+    assert_int_equal(list_with(b, three, 1, rules.data, &options), GS_OK);
+    assert_int_equal(seen.result[0].rejected, 0);
+    assert_int_equal(seen.result[0].measured, CANDIDATES);   /* others took their places */
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_text_clear(&rules);
+        gs_text_addf(&rules, "\"%s\"", best[i].text);
+        assert_int_equal(asked(b, rules.data), 0);
+    }
+    gs_text_free(&rules);
+}
+
+/* What hangs costs its time once. */
+static void suspects_are_left_out(void **state)
+{
+    static const char *const texts[] = {PROBLEM, "f16:1024x1024x1024:tn:lda=1088", "f16:1024x1024x1024:nn"};
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_text rules = {0}, name = {0};
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 1;
+    options.unconfirmed = true;
+    right_answers(PROBLEM, best);
+    gs_text_addf(&rules, "library=1.5;hang=%s;log=%s", best[4].text, b->log_path);
+    gs_text_addf(&name, "\"%s\"", best[4].text);
+    assert_int_equal(list_with(b, texts, 2, rules.data, &options), GS_OK);
+    assert_string_equal(trial_of(b, PROBLEM, best[4].text).verdict, "hang");
+    assert_int_equal(seen.result[0].measured, CANDIDATES - 1);
+    assert_int_equal(seen.result[1].measured, CANDIDATES - 1);
+    assert_int_equal(seen.result[1].rejected, 0);       /* it was not tried, so nothing is said about it */
+    const int times = asked(b, name.data);
+    assert_true(times >= 2 && times <= 6);              /* the halves that it was in */
+    gs_text_free(&rules);
+    gs_text_free(&name);
+}
+
+static void one_bad_problem_stops_no_other(void **state)
+{
+    static const char *const texts[] = {PROBLEM, "f16:0x64x64:tn", "f16:256x512x1024:tn"};
+    bench *const b = *state;
+    const gs_tune_options options = options_of(b);
+    assert_int_equal(list_with(b, texts, 3, "library=1.5", &options), GS_OK);
+    assert_int_equal(seen.status[1], GS_ERROR_RANGE);
+    expect_best(b, 0, texts[0], 0);
+    expect_best(b, 2, texts[2], 0);
+
+    /* a machine without the library: each problem says so, and who watches may end it */
+    seen.end_after = 1;
+    const gs_tune_options again = {.candidates = 4, .seed = 7, .cache_path = "", .timeout_s = 30, .again = true};
+    assert_int_equal(list_with(b, three, 3, "reference=GS_ERROR_NO_LIBRARY", &again), GS_OK);
+    seen.end_after = 0;
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.status[0], GS_ERROR_NO_LIBRARY);
+}
+
+static void nothing_passes(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_options options = options_of(b);
+    gs_text rules = {0};
+    right_answers(PROBLEM, best);
+    gs_text_add(&rules, "library=1.5");
+    for (int i = 0; i < CANDIDATES; i++) gs_text_addf(&rules, ";wrong=%s", best[i].text);
+    options.unconfirmed = true;
+    assert_int_equal(list_with(b, three, 2, rules.data, &options), GS_OK);
+    assert_int_equal(seen.status[0], GS_ERROR_UNSUPPORTED);
+    assert_int_equal(seen.status[1], GS_OK);
+    options.unconfirmed = false;
+    options.candidates = 1;
+    gs_text_clear(&rules);
+    gs_text_add(&rules, "library=1.5;wrong=ws/128x128x64/s4/c1x1/coop/g1");
+    assert_int_equal(list_with(b, three, 1, rules.data, &options), GS_OK);   /* all that were tried are bad: another one */
+    gs_text_free(&rules);
+}
+
+static void stop_at(void *self, const gs_tune_progress *progress)
+{
+    if (strcmp(progress->stage, self) == 0) gs_stop_requested = 1;
+}
+
+static void a_stopped_list_goes_on(void **state)
+{
+    static const char *const stages[] = {"race", "verify", "confirm"};
+    bench *const b = *state;
+    gs_tune_options options = options_of(b);
+    for (size_t i = 0; i < GS_COUNT(stages); i++) {
+        char stage[16];
+        snprintf(stage, sizeof stage, "%s", stages[i]);
+        gs_stop_requested = 0;
+        options.progress = stop_at;
+        options.self = stage;
+        assert_int_equal(list_with(b, three, 3, "library=1.5", &options), GS_ERROR_INTERRUPTED);
+        assert_int_equal(seen.count, 0);
+        assert_int_equal(winners(b), 0);
+        assert_false(gs_file_exists(b->table_path));
+    }
+    gs_stop_requested = 0;
+    options.progress = NULL;
+    assert_int_equal(list_with(b, three, 3, "library=1.5", &options), GS_OK);
+    for (int i = 0; i < 3; i++) expect_best(b, i, three[i], 0);
+}
+
+static void a_budget_ends_the_list(void **state)
+{
+    bench *const b = *state;
+    char text[MOST][GS_PROBLEM_TEXT];
+    const char *texts[MOST];
+    gs_tune_options options = options_of(b);
+    for (int i = 0; i < MOST; i++) {
+        snprintf(text[i], sizeof text[i], "f16:%dx512x1024:tn", 64 * (i + 1));
+        texts[i] = text[i];
+    }
+    options.budget_s = 5;
+    options.candidates = 4;
+    const int64_t began = gs_clock_ns();
+    assert_int_equal(list_with(b, texts, MOST, "delay=300", &options), GS_ERROR_INTERRUPTED);
+    assert_true(gs_run_since(began) < 8);
+    assert_true(seen.count > 2 && seen.count < MOST);
+    assert_int_equal(winners(b), seen.count);   /* what was begun was confirmed */
+    const int first = seen.count;
+    options.budget_s = 0;
+    assert_int_equal(list_with(b, texts, MOST, "", &options), GS_OK);
+    assert_int_equal(seen.count, MOST);
+    int resumed = 0;
+    for (int i = 0; i < MOST; i++) resumed += seen.result[i].resumed;
+    assert_int_equal(resumed, first);
+}
+
+/* The same kernel on the same edge problems is asked about once. */
+static void edges_are_proved_once(void **state)
+{
+    static const char *const texts[] = {PROBLEM, "f16:1024x1024x1024:tn:lda=1088", "f16:1024x1024x1024:nn"};
+    bench *const b = *state;
+    char script[160];
+    gs_problem problem;
+    gs_tune_options options = options_of(b);
+    options.candidates = 1;
+    options.families = 1u << GS_FAMILY_WS;
+    options.unconfirmed = true;
+    snprintf(script, sizeof script, "log=%s", b->log_path);
+    assert_int_equal(list_with(b, texts, 3, script, &options), GS_OK);
+    assert_string_equal(seen.result[0].best_own, seen.result[1].best_own);
+    assert_int_equal(asked(b, "\"parts\":127"), 2);   /* the other layout is another kernel */
+    assert_int_equal(asked(b, "\"parts\":111"), 1);
+    assert_int_equal(gs_problem_parse(&problem, texts[1], NULL), GS_OK);
+    assert_non_null(strstr(trial_of(b, texts[1], seen.result[1].best_own).reason, "before"));
+}
+
+static int files_in(const char *folder)
+{
+    char command[160], text[32] = "0";
+    snprintf(command, sizeof command, "find %s -type f | wc -l", folder);
+    FILE *const pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(text, sizeof text, pipe));
+    pclose(pipe);
+    return atoi(text);
+}
+
+static void kernels_are_compiled_ahead(void **state)
+{
+    bench *const b = *state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    char cache[96];
+    gs_problem problems[2];
+    gs_schedule first[4], second[4];
+    gs_policy policy;
+    gs_ahead *ahead;
+    gs_error error = {0};
+    int count, failed;
+    snprintf(cache, sizeof cache, "%s/cache", b->folder);
+    const gs_tune_options options = {.cache_path = cache, .seed = 1, .families = 1u << GS_FAMILY_WS};
+    for (int i = 0; i < 2; i++) assert_int_equal(gs_problem_parse(&problems[i], three[i], NULL), GS_OK);
+    assert_int_equal(gs_ahead_start(&ahead, gs_caps_find("h200"), problems, 2, 4, &options, &error), GS_OK);
+    assert_int_equal(gs_ahead_take(ahead, 1, second, &count, &failed, &error), GS_OK);
+    assert_int_equal(count, 4);
+    assert_int_equal(failed, 0);
+    assert_int_equal(gs_ahead_take(ahead, 0, first, &count, &failed, &error), GS_OK);
+
+    /* what the policy proposes here */
+    gs_schedule expected[4];
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
+    policy.families = options.families;
+    assert_int_equal(policy.propose(&policy, &problems[0], gs_caps_find("h200"), expected, 4), 4);
+    policy.destroy(&policy);
+    assert_memory_equal(first, expected, sizeof expected);
+
+    const int before = files_in(cache);
+    assert_true(before >= 4 && before <= 8);
+    gs_ahead_edges(ahead, 0, &first[0]);
+    assert_int_equal(gs_ahead_wait_edges(ahead, &error), GS_OK);
+    const int after = files_in(cache);
+    assert_true(after > before);                       /* with C, and by element where rows are not aligned */
+    gs_ahead_edges(ahead, 0, &first[0]);               /* not twice */
+    assert_int_equal(gs_ahead_wait_edges(ahead, &error), GS_OK);
+    assert_int_equal(files_in(cache), after);
+    int again;
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problems[0], first, 4, 1, cache, &again, &error), GS_OK);
+    assert_int_equal(files_in(cache), after);          /* nothing was left to do */
+    gs_ahead_end(&ahead);
+    assert_null(ahead);
+    gs_ahead_end(&ahead);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void what_learns_is_no_list(void **state)
+{
+    bench *const b = *state;
+    gs_tune_options options = options_of(b);
+    options.policy = "oracle";
+    assert_int_equal(list_with(b, three, 1, "", &options), GS_ERROR_NOT_FOUND);
+    options.policy = NULL;
+    assert_int_equal(list_with(b, three, 0, "", &options), GS_OK);
+    assert_int_equal(seen.count, 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, finish)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
+        CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
+        CASE(a_budget_ends_the_list), CASE(edges_are_proved_once), CASE(kernels_are_compiled_ahead), CASE(what_learns_is_no_list),
+    };
+    return cmocka_run_group_tests_name("unit/tune_list", tests, NULL, NULL);
+}
