@@ -77,12 +77,18 @@ typedef struct gs_function_info {
     int registers, local_bytes, static_smem, max_threads;
 } gs_function_info;
 
+/* What an implementation works out once for launches that differ in parameters and queue only; see prepare. Used by one thread at a time. */
+typedef struct gs_launch_ready {
+    _Alignas(16) unsigned char bytes[256];
+} gs_launch_ready;
+
 typedef struct gs_launch {
     gs_function function;
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
     uint32_t    smem;         /* dynamic shared memory, bytes */
     bool        dependent;    /* the kernel allows a programmatic dependent launch; it becomes one where the device's switch is on */
     void      **params;       /* addresses of the kernel's parameters, in order */
+    gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
 } gs_launch;
 
 typedef struct gs_clocks {
@@ -107,6 +113,7 @@ typedef struct gs_device_ops {
     gs_status (*function_smem)(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error);   /* allow that much dynamic shared memory and, beyond 8, such clusters */
     gs_status (*max_clusters)(gs_device *device, const gs_launch *launch, int *out, gs_error *error);   /* co-resident clusters on the whole device */
     gs_status (*tensor_map)(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
+    void      (*prepare)(gs_device *device, gs_launch *launch, gs_launch_ready *ready);   /* sets launch->ready if it can; may be NULL */
     gs_status (*launch)(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
 
     gs_status (*queue_create)(gs_device *device, gs_queue *out, gs_error *error);
@@ -129,7 +136,8 @@ struct gs_device {
     const gs_device_ops *ops;
     gs_caps              caps;
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
-    bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it */
+    bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
+                                                    before kernels are loaded */
     /* the implementation's fields follow */
 };
 

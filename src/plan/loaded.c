@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The generic launch. Tensor maps are encoded when a pointer changes, everything else when the kernel is loaded. */
+ * The generic launch. Everything is worked out when the kernel is loaded but the pointers and, for a pointer that was not among the last
+ * few, its tensor maps. */
 #include "plan/loaded.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +11,30 @@
 #include "common/args.h"
 #include "base/error.h"
 
+#define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
+#define MEMBERS 4    /* of a group */
+
+/* A tensor map for each of the last pointers: encoding one costs more than the rest of a call, and callers rotate buffers. */
+typedef struct kept_maps {
+    gs_tensor_map map[GROUPS * MEMBERS];  /* first: aligned to 64 bytes */
+    gs_pointer    address[GROUPS * MEMBERS];   /* 0: none yet */
+    uint8_t       next[GROUPS];           /* the member that goes for a new pointer */
+    gs_tensor     tensor;                 /* without the address */
+    size_t        pointer;                /* offset of the operand's pointer in gs_args */
+} kept_maps;
+
 typedef struct launch_state {
-    gs_launch      launch;
-    int            map_count;
-    gs_tensor      tensor[GS_MAX_MAPS];   /* address is the one that `map` was encoded for; 0: not yet */
-    char           operand[GS_MAX_MAPS];
-    gs_tensor_map  map[GS_MAX_MAPS];
-    void          *params[GS_MAX_MAPS + 1];
+    kept_maps      *maps;                 /* map_count of them */
+    int             map_count;
+    void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
+    gs_launch       launch;
+    gs_launch_ready ready;
 } launch_state;
 
 struct gs_loaded {
-    launch_state   state[GS_MAX_ENTRIES];   /* first: tensor maps are aligned to 64 bytes */
-    gs_kernel_args args;
+    launch_state   state[GS_MAX_ENTRIES];
+    int            entry_count;
+    gs_kernel_args args;                  /* starts with the pointers, as gs_args does */
     gs_device     *device;
     gs_module      module;
     gs_manifest    manifest;
@@ -71,6 +85,20 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     };
 }
 
+#define SAME_PLACE(field) (offsetof(gs_kernel_args, field) == offsetof(gs_args, field))
+_Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(c) && SAME_PLACE(d) && SAME_PLACE(workspace) && sizeof(gs_args) == 5 * sizeof(void *),
+               "a kernel's pointers are the caller's, in their order");
+
+static size_t pointer_of(char operand)
+{
+    switch (operand) {
+    case 'a': return offsetof(gs_args, a);
+    case 'b': return offsetof(gs_args, b);
+    case 'c': return offsetof(gs_args, c);
+    default:  return offsetof(gs_args, d);
+    }
+}
+
 static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_entry *entry, const gs_problem *problem, gs_error *error)
 {
     gs_device *const device = loaded->device;
@@ -93,10 +121,16 @@ static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
 
     state->map_count = entry->map_count;
+    if (entry->map_count > 0) {
+        const size_t size = (size_t)entry->map_count * sizeof *state->maps;
+        state->maps = aligned_alloc(_Alignof(kept_maps), size);
+        if (!state->maps) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
+        memset(state->maps, 0, size);
+    }
     for (int i = 0; i < entry->map_count; i++) {
-        state->tensor[i] = tensor_of(&entry->map[i], problem);
-        state->operand[i] = entry->map[i].operand;
-        state->params[i] = &state->map[i];
+        state->maps[i].tensor = tensor_of(&entry->map[i], problem);
+        state->maps[i].pointer = pointer_of(entry->map[i].operand);
+        state->params[i] = &state->maps[i].map[0];
     }
     state->params[entry->map_count] = &loaded->args;
     state->launch.params = state->params;
@@ -105,6 +139,7 @@ static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_
         GS_TRY(device->ops->max_clusters(device, &state->launch, &clusters, error));
         if (clusters < 1) return gs_fail(error, GS_ERROR_LAUNCH, "cluster", "%u blocks of a cluster do not fit together", cluster);
     }
+    if (device->ops->prepare) device->ops->prepare(device, &state->launch, &state->ready);
     return GS_OK;
 }
 
@@ -144,6 +179,7 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
     memset(loaded, 0, sizeof *loaded);
     loaded->device = device;
     loaded->manifest = kernel->manifest;
+    loaded->entry_count = kernel->manifest.entry_count;
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
@@ -166,6 +202,7 @@ void gs_loaded_destroy(gs_loaded **loaded)
     if (!loaded || !*loaded) return;
     gs_loaded *const l = *loaded;
     if (l->module) l->device->ops->unload(l->device, l->module);
+    for (int i = 0; i < GS_MAX_ENTRIES; i++) free(l->state[i].maps);
     gs_image_free(&l->image);
     free(l);
     *loaded = NULL;
@@ -186,33 +223,36 @@ gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_err
     return status;
 }
 
-static gs_pointer pointer_of(const gs_args *args, char operand)
+/* A pointer whose map is not the one in use: another of its group, or a new one in the place of the group's oldest. */
+static gs_status change_map(gs_device *device, kept_maps *maps, gs_pointer pointer, void **param, gs_error *error)
 {
-    switch (operand) {
-    case 'a': return (gs_pointer)(uintptr_t)args->a;
-    case 'b': return (gs_pointer)(uintptr_t)args->b;
-    case 'c': return (gs_pointer)(uintptr_t)args->c;
-    default:  return (gs_pointer)(uintptr_t)args->d;
+    const size_t group = (size_t)(pointer * 0x9e3779b97f4a7c15ull >> 60) % GROUPS, first = group * MEMBERS;
+    size_t at = first;
+    while (at < first + MEMBERS && maps->address[at] != pointer) at++;
+    if (at == first + MEMBERS) {
+        gs_tensor tensor = maps->tensor;
+        at = first + maps->next[group];
+        tensor.address = pointer;
+        maps->address[at] = 0;
+        GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));
+        maps->address[at] = pointer;
+        maps->next[group] = (uint8_t)((maps->next[group] + 1) % MEMBERS);
     }
+    *param = &maps->map[at];
+    return GS_OK;
 }
 
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error)
 {
     gs_device *const device = loaded->device;
-    loaded->args.a = args->a;
-    loaded->args.b = args->b;
-    loaded->args.c = args->c;
-    loaded->args.d = args->d;
-    loaded->args.workspace = args->workspace;
-    for (int i = 0; i < loaded->manifest.entry_count; i++) {
+    memcpy(&loaded->args, args, sizeof *args);
+    for (int i = 0; i < loaded->entry_count; i++) {
         launch_state *const state = &loaded->state[i];
         for (int j = 0; j < state->map_count; j++) {
-            const gs_pointer pointer = pointer_of(args, state->operand[j]);
-            if (state->tensor[j].address == pointer) continue;
-            gs_tensor tensor = state->tensor[j];
-            tensor.address = pointer;
-            GS_TRY(device->ops->tensor_map(device, &tensor, &state->map[j], error));
-            state->tensor[j].address = pointer;
+            kept_maps *const maps = &state->maps[j];
+            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)args + maps->pointer);
+            const size_t in_use = (size_t)((const gs_tensor_map *)state->params[j] - maps->map);
+            if (maps->address[in_use] != pointer) GS_TRY(change_map(device, maps, pointer, &state->params[j], error));
         }
         GS_TRY(device->ops->launch(device, &state->launch, queue, error));
     }

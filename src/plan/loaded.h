@@ -29,7 +29,7 @@ void      gs_loaded_destroy(gs_loaded **loaded);
 /* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
 gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error);
 
-/* Re-encodes the tensor maps whose pointer changed, launches every entry. args->workspace must be there if the manifest asks for one,
+/* Encodes tensor maps for pointers that were not among the operand's last ones, launches every entry. Allocates nothing. args->workspace must be there if the manifest asks for one,
  * with its zeroed part zero before the first run; every run leaves it so. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 

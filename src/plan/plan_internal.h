@@ -39,6 +39,9 @@ struct gs_context {
     pthread_mutex_t lock;                     /* the cached plans, and running them */
     gs_cached_plan *cached;
     size_t          cached_capacity, cached_count;
+    gs_plan        *recent;                   /* of the last call of gs_gemm, for that problem as it stands there, and that stream */
+    gs_problem      recent_problem;
+    gs_stream       recent_stream;
 };
 
 /* Other values of alpha and beta for the next runs; whether beta is 0 must not change, nor may the accumulator be f16. */

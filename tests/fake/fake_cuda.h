@@ -9,6 +9,7 @@
  *     FAKE_CUDA_MEMORY    device memory, bytes                 1 GiB
  *     FAKE_CUDA_FAIL      symbol[:nth]: that call fails, or only its nth
  *     FAKE_CUDA_ERROR     the result it fails with             999
+ *     FAKE_CUDA_MAPS      that many parameters of a launch are tensor maps, at most 3          0
  *     FAKE_CUDA_LAUNCH_US time that events see per launch      10 */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -18,6 +19,7 @@ typedef struct fake_cuda_launch {
     unsigned int smem;
     int          dependent, extensible;           /* extensible: through cuLaunchKernelEx */
     int          count;                           /* launches so far */
+    const void  *addresses[3];                    /* of tensor maps among the first parameters, where FAKE_CUDA_MAPS says how many */
     int          edges;                           /* programmatic ones of the graph that was captured last */
 } fake_cuda_launch;
 

@@ -422,9 +422,9 @@ gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsign
 gs_cu_result cuLaunchKernelEx(const gs_cu_launch_config *config, gs_cu_function function, void **params, void **extra)
 {
     ENTER_CONTEXT();
-    (void)params;
     (void)extra;
     fake_cuda_launch what = {.smem = config->smem, .extensible = 1};
+    for (long long i = 0; i < setting("FAKE_CUDA_MAPS", 0) && i < 3; i++) what.addresses[i] = (const void *)(uintptr_t)((const gs_cu_tensor_map *)params[i])->word[0];
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
     for (unsigned int i = 0; i < config->attribute_count; i++) {

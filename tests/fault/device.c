@@ -491,6 +491,26 @@ static void test_launch_attributes(void **state)
     assert_false(seen->dependent);
     assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
 
+    /* the same from what was prepared, on any queue and whatever context is current */
+    gs_launch_ready ready;
+    gs_cu_context others;
+    launch.dependent = true;
+    ops->prepare(w->device, &launch, &ready);
+    assert_ptr_equal(launch.ready, &ready);
+    for (int i = 0; i < 3; i++) {
+        const int before = seen->count;
+        if (i == 2) setenv("FAKE_CUDA_DEVICES", "2", 1);
+        gs_device *other = i == 2 ? open_device("cuda:1") : NULL;
+        get_current(&others);
+        assert_int_equal(ops->launch(w->device, &launch, i == 1 ? NULL : w->queue, &error), GS_OK);
+        assert_int_equal(seen->count, before + 1);
+        assert_true(seen->dependent && seen->extensible && seen->smem == 1024);
+        assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
+        assert_memory_equal(seen->grid, launch.grid, sizeof seen->grid);
+        gs_device_close(&other);
+    }
+    launch.ready = NULL;
+
     launch.grid[1] = 0;
     assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_ERROR_LAUNCH);
     assert_mentions(&error, "cuLaunchKernelEx");

@@ -184,11 +184,31 @@ static void test_runs_allocate_nothing(void **state)
     assert_int_equal(gs_plan_create(context, &problem, &plan, NULL), GS_OK);
     gs_args other = good;
     other.d = operand;
+    setenv("FAKE_CUDA_MAPS", "3", 1);
     const int before = allocations, device_before = calls("cuMemAlloc_v2"), encoded = calls("cuTensorMapEncodeTiled");
     assert_true(before > 0);   /* the counter counts */
     for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
     assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 3);   /* three maps, once */
     for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, i % 2 ? &good : &other, NULL), GS_OK);
+    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 4);   /* and one more */
+    for (int i = 0; i < 160; i++) {   /* buffers in rotation are encoded once, and launched with their own maps */
+        const char *const buffer = operand + i % 16 * 256;
+        const gs_args rotated = {.a = buffer, .b = buffer + 16384, .c = buffer + 32768, .d = (char *)operand + 49152 + i % 16 * 256};
+        assert_int_equal(gs_plan_run(plan, &rotated, NULL), GS_OK);
+        assert_ptr_equal(last_launch()->addresses[0], buffer);
+        assert_ptr_equal(last_launch()->addresses[1], buffer + 16384);
+        assert_ptr_equal(last_launch()->addresses[2], rotated.d);
+    }
+    assert_in_range(calls("cuTensorMapEncodeTiled") - encoded, 4 + 45, 4 + 60);
+    /* a map that could not be encoded is not taken for one that was */
+    gs_args fresh = good;
+    fresh.b = operand + 20480;
+    setenv("FAKE_CUDA_FAIL", "cuTensorMapEncodeTiled", 1);
+    assert_int_equal(gs_plan_run(plan, &fresh, NULL), GS_ERROR_DEVICE);
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_int_equal(gs_plan_run(plan, &fresh, NULL), GS_OK);
+    assert_ptr_equal(last_launch()->addresses[1], fresh.b);
+    unsetenv("FAKE_CUDA_MAPS");
     assert_int_equal(allocations, before);
     assert_int_equal(calls("cuMemAlloc_v2"), device_before);
     gs_plan_destroy(&plan);

@@ -209,6 +209,7 @@ static const gs_device_ops ops = {
     .function_smem = gs_cuda_function_smem,
     .max_clusters = gs_cuda_max_clusters,
     .tensor_map = gs_cuda_tensor_map,
+    .prepare = gs_cuda_prepare,
     .launch = gs_cuda_launch,
     .queue_create = gs_cuda_queue_create,
     .queue_destroy = gs_cuda_queue_destroy,

@@ -48,6 +48,7 @@ gs_status gs_cuda_function(gs_device *device, gs_module module, const char *name
 gs_status gs_cuda_function_smem(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error);
 gs_status gs_cuda_max_clusters(gs_device *device, const gs_launch *launch, int *out, gs_error *error);
 gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
+void      gs_cuda_prepare(gs_device *device, gs_launch *launch, gs_launch_ready *ready);
 gs_status gs_cuda_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
 
 gs_status gs_cuda_queue_create(gs_device *device, gs_queue *out, gs_error *error);

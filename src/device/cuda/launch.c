@@ -104,6 +104,23 @@ static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config,
     }
 }
 
+/* A launch's configuration with its attributes; only the stream is the call's. */
+typedef struct __attribute__((may_alias)) prepared {
+    gs_cu_launch_config    config;
+    gs_cu_launch_attribute attributes[2];
+} prepared;
+_Static_assert(sizeof(prepared) <= sizeof(gs_launch_ready) && _Alignof(prepared) <= _Alignof(gs_launch_ready), "a prepared launch fits");
+
+void gs_cuda_prepare(gs_device *device, gs_launch *launch, gs_launch_ready *out)
+{
+    const gs_cuda_device *const cuda = gs_cuda_of(device);
+    prepared *const p = (prepared *)(void *)out->bytes;
+    launch->ready = NULL;
+    if (!cuda->api->cuLaunchKernelEx) return;
+    make_config(cuda, &p->config, p->attributes, launch, NULL);
+    launch->ready = out;
+}
+
 gs_status gs_cuda_max_clusters(gs_device *device, const gs_launch *launch, int *out, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);
@@ -146,9 +163,17 @@ static gs_cu_result launch_again(const gs_cuda_device *cuda, const gs_launch *la
 gs_status gs_cuda_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error)
 {
     const gs_cuda_device *const cuda = gs_cuda_of(device);
-    if (!cuda->api->cuLaunchKernelEx && has_cluster(launch))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the driver cannot launch clusters (no cuLaunchKernelEx): install a newer driver");
-    gs_cu_result result = launch_once(cuda, launch, queue);
+    gs_cu_result result;
+    if (launch->ready) {
+        prepared *const p = (prepared *)(void *)launch->ready->bytes;
+        p->config.stream = queue;
+        result = cuda->api->cuLaunchKernelEx(&p->config, launch->function, launch->params, NULL);
+        if (result == GS_CU_SUCCESS) return GS_OK;
+    } else {
+        if (!cuda->api->cuLaunchKernelEx && has_cluster(launch))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the driver cannot launch clusters (no cuLaunchKernelEx): install a newer driver");
+        result = launch_once(cuda, launch, queue);
+    }
     if (result == GS_CU_ERROR_INVALID_CONTEXT || result == GS_CU_ERROR_INVALID_HANDLE) result = launch_again(cuda, launch, queue, result);
     return gs_cuda_check_launch(cuda->api, result, cuda->api->cuLaunchKernelEx ? "cuLaunchKernelEx" : "cuLaunchKernel", error);
 }
