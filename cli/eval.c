@@ -24,6 +24,7 @@
 #include "schedule/schedule.h"
 #include "session.h"
 #include "torch.h"
+#include "tune/tune.h"
 #include "tuned.h"
 #include "verify/verify.h"
 
@@ -34,6 +35,7 @@
 #define QUICK_ROUNDS       21
 #define QUICK_ROUNDS_LONG  11      /* where a call takes more than LONG_US */
 #define LONG_US            1000
+#define QUICK_CALLS        10000   /* at the floor's speed: longer than that, and the worker counts as hung */
 
 typedef struct settings {
     cli_common  common;
@@ -190,11 +192,12 @@ static double seconds_of(const cli_session *session, const settings *s, const na
     return session->caps.emulated ? gs_emulated_seconds(problem, layouts * list->count, 1) : 0;
 }
 
-/* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. */
-static double timeout_of(const settings *s, const names *list)
+/* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. Among many problems
+ * whose kernels were compiled and verified before there is no waiting for a quarter of an hour. */
+static double timeout_of(const settings *s, const names *list, double floor_us)
 {
     const double calls = s->mode ? 2.0 * (double)rounds_of(s, 0) * list->count / s->qps : 0;
-    return 900 + 2 * (fmax(s->warmup, 0) + s->benchmark + (s->benchmark > 0 ? 0 : calls));
+    return (s->quick ? 120 + QUICK_CALLS * 1e-6 * floor_us : 900) + 2 * (fmax(s->warmup, 0) + s->benchmark + (s->benchmark > 0 ? 0 : calls));
 }
 
 /* "f16:4096x4096x4096:nn,tn": the text of the problem with every layout that is measured. */
@@ -237,7 +240,7 @@ static void write_key(const run_state *state, const char *request, const gs_prob
     const cli_session *const session = state->session;
     gs_text_addf(key, "eval 1 %s sms=%d driver=%d cublaslt=%d %s%s %s", session->caps.slug, session->caps.sms,
                  session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
-    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table; layout++) {
+    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table && has(&state->list, EVAL_PLAN); layout++) {
         const gs_problem one = gs_problem_in_layout(problem, layout);
         const gs_row *row = gs_table_find(state->table, &one);
         char text[GS_SCHEDULE_TEXT];
@@ -274,7 +277,7 @@ static gs_status measure(const run_state *state, const gs_problem *problem, char
     const double seconds = seconds_of(state->session, state->s, &state->list, problem);
     snprintf(what, sizeof what, "evaluating %s", title);
     cli_announce(&state->session->caps, state->session->worker.device, what, seconds);
-    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list) + PATIENCE * seconds, &reply, error));
+    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list, gs_floor_us(problem, &state->session->caps)) + PATIENCE * seconds, &reply, error));
     if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
     eval_context context = {
         .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
@@ -338,6 +341,28 @@ static gs_status find_own(const run_state *state, const gs_problem *problem, cha
     return GS_OK;
 }
 
+/* Compiles what "own" is going to run, on all cores, before the first measurement: the worker would do it one by one, and the device would
+ * wait. What does not compile is the worker's to say. */
+static void compile_own(const run_state *state, const cli_problems *problems, const char *mode)
+{
+    gs_problem *const list = calloc((size_t)problems->count * 2 + 1, sizeof *list);
+    gs_schedule *const schedules = calloc((size_t)problems->count * 2 + 1, sizeof *schedules);
+    int count = 0, failed = 0;
+    for (int i = 0; list && schedules && i < problems->count; i++) {
+        char own_in[2][GS_SCHEDULE_TEXT];
+        if (eval_rows_have(&state->rows, &problems->list[i], mode) || find_own(state, &problems->list[i], own_in, NULL) != GS_OK) continue;
+        for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
+            if (!own_in[layout][0] || gs_schedule_parse(&schedules[count], own_in[layout], NULL) != GS_OK) continue;
+            list[count++] = gs_problem_in_layout(&problems->list[i], layout);
+        }
+    }
+    if (count > 0) cli_progress("compiling for %d problems", problems->count);
+    gs_precompile_pairs(&state->session->caps, list, schedules, count, 0, NULL, &failed, NULL);
+    cli_progress_clear();
+    free(list);
+    free(schedules);
+}
+
 /* Returns -1 to go on with the next problem, else the exit code. */
 static int evaluate(run_state *state, const cli_problems *problems)
 {
@@ -390,6 +415,7 @@ static int evaluate_all(run_state *state, const cli_problems *problems)
     if (!state->s->json) eval_print_head(state->session);
     const eval_row like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
     const char *const mode = eval_row_mode(&like);
+    if (has(&state->list, EVAL_OWN)) compile_own(state, problems, mode);
     for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
         if (cli_stopped()) code = cli_stopped();
         if (code < 0 && eval_rows_have(&state->rows, &problems->list[state->at], mode)) {

@@ -115,16 +115,19 @@ static gs_status keep_search(const list *l, const item *it, gs_error *error)
 }
 
 typedef struct fastest {
-    char   text[GS_SCHEDULE_TEXT];
-    double us, ratio;
+    const char *version;    /* what other kernel sources did says nothing */
+    char        text[GS_SCHEDULE_TEXT];
+    double      us, ratio;
 } fastest;
 
 static bool find_fastest(void *self, const gs_trial *trial)
 {
     fastest *const f = self;
     if (strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
+    if (strcmp(trial->version, f->version) != 0) return true;
     if (f->us > 0 && (trial->ratio < f->ratio || (trial->ratio == f->ratio && trial->us >= f->us))) return true;
-    *f = (fastest){.us = trial->us, .ratio = trial->ratio};
+    f->us = trial->us;
+    f->ratio = trial->ratio;
     memcpy(f->text, trial->candidate, strlen(trial->candidate) + 1);
     return true;
 }
@@ -141,7 +144,7 @@ gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_
         gs_schedule_format(&schedule, text);
         return GS_OK;
     }
-    fastest f = {{0}, 0, 0};
+    fastest f = {.version = session->version};
     GS_TRY(gs_store_trials(store, session->device, name, find_fastest, &f, error));
     memcpy(text, f.text, sizeof f.text);
     return GS_OK;

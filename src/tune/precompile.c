@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiling into the cubin cache without a device, by the children of a pool: the schedules of one problem while the caller waits
- * (gs_precompile), or what a list of problems will need while the device is busy with the first ones (gs_ahead): the policy's first
+ * Compiling into the cubin cache without a device, by the children of a pool: schedules while the caller waits
+ * (gs_precompile, gs_precompile_pairs), or what a list of problems will need while the device is busy with the first ones (gs_ahead): the policy's first
  * proposals for each, and later, of those that won their race, the kernels that verification runs on its edge problems. */
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "plan/loaded.h"
 #include "tune/pool.h"
@@ -54,28 +55,27 @@ static gs_status no_compiler(gs_error *error)
     return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "schedules cannot be compiled here: NVRTC was not found");
 }
 
-/* ---- one problem ---- */
+/* ---- while the caller waits ---- */
 
 typedef struct work {
     const gs_caps     *caps;
-    const gs_problem  *problem;
+    const gs_problem  *problems;
+    int                step;       /* from one schedule's problem to the next one's: 0: all are of the same */
     const gs_schedule *list;
+    const int         *jobs;       /* which of them; NULL: all */
     char               cache[GS_PATH];
 } work;
 
 static gs_status work_on(void *self, gs_lane lane, int job)
 {
     const work *const w = self;
+    const int at = w->jobs ? w->jobs[job] : job;
     (void)lane;
-    return compile_one(w->caps, w->problem, &w->list[job], w->cache);
+    return compile_one(w->caps, &w->problems[at * w->step], &w->list[at], w->cache);
 }
 
-gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
-                        const char *cache, int *failed, gs_error *error)
+static gs_status compile_all(work w, int count, int jobs, int *failed, gs_error *error)
 {
-    work w = {.caps = caps, .problem = problem, .list = list};
-    *failed = 0;
-    choose_cache(w.cache, cache);
     if (count <= 0 || !w.cache[0]) return GS_OK;
     const gs_pool_plan plan = {
         .children = jobs, .capacity = {[GS_LANE_NORMAL] = count}, .work = work_on, .self = &w,
@@ -90,6 +90,56 @@ gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs
     gs_pool_end(&pool);
     if (none) return no_compiler(error);
     return gs_stop_requested ? gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling") : GS_OK;
+}
+
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
+                        const char *cache, int *failed, gs_error *error)
+{
+    work w = {.caps = caps, .problems = problem, .list = list};
+    *failed = 0;
+    choose_cache(w.cache, cache);
+    return compile_all(w, count, jobs, failed, error);
+}
+
+/* What makes a kernel another one: its source and its options. */
+static gs_hash kernel_of(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule)
+{
+    gs_kernel kernel;
+    const char *texts[GS_MAX_OPTIONS + 1];
+    if (gs_schedule_check(schedule, problem, caps, NULL) != GS_OK || gs_kernel_build(&kernel, schedule, problem, caps, NULL) != GS_OK) return (gs_hash){0, 0};
+    for (int i = 0; i < kernel.option_count; i++) texts[i] = kernel.option[i];
+    texts[kernel.option_count] = kernel.name;
+    return gs_hash_strings(texts, (size_t)kernel.option_count + 1);
+}
+
+gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, const char *cache,
+                              int *failed, gs_error *error)
+{
+    work w = {.caps = caps, .problems = problems, .step = 1, .list = list};
+    *failed = 0;
+    choose_cache(w.cache, cache);
+    if (count <= 0) return GS_OK;
+    int *const which = calloc((size_t)count, sizeof *which), once = 0;
+    gs_hash *const seen = calloc((size_t)count, sizeof *seen);
+    if (!which || !seen) {
+        free(which);
+        free(seen);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the compilation");
+    }
+    for (int i = 0; i < count; i++) {
+        const gs_hash hash = kernel_of(caps, &problems[i], &list[i]);
+        int at = 0;
+        while (at < once && (seen[at].low != hash.low || seen[at].high != hash.high)) at++;
+        if (at == once && (hash.low || hash.high)) {
+            seen[once] = hash;
+            which[once++] = i;
+        }
+    }
+    w.jobs = which;
+    const gs_status status = compile_all(w, once, jobs, failed, error);
+    free(which);
+    free(seen);
+    return status;
 }
 
 /* ---- a list of problems, ahead of time ---- */

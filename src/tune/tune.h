@@ -131,4 +131,8 @@ double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options
 gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
                         const char *cache, int *failed, gs_error *error);
 
+/* The same for schedules of a problem each; pairs that need the same kernel are one. */
+gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, const char *cache,
+                              int *failed, gs_error *error);
+
 #endif

@@ -491,6 +491,17 @@ static void precompile_fills_the_cache(void **state)
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 2);
 
+    /* pairs: the same kernel serves problems of other sizes, not of the other layout */
+    gs_problem pairs[3] = {problem, problem, problem};
+    const gs_schedule same[3] = {list[1], list[1], list[1]};
+    pairs[1].m = 2048;
+    pairs[2].layout = GS_NN;
+    pairs[2].ldb = pairs[2].n;
+    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 3, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(failed, 0);
+    assert_int_equal(files_in(cache), 3);
+    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 0, 2, cache, &failed, &error), GS_OK);
+
     gs_caps nonsense = *gs_caps_find("h200");
     snprintf(nonsense.target, sizeof nonsense.target, "sm_1");
     assert_int_equal(gs_precompile(&nonsense, &problem, list, 2, 1, cache, &failed, &error), GS_OK);

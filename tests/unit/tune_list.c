@@ -178,6 +178,12 @@ static void unconfirmed_is_found_again(void **state)
     }
     assert_int_equal(b->worker.started, 0);
 
+    /* of other kernels nothing is known */
+    gs_session other = b->session;
+    other.version = "1";
+    assert_int_equal(gs_tune_best_own(b->store, &other, &problem, text, NULL), GS_OK);
+    assert_string_equal(text, "");
+
     /* confirming needs no search */
     options.unconfirmed = false;
     snprintf(script, sizeof script, "library=1.5;log=%s", b->log_path);
@@ -345,6 +351,24 @@ static void a_budget_ends_the_list(void **state)
     assert_int_equal(resumed, first);
 }
 
+/* Without a search, what the usual tuning found fastest. */
+static void own_is_known_from_tuning_too(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char text[GS_SCHEDULE_TEXT];
+    gs_problem problem;
+    gs_tune_result result;
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
+    assert_string_equal(text, "");
+    assert_int_equal(tune_with(b, PROBLEM, "library=0.8", &options, &result), GS_OK);   /* also where the library won */
+    assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
+    assert_string_equal(text, best[0].text);
+}
+
 /* The same kernel on the same edge problems is asked about once. */
 static void edges_are_proved_once(void **state)
 {
@@ -440,7 +464,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
         CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
-        CASE(a_budget_ends_the_list), CASE(edges_are_proved_once), CASE(kernels_are_compiled_ahead), CASE(what_learns_is_no_list),
+        CASE(a_budget_ends_the_list), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
+        CASE(kernels_are_compiled_ahead), CASE(what_learns_is_no_list),
     };
     return cmocka_run_group_tests_name("unit/tune_list", tests, NULL, NULL);
 }
