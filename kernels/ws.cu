@@ -5,142 +5,197 @@
  *   producer   wait empty[s] -> announce bytes on full[s] -> copy A and B of one k-block (multicast to the cluster)
  *   consumers  wait full[s] -> 4 wgmma steps of k16 -> one group stays in flight -> release the stage before: empty[s-1]
  *
+ * Modes: consumers share a tile (COOP); each has tiles of its own, and one stores while the other multiplies (PP); they share a tile
+ * and store it, rounded and kept in registers, while they multiply the next (LAG).
+ *
  * Set by the builder (src/kernel/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
- * GS_BM GS_BN (tile), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster),
- * GS_CONSUMERS (warpgroups), GS_DIRECT (1: D's rows do not start or end at multiples of 16 bytes, plain stores instead of tensor copies). */
+ * GS_BM GS_BN (tile), GS_WN (columns of a consumer: GS_BN, or less where consumers stand side by side), GS_STAGES, GS_CM GS_CN
+ * (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS (epilogue buffers of a
+ * consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or end at multiples of
+ * 16 bytes, plain stores instead of tensor copies). */
+#define GS_WGMMA_N GS_WN
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/mbarrier.cuh"
-#include "common/raster.cuh"
 #include "common/tma.cuh"
+#include "common/walk.cuh"
 #include "common/wgmma.cuh"
+
+#define COOP 0
+#define PP 1
+#define LAG 2
 
 #define BK 64                                        /* halves: one row of the 128-byte swizzle */
 #define CLUSTER (GS_CM * GS_CN)
-#define THREADS ((GS_CONSUMERS + 1) * 128)
-#define BLOCKS (GS_BM / 64 / GS_CONSUMERS)           /* 64-row blocks of a consumer */
+#define PEERS (GS_CM + GS_CN - 1)                    /* blocks that receive what this block's producer copies, itself among them */
+#define SHARING (GS_MODE == PP ? 1 : GS_CONSUMERS)   /* consumers of a tile */
+#define SIDE (GS_BN / GS_WN)                         /* of which stand side by side */
+#define BLOCKS (GS_BM / 64 * SIDE / SHARING)         /* 64-row blocks of a consumer */
 #define A_BYTES (GS_BM * BK * 2)
 #define B_BYTES (GS_BN * BK * 2)
+#define B_SPAN (GS_LAYOUT == 1 || GS_WN % 64 == 0 ? 128 : 64)   /* B's swizzle */
+#define B_ROWS (GS_BN / GS_CM > 256 ? GS_BN / GS_CM / 2 : GS_BN / GS_CM)   /* of a tensor copy, tn */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
-#define CHUNK (128 / OUT_BYTES)                      /* columns of an epilogue buffer: 64 rows of 128 bytes */
-#define CHUNK_BYTES 8192
-#define CHUNKS (GS_BN / CHUNK)                        /* of 64 rows of the tile */
+#define CHUNK (128 / OUT_BYTES)                      /* columns of a part of the epilogue: 64 rows of 128 bytes, 16 of them a warp's */
+#define TAIL (GS_WN % CHUNK)                         /* columns of a row's last part where it is narrower */
+#define CHUNKS ((GS_WN + CHUNK - 1) / CHUNK)
+#define PARTS (BLOCKS * CHUNKS)
+#define SLAB_BYTES 2048
+#define PART_WORDS 16                                /* of a thread */
 
 #if GS_ACC == 2
-#define ACC_COUNT (GS_BN / 2)
+#define ACC_COUNT (GS_WN / 2)
 typedef float accumulator;
 #else
-#define ACC_COUNT (GS_BN / 4)
+#define ACC_COUNT (GS_WN / 4)
 typedef unsigned accumulator;
+#endif
+#if GS_OUT == 2
+typedef float word;                                  /* of D: one element, or two */
+#else
+typedef unsigned word;
 #endif
 
 #define PASTE_(a, b, c, d) a##b##c##d
 #define PASTE(a, b, c, d) PASTE_(a, b, c, d)
 #if GS_ACC == 2 && GS_IN == 0
-#define WGMMA PASTE(gs_wgmma_n, GS_BN, _f32, _f16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f32, _f16)<1 - GS_LAYOUT>
 #elif GS_ACC == 2
-#define WGMMA PASTE(gs_wgmma_n, GS_BN, _f32, _bf16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f32, _bf16)<1 - GS_LAYOUT>
 #else
-#define WGMMA PASTE(gs_wgmma_n, GS_BN, _f16, _f16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f16, _f16)<1 - GS_LAYOUT>
 #endif
 
 /* Registers per thread after the roles split: the launch gives every thread the same. */
-#if GS_CONSUMERS == 2
-#define PRODUCER_REGISTERS 40
-#define CONSUMER_REGISTERS 232
-#elif GS_CONSUMERS == 3
-#define PRODUCER_REGISTERS 40
-#define CONSUMER_REGISTERS 152
+#if GS_CONSUMERS > 1
+#define PRODUCER_REGISTERS (BLOCKS * ACC_COUNT > 200 ? 24 : 40)
+#define CONSUMER_REGISTERS (BLOCKS * ACC_COUNT > 200 ? 240 : GS_CONSUMERS == 2 ? 232 : GS_CONSUMERS == 3 ? 152 : 104)
 #endif
 
-/* Which output tiles are this block's: its cluster takes every gridDim/CLUSTER-th. Extents are read from the arguments again for
- * each tile, because registers are scarcer than a few instructions between tiles. */
-typedef struct tile_walk {
-    int next;
-    int rank_m, rank_n;   /* of this block in its cluster */
-} tile_walk;
+/* ---- which tiles are whose ---- */
 
-static __device__ __forceinline__ tile_walk walk_start(void)
+/* Tiles are numbered for the cluster; extents are read from the arguments again for each tile, because registers are scarcer than a few
+ * instructions between tiles. */
+static __device__ __forceinline__ unsigned lines(const gs_kernel_args *p)
 {
-    const int rank = CLUSTER > 1 ? (int)gs_cluster_rank() : 0;
-    const tile_walk start = {(int)blockIdx.x / CLUSTER, GS_CM > 1 ? rank : 0, GS_CN > 1 ? rank : 0};
-    return start;
+    return GS_ALONG_N ? (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1 : (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1;
+}
+static __device__ __forceinline__ unsigned length(const gs_kernel_args *p)
+{
+    return GS_ALONG_N ? (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1 : (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+}
+
+/* A cluster takes every (gridDim / CLUSTER)-th tile. Where `turns` consumers take turns, this one has every turns-th of those. */
+static __device__ __forceinline__ gs_tile_walk walk_start(const gs_kernel_args *p, unsigned turn, unsigned turns)
+{
+    const unsigned clusters = gridDim.x / CLUSTER;
+    return gs_tile_walk_start(blockIdx.x / CLUSTER + turn * clusters, turns * clusters, GS_GROUP, length(p));
 }
 
 /* First row and column of this block's next tile. A tile of the padded grid may lie wholly outside D: its copies are empty. */
-static __device__ __forceinline__ bool walk_next(tile_walk *w, const gs_kernel_args *p, int *row, int *col)
+static __device__ __forceinline__ bool walk_next(gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, int *row, int *col)
 {
-    const int tiles_m = (p->m - 1) / (GS_BM * GS_CM) + 1;
-    const int tiles_n = (p->n - 1) / (GS_BN * GS_CN) + 1;
-    if (w->next >= tiles_m * tiles_n) return false;
-    int tile_m, tile_n;
-    gs_raster(w->next, tiles_m, tiles_n, GS_GROUP, GS_ALONG_N, &tile_m, &tile_n);
-    *row = (tile_m * GS_CM + w->rank_m) * GS_BM;
-    *col = (tile_n * GS_CN + w->rank_n) * GS_BN;
-    w->next += gridDim.x / CLUSTER;
+    unsigned line, along;
+    if (!gs_tile_walk_next(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
+    *row = (int)(((GS_ALONG_N ? along : line) * GS_CM + rank / GS_CN) * GS_BM);
+    *col = (int)(((GS_ALONG_N ? line : along) * GS_CN + rank % GS_CN) * GS_BN);
     return true;
 }
 
+/* ---- the ring ---- */
+
+typedef struct ring {
+    unsigned stage, phase;
+} ring;
+
+static __device__ __forceinline__ void ring_next(ring *r)
+{
+    if (++r->stage == GS_STAGES) r->stage = 0, r->phase ^= 1;
+}
+
+#if GS_MODE == PP
+/* Past that many whole rounds and stages. */
+static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsigned rounds)
+{
+    r->stage += stages;
+    r->phase ^= rounds;
+    if (r->stage >= GS_STAGES) r->stage -= GS_STAGES, r->phase ^= 1;
+}
+#endif
+
 /* One block's k-block into stage memory at `a` and `b`; blocks that share an operand load a slice each and multicast it. */
 static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_a, const gs_tensor_map *map_b, unsigned a, unsigned b, unsigned full,
-                                                  int row, int col, int k, const tile_walk *w)
+                                                  int row, int col, int k, unsigned rank)
 {
     gs_mbarrier_expect(full, A_BYTES + B_BYTES);
-    const unsigned short all = (1 << CLUSTER) - 1;
+    const unsigned rank_m = rank / GS_CN, rank_n = rank % GS_CN;
 #if GS_CN > 1
-    const int a_rows = GS_BM / GS_CN;
-    gs_tma_load_multicast(a + w->rank_n * a_rows * 128, map_a, k, row + w->rank_n * a_rows, full, all);
+    const unsigned a_rows = GS_BM / GS_CN;
+    const unsigned short same_rows = ((1 << GS_CN) - 1) << (rank_m * GS_CN);
+    gs_tma_load_multicast(a + rank_n * a_rows * 128, map_a, k, row + rank_n * a_rows, full, same_rows);
 #else
     gs_tma_load(a, map_a, k, row, full);
 #endif
-#if GS_LAYOUT == 1
 #if GS_CM > 1
-    const int b_rows = GS_BN / GS_CM;
-    gs_tma_load_multicast(b + w->rank_m * b_rows * 128, map_b, k, col + w->rank_m * b_rows, full, all);
-#else
-    gs_tma_load(b, map_b, k, col, full);
+    const unsigned short same_columns = (1 | 1 << GS_CN) << rank_n;
 #endif
+#if GS_LAYOUT == 1
+#pragma unroll
+    for (unsigned n = 0; n < GS_BN / GS_CM; n += B_ROWS) {
+#if GS_CM > 1
+        const unsigned slice = rank_m * (GS_BN / GS_CM) + n;
+        gs_tma_load_multicast(b + slice * 128, map_b, k, col + slice, full, same_columns);
+#else
+        gs_tma_load(b + n * 128, map_b, k, col + n, full);
+#endif
+    }
 #else
 #pragma unroll
-    for (int n = 0; n < GS_BN; n += 64) {
+    for (int n = 0; n < GS_BN; n += B_SPAN / 2) {
 #if GS_CM > 1
-        const int k_rows = BK / GS_CM;
-        gs_tma_load_multicast(b + n * 128 + w->rank_m * k_rows * 128, map_b, col + n, k + w->rank_m * k_rows, full, all);
+        const unsigned k_rows = BK / GS_CM;
+        gs_tma_load_multicast(b + n * 128 + rank_m * k_rows * B_SPAN, map_b, col + n, k + rank_m * k_rows, full, same_columns);
 #else
         gs_tma_load(b + n * 128, map_b, col + n, k, full);
 #endif
     }
 #endif
-    (void)all;
-    (void)w;
+    (void)rank_m;
+    (void)rank_n;
 }
 
+/* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0, the first full
+ * barrier, and the first empty barrier of the block that this lane tells; lanes from PEERS on tell nobody. */
+typedef struct stages {
+    unsigned a, b, full, empty;
+} stages;
+
 /* The four k16 steps of a k-block for all of this consumer's rows. */
-static __device__ __forceinline__ void multiply_stage(accumulator (&acc)[BLOCKS][ACC_COUNT], unsigned a, unsigned b, bool first)
+static __device__ __forceinline__ void multiply_stage(accumulator (&acc)[BLOCKS][ACC_COUNT], const stages *at, unsigned stage, bool first)
 {
-    const unsigned long long a_base = gs_wgmma_descriptor(a, 0, 1024);
-    const unsigned long long b_base = gs_wgmma_descriptor(b, GS_LAYOUT == 1 ? 0 : BK * 128, 1024);
+    const unsigned a = at->a + stage * (A_BYTES / 16), b = at->b + stage * (B_BYTES / 16);
     gs_wgmma_fence();
 #pragma unroll
     for (int step = 0; step < BK / 16; step++) {
+        const unsigned long long b_step = gs_wgmma_words<B_SPAN>(b + step * (GS_LAYOUT == 1 ? 32 : 16 * B_SPAN) / 16);
 #pragma unroll
         for (int block = 0; block < BLOCKS; block++)
-            WGMMA(acc[block], a_base + (block * 8192 + step * 32) / 16, b_base + step * (GS_LAYOUT == 1 ? 32 : 2048) / 16, step > 0 || !first);
+            WGMMA(acc[block], gs_wgmma_words<128>(a + (block * 8192 + step * 32) / 16), b_step, step > 0 || !first);
     }
     gs_wgmma_commit();
 }
 
-/* alpha times the pair of neighbouring accumulators of 8-column group g, half h. */
-static __device__ __forceinline__ float2 scaled_pair(const accumulator *acc, int g, int h, float alpha)
+static __device__ __forceinline__ void release(const stages *at, unsigned stage)
 {
-#if GS_ACC == 2
-    return make_float2(alpha * acc[4 * g + 2 * h], alpha * acc[4 * g + 2 * h + 1]);
-#else
-    const unsigned pair = acc[2 * g + h];
-    return make_float2(alpha * gs_f16_to_f32((unsigned short)pair), alpha * gs_f16_to_f32((unsigned short)(pair >> 16)));
-#endif
+    if (threadIdx.x % 32 >= PEERS) return;
+    if (CLUSTER > 1)
+        gs_mbarrier_arrive_remote(at->empty + stage * 8);
+    else
+        gs_mbarrier_arrive(at->empty + stage * 8);
 }
+
+/* ---- from accumulators to words of D ---- */
 
 #if GS_BETA
 static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int row, int col)
@@ -157,9 +212,34 @@ static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int row,
 }
 #endif
 
+/* alpha times f32 sums; usually it is 1. f16 sums meet alpha on their way to D. */
+static __device__ __forceinline__ void scale(accumulator (&acc)[BLOCKS][ACC_COUNT], float alpha)
+{
+#if GS_ACC == 2
+    if (alpha == 1) return;
+#pragma unroll
+    for (int block = 0; block < BLOCKS; block++) {
+#pragma unroll
+        for (int i = 0; i < ACC_COUNT; i++) acc[block][i] *= alpha;
+    }
+#endif
+}
+
+#if GS_ACC == 0
+static __device__ __forceinline__ float2 scaled_pair(unsigned pair, float alpha)
+{
+    return make_float2(alpha * gs_f16_to_f32((unsigned short)pair), alpha * gs_f16_to_f32((unsigned short)(pair >> 16)));
+}
+#endif
+
+/* The pair of neighbouring elements of 8-column group g, half h, in f32; row, col: of the first in D. */
 static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int row, int col)
 {
-    float2 value = scaled_pair(acc, g, h, p->alpha);
+#if GS_ACC == 2
+    float2 value = make_float2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
+#else
+    float2 value = scaled_pair(acc[2 * g + h], p->alpha);
+#endif
 #if GS_BETA
     value.x += p->beta * load_c(p, row, col);
     value.y += p->beta * load_c(p, row, col + 1);
@@ -167,61 +247,96 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
     return value;
 }
 
-#if GS_OUT != 2
-static __device__ __forceinline__ unsigned pack(float2 value)
-{
-#if GS_OUT == 1
-    return gs_pack_bf16x2(value.x, value.y);
-#else
-    return gs_pack_f16x2(value.x, value.y);
-#endif
-}
-#endif
+/* Where the warp's share of a tile lies: its first row and the consumer's first column, in D. */
+typedef struct place {
+    int row, col;
+} place;
 
-/* This warp's 16 rows of one chunk into its buffer, in the 128-byte swizzle that the store's tensor map undoes:
- * 16-byte piece c of row r stands at piece c ^ (r % 8). row, col: of the chunk in D, for C. */
-static __device__ __forceinline__ void fill_chunk(unsigned buffer, const accumulator *acc, int chunk, const gs_kernel_args *p, int row, int col)
+template <int PART>
+struct part {
+    static constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
+    static constexpr int columns = chunk == CHUNKS - 1 && TAIL ? TAIL : CHUNK;
+    static constexpr int span = columns * OUT_BYTES;   /* bytes of a row in the slab */
+};
+
+/* This thread's words of a part: by groups of 8 columns, the upper 8 rows and the lower. */
+template <int PART>
+static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at)
 {
-    const int lane = threadIdx.x % 32;
-    const int warp_row = threadIdx.x / 32 % 4 * 16;
-#if GS_OUT == 2
-    const int r = warp_row + lane / 4;
+    const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * ACC_COUNT / GS_WN;
+#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA
+    /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
-    for (int g = 0; g < CHUNK / 8; g++) {
+    for (int i = 0; i < part<PART>::columns / 4; i++) words[i] = own[i];
+    if (p->alpha == 1) return;
+#pragma unroll
+    for (int i = 0; i < part<PART>::columns / 4; i++) {
+        const float2 value = scaled_pair(words[i], p->alpha);
+        words[i] = gs_pack_f16x2(value.x, value.y);
+    }
+    (void)at;
+#else
+    const int row = at.row + part<PART>::block * 64 + threadIdx.x % 32 / 4, col = at.col + part<PART>::chunk * CHUNK + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int g = 0; g < part<PART>::columns / 8; g++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            const float2 value = output_pair(acc, chunk * (CHUNK / 8) + g, h, p, row + r + 8 * h, col + 8 * g + lane % 4 * 2);
-            const int piece = (2 * g + lane % 4 / 2) ^ (r % 8);
-            gs_store_shared_f32x2(buffer + (r + 8 * h) * 128 + piece * 16 + lane % 2 * 8, value.x, value.y);
+            const float2 value = output_pair(own, g, h, p, row + 8 * h, col + 8 * g);
+#if GS_OUT == 2
+            words[4 * g + 2 * h] = value.x;
+            words[4 * g + 2 * h + 1] = value.y;
+#elif GS_OUT == 1
+            words[2 * g + h] = gs_pack_bf16x2(value.x, value.y);
+#else
+            words[2 * g + h] = gs_pack_f16x2(value.x, value.y);
+#endif
+        }
+    }
+#endif
+}
+
+/* ---- from words to D ---- */
+
+/* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
+template <int SPAN>
+static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : r / 4 % 2; }
+
+/* The warp's 16 rows of a part into a slab. */
+template <int SPAN>
+static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
+{
+    const int lane = threadIdx.x % 32;
+#if GS_OUT == 2
+    const int r = lane / 4;   /* and r + 8, which is swizzled alike at 128 and 64 bytes */
+#pragma unroll
+    for (int g = 0; g < SPAN / 32; g++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int piece = (2 * g + lane % 4 / 2) ^ swizzled<SPAN>(r);
+            gs_store_shared_f32x2(slab + (r + 8 * h) * SPAN + piece * 16 + lane % 2 * 8, words[4 * g + 2 * h], words[4 * g + 2 * h + 1]);
         }
     }
 #else
-    const int r = warp_row + lane % 16;                 /* matrices: (g, upper), (g, lower), (g + 1, upper), (g + 1, lower) */
-    const int own_row = row + warp_row + lane / 4;
+    const int r = lane % 16;  /* matrices: (g, upper), (g, lower), (g + 1, upper), (g + 1, lower) */
 #pragma unroll
-    for (int g = 0; g < CHUNK / 8; g += 2) {
-        unsigned part[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            part[i] = pack(output_pair(acc, chunk * (CHUNK / 8) + g + i / 2, i % 2, p, own_row + i % 2 * 8, col + 8 * (g + i / 2) + lane % 4 * 2));
-        const int piece = (g + lane / 16) ^ (r % 8);
-        gs_stmatrix_x4(buffer + r * 128 + piece * 16, part[0], part[1], part[2], part[3]);
+    for (int g = 0; g < SPAN / 16; g += 2) {
+        const int piece = (g + lane / 16) ^ swizzled<SPAN>(r);
+        gs_stmatrix_x4(slab + r * SPAN + piece * 16, words[2 * g], words[2 * g + 1], words[2 * g + 2], words[2 * g + 3]);
     }
 #endif
 }
 
 #if GS_DIRECT
-/* This warp's rows of a chunk from its buffer to D by element: 32 neighbouring columns at a time. */
-static __device__ __forceinline__ void store_chunk_direct(const unsigned char *buffer, const gs_kernel_args *p, int row, int col)
+/* The warp's rows of a part from its slab to D by element: neighbouring columns at a time. */
+template <int SPAN>
+static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int row, int col)
 {
-    const int lane = threadIdx.x % 32;
-    const int warp_row = threadIdx.x / 32 % 4 * 16;
-    for (int r = warp_row; r < warp_row + 16; r++) {
+    for (int r = 0; r < 16; r++) {
         if (row + r >= p->m) break;
 #pragma unroll
-        for (int c = lane; c < CHUNK; c += 32) {
+        for (int c = threadIdx.x % 32; c < SPAN / OUT_BYTES; c += 32) {
             const int byte = c * OUT_BYTES;
-            const unsigned char *const from = buffer + r * 128 + ((byte / 16) ^ (r % 8)) * 16 + byte % 16;
+            const unsigned char *const from = slab + r * SPAN + ((byte / 16) ^ swizzled<SPAN>(r)) * 16 + byte % 16;
             if (col + c >= p->n) continue;
             const long long at = (row + r) * p->ldd + col + c;
 #if GS_OUT == 2
@@ -234,46 +349,94 @@ static __device__ __forceinline__ void store_chunk_direct(const unsigned char *b
 }
 #endif
 
-/* Stores part PART of this consumer's rows of the tile, and those after it, through two buffers of its own: one is filled while the
- * other is being copied. A template, not a loop: a loop of this size is not always unrolled, and accumulators that are indexed at run
- * time would live in local memory. */
+/* What a consumer warp needs to store: its slabs and D. */
+typedef struct sink {
+    unsigned char *slabs;
+#if !GS_DIRECT
+    const gs_tensor_map *map, *map_tail;
+#endif
+    const gs_kernel_args *p;
+} sink;
+
+/* Stores a part through the warp's next slab; the slabs are used in turn, from the first one in each tile. */
 template <int PART>
-static __device__ __forceinline__ void store_parts(const gs_tensor_map *map_d, unsigned char *buffers, const accumulator (&acc)[BLOCKS][ACC_COUNT],
-                                                   const gs_kernel_args *p, int row, int col, int consumer)
+static __device__ __forceinline__ void store_part(const sink *to, const word (&words)[PART_WORDS], place at)
 {
-    constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
-    unsigned char *const buffer = buffers + PART % 2 * CHUNK_BYTES;
-    const int at_row = row + block * 64, at_col = col + chunk * CHUNK;
+    unsigned char *const slab = to->slabs + PART % GS_SLABS * SLAB_BYTES;
+    const int row = at.row + part<PART>::block * 64, col = at.col + part<PART>::chunk * CHUNK;
+    constexpr int span = part<PART>::span;
 #if GS_DIRECT
-    fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
+    fill_slab<span>(gs_shared_address(slab), words);
     __syncwarp();
-    store_chunk_direct(buffer, p, at_row, at_col);
+    store_slab_direct<span>(slab, to->p, row, col);
     __syncwarp();
 #else
-    if (threadIdx.x % 128 == 0) {
-        /* the store before last used this buffer; after an odd number of parts, the last one of the tile before did */
-        if (BLOCKS * CHUNKS % 2 == 1 && PART == 0)
-            gs_tma_wait_read<0>();
-        else
-            gs_tma_wait_read<1>();
-    }
+    /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
+    constexpr int pending = PART >= GS_SLABS ? GS_SLABS - 1 : PARTS - 1 - (PARTS - 1 - PART) / GS_SLABS * GS_SLABS;
+    if (gs_elect()) gs_tma_wait_read<pending>();
     __syncwarp();
-    gs_named_barrier(1 + consumer, 128);
-    fill_chunk(gs_shared_address(buffer), acc[block], chunk, p, at_row, at_col);
+    fill_slab<span>(gs_shared_address(slab), words);
     gs_tma_fence();
-    gs_named_barrier(1 + consumer, 128);
-    if (threadIdx.x % 128 == 0) {
-        if (at_row < p->m && at_col < p->n) gs_tma_store(map_d, at_col, at_row, gs_shared_address(buffer));
+    __syncwarp();
+    if (gs_elect()) {
+        const gs_tensor_map *const map = span < 128 ? to->map_tail : to->map;
+        if (row < to->p->m && col < to->p->n) {
+#if GS_FIRST
+            gs_tma_store_hint(map, col, row, gs_shared_address(slab), gs_policy_evict_first());
+#else
+            gs_tma_store(map, col, row, gs_shared_address(slab));
+#endif
+        }
         gs_tma_commit();
     }
 #endif
-    if constexpr (PART + 1 < BLOCKS * CHUNKS) store_parts<PART + 1>(map_d, buffers, acc, p, row, col, consumer);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+/* Part PART and those after it. A template, not a loop: a loop of this size is not always unrolled, and accumulators that are indexed
+ * at run time would live in local memory. */
+template <int PART>
+static __device__ __forceinline__ void store_tile(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at)
+{
+    word words[PART_WORDS];
+    words_of<PART>(words, acc, to->p, at);
+    store_part<PART>(to, words, at);
+    if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at);
+}
+
+#if GS_MODE == LAG
+/* A tile that is multiplied and not yet stored. */
+typedef struct lagging {
+    word  words[PARTS][PART_WORDS];
+    place at;
+    int   next;   /* part to store; PARTS: none */
+} lagging;
+
+template <int PART>
+static __device__ __forceinline__ void keep_tile(lagging *late, const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p)
+{
+    words_of<PART>(late->words[PART], acc, p, late->at);
+    if constexpr (PART + 1 < PARTS) keep_tile<PART + 1>(late, acc, p);
+}
+
+template <int PART>
+static __device__ __forceinline__ void store_late(const sink *to, lagging *late)
+{
+    if (late->next == PART)
+        store_part<PART>(to, late->words[PART], late->at);
+    else if constexpr (PART + 1 < PARTS)
+        store_late<PART + 1>(to, late);
+}
+#endif
+
+/* ---- the kernel ---- */
+
+extern "C" __global__ void __launch_bounds__((GS_CONSUMERS + 1) * 128, 1)
 gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b,
 #if !GS_DIRECT
       const __grid_constant__ gs_tensor_map map_d,
+#if TAIL
+      const __grid_constant__ gs_tensor_map map_tail,
+#endif
 #endif
       const __grid_constant__ gs_kernel_args p)
 {
@@ -281,90 +444,153 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
     unsigned char *const base = shared + (1024 - gs_shared_address(shared) % 1024) % 1024;
     const unsigned a_stages = gs_shared_address(base);
     const unsigned b_stages = a_stages + GS_STAGES * A_BYTES;
-    unsigned char *const buffers = base + GS_STAGES * (A_BYTES + B_BYTES);
-    const unsigned full = gs_shared_address(buffers + GS_CONSUMERS * 2 * CHUNK_BYTES);
+    unsigned char *const slabs = base + GS_STAGES * (A_BYTES + B_BYTES);
+    const unsigned full = gs_shared_address(slabs + GS_CONSUMERS * 4 * GS_SLABS * SLAB_BYTES);
     const unsigned empty = full + GS_STAGES * 8;
+#if GS_MODE == PP
+    const unsigned turn = empty + GS_STAGES * 8;          /* of consumer 0, of consumer 1 */
+#endif
 
-    const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);   /* the same in all lanes, and the compiler knows it */
-    if (threadIdx.x == 0) {
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
+    const unsigned rank = CLUSTER > 1 ? gs_cluster_rank() : 0;
+    if (warp == 0 && gs_elect()) {
         gs_tma_prefetch(&map_a);
         gs_tma_prefetch(&map_b);
 #if !GS_DIRECT
         gs_tma_prefetch(&map_d);
+#if TAIL
+        gs_tma_prefetch(&map_tail);
+#endif
 #endif
         for (int s = 0; s < GS_STAGES; s++) {
             gs_mbarrier_init(full + s * 8, 1);
-            gs_mbarrier_init(empty + s * 8, GS_CONSUMERS * 4 * CLUSTER);   /* every consumer warp of every block that it feeds */
+            gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads it, in every block that it feeds */
         }
+#if GS_MODE == PP
+        gs_mbarrier_init(turn, 4);       /* every warp of the other consumer: so none of its waits is ever two turns late */
+        gs_mbarrier_init(turn + 8, 4);
+#endif
         gs_mbarrier_fence_init();
     }
+    /* Consumers wait for the initialisation; the producer of a block that is alone goes on. */
+    __syncwarp();
     if (CLUSTER > 1)
-        gs_cluster_barrier();
-    else
-        __syncthreads();
+        gs_cluster_barrier_init();
+    else if (warp == 0)
+        gs_named_arrive(1, GS_CONSUMERS * 128 + 32);
+    else if (warp >= 4)
+        gs_named_barrier(1, GS_CONSUMERS * 128 + 32);
 
-    tile_walk walk = walk_start();
     const int k_blocks = (p.k - 1) / BK + 1;
-    int row, col, stage = 0;
-    unsigned phase = 0;
+    int row, col;
 
-    if (group == 0) {
+    if (warp < 4) {
 #ifdef PRODUCER_REGISTERS
         gs_setmaxnreg_dec<PRODUCER_REGISTERS>();
 #endif
-        if (threadIdx.x == 0) {
-            while (walk_next(&walk, &p, &row, &col)) {
+        if (warp == 0 && gs_elect()) {
+            gs_tile_walk walk = walk_start(&p, 0, 1);
+            ring at = {0, 0};
+            gs_dependent_wait();
+            while (walk_next(&walk, &p, rank, &row, &col)) {
+#pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
-                    gs_mbarrier_wait(empty + stage * 8, phase ^ 1);
-                    load_stage(&map_a, &map_b, a_stages + stage * A_BYTES, b_stages + stage * B_BYTES, full + stage * 8, row, col, block * BK, &walk);
-                    if (++stage == GS_STAGES) stage = 0, phase ^= 1;
+                    gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
+                    load_stage(&map_a, &map_b, a_stages + at.stage * A_BYTES, b_stages + at.stage * B_BYTES, full + at.stage * 8, row, col, block * BK, rank);
+                    ring_next(&at);
                 }
             }
-            /* Peers still arrive on these barriers: stay until every stage came back. */
+            gs_dependent_launch();
+            /* Peers still arrive on these barriers: stay until every stage came back. Nothing else of theirs reaches this block then. */
             for (int s = 0; CLUSTER > 1 && s < GS_STAGES; s++) {
-                gs_mbarrier_wait(empty + stage * 8, phase ^ 1);
-                if (++stage == GS_STAGES) stage = 0, phase ^= 1;
+                gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
+                ring_next(&at);
             }
         }
     } else {
 #ifdef CONSUMER_REGISTERS
         gs_setmaxnreg_inc<CONSUMER_REGISTERS>();
 #endif
-        const int consumer = group - 1;
-        const int lane = threadIdx.x % 32;
-        const unsigned a_own = a_stages + consumer * BLOCKS * 64 * 128;
-        while (walk_next(&walk, &p, &row, &col)) {
-            accumulator acc[BLOCKS][ACC_COUNT];
-            int last = 0;
-#pragma unroll 1
-            for (int block = 0; block < k_blocks; block++) {
-                gs_mbarrier_wait(full + stage * 8, phase);
-                multiply_stage(acc, a_own + stage * A_BYTES, b_stages + stage * B_BYTES, block == 0);
-                gs_wgmma_wait<1>();
-                if (block > 0 && lane < CLUSTER) {
-                    if (CLUSTER > 1)
-                        gs_mbarrier_arrive_cluster(empty + last * 8, lane);
-                    else
-                        gs_mbarrier_arrive(empty + last * 8);
-                }
-                last = stage;
-                if (++stage == GS_STAGES) stage = 0, phase ^= 1;
-            }
-            gs_wgmma_wait<0>();
-            if (lane < CLUSTER) {
-                if (CLUSTER > 1)
-                    gs_mbarrier_arrive_cluster(empty + last * 8, lane);
-                else
-                    gs_mbarrier_arrive(empty + last * 8);
-            }
-#if GS_DIRECT
-            store_parts<0>(0, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
+        const int consumer = warp / 4 - 1, lane = threadIdx.x % 32;
+        const int own_row = GS_MODE == PP ? 0 : consumer / SIDE * BLOCKS * 64, own_col = GS_MODE == PP ? 0 : consumer % SIDE * GS_WN;
+        const stages in = {
+            gs_wgmma_low(a_stages + own_row * 128, 0), gs_wgmma_low(b_stages + own_col * 128, GS_LAYOUT == 1 ? 0 : B_SPAN * BK), full,
+            CLUSTER > 1 ? gs_cluster_address(empty, rank ^ lane % PEERS) : empty,
+        };
+        const sink to = {
+            slabs + (warp - 4) * GS_SLABS * SLAB_BYTES,
+#if !GS_DIRECT
+            &map_d,
+#if TAIL
+            &map_tail,
 #else
-            store_parts<0>(&map_d, buffers + consumer * 2 * CHUNK_BYTES, acc, &p, row + consumer * BLOCKS * 64, col, consumer);
+            0,
+#endif
+#endif
+            &p,
+        };
+        if (GS_BETA || GS_DIRECT) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        ring at = {0, 0};
+        gs_tile_walk walk = walk_start(&p, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
+#if GS_MODE == PP
+        /* The ring serves both consumers' tiles in order: past those of the other one. */
+        const unsigned skip = (unsigned)k_blocks % GS_STAGES, turns_over = (unsigned)k_blocks / GS_STAGES & 1;
+        unsigned my_turn = 1 - consumer;                 /* parity: the first one of consumer 0 has come */
+        if (consumer == 1) ring_skip(&at, skip, turns_over);
+#endif
+#if GS_MODE == LAG
+        lagging late;
+        late.next = PARTS;
+#endif
+        while (walk_next(&walk, &p, rank, &row, &col)) {
+            accumulator acc[BLOCKS][ACC_COUNT];
+#if GS_MODE == PP
+            gs_mbarrier_wait(turn + consumer * 8, my_turn);
+            my_turn ^= 1;
+#endif
+            unsigned last = at.stage;
+            gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
+            multiply_stage(acc, &in, at.stage, true);
+            ring_next(&at);
+#pragma unroll 1
+            for (int block = 1; block < k_blocks; block++) {
+                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
+                multiply_stage(acc, &in, at.stage, false);
+                gs_wgmma_wait<1>();
+                release(&in, last);
+#if GS_MODE == LAG
+                if (late.next < PARTS) {
+                    store_late<0>(&to, &late);
+                    late.next++;
+                }
+#endif
+                last = at.stage;
+                ring_next(&at);
+            }
+#if GS_MODE == PP
+            /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
+            if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
+#endif
+            gs_wgmma_wait<0>();
+            release(&in, last);
+            scale(acc, p.alpha);
+            const place corner = {row + own_row + warp % 4 * 16, col + own_col};
+#if GS_MODE == LAG
+            for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);
+            late.at = corner;
+            keep_tile<0>(&late, acc, &p);
+            late.next = 0;
+#else
+            store_tile<0>(&to, acc, corner);
+            __syncwarp();   /* lanes meet before the next tile: without this the compiler keeps addresses of the main loop per lane */
+#endif
+#if GS_MODE == PP
+            ring_skip(&at, skip, turns_over);
 #endif
         }
-        if (threadIdx.x % 128 == 0) gs_tma_wait_read<0>();
+#if GS_MODE == LAG
+        for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);
+#endif
+        if (gs_elect()) gs_tma_wait_read<0>();
     }
-    __syncwarp();
-    if (CLUSTER > 1) gs_cluster_barrier();
 }

@@ -29,8 +29,12 @@ __device__ __forceinline__ unsigned long long gs_wgmma_descriptor(unsigned addre
 
 /* The two words of a descriptor, for loops that step through shared memory: `low` moves with the address (add bytes / 16; shared memory ends
  * before that could carry), `high` is a constant of the layout. SWIZZLE: 128, 64 or 32, the bytes of a row of the tensor copy's box.
- * K-major: rows of SWIZZLE bytes, stride 8 rows. N-major: boxes of SWIZZLE / 2 n, stride 8 k, leading from a box to the next. */
-__device__ __forceinline__ unsigned gs_wgmma_low(unsigned address, unsigned leading_bytes) { return (address & 0x3ffff) >> 4 | (leading_bytes >> 4) << 16; }
+ * K-major: rows of SWIZZLE bytes, stride 8 rows. N-major: boxes of SWIZZLE / 2 n, stride 8 k, leading from a box to the next.
+ * The mask matters in clusters: there a shared address has the block's rank in its bits from 24 up, which would run into the leading bytes. */
+__device__ __forceinline__ unsigned gs_wgmma_low(unsigned address, unsigned leading_bytes)
+{
+    return (address & 0x3ffff) >> 4 | (leading_bytes >> 4) << 16;
+}
 template <int SWIZZLE>
 __device__ __forceinline__ unsigned long long gs_wgmma_words(unsigned low)
 {

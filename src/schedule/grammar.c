@@ -5,18 +5,26 @@
 
 /* ---- ws: tile / stages / cluster / mode / raster ---- */
 
-/* block tile M x N x K; consumer warpgroups: 1 for M = 64, 3 for M = 192, else 2 */
+/* tile M x N x K, of a block or, in mode pp, of each of its two consumers; consumer warpgroups that share a tile: 1 for M = 64, 3 for M = 192,
+ * else 2; they share its rows, and its columns where N > 256 */
 static const gs_word ws_tile[] = {
     {"64x64x64",   { 64,  64, 64}}, {"64x128x64",  { 64, 128, 64}}, {"64x192x64",  { 64, 192, 64}}, {"64x256x64",  { 64, 256, 64}},
     {"128x64x64",  {128,  64, 64}}, {"128x128x64", {128, 128, 64}}, {"128x192x64", {128, 192, 64}}, {"128x256x64", {128, 256, 64}},
     {"192x64x64",  {192,  64, 64}}, {"192x128x64", {192, 128, 64}}, {"192x192x64", {192, 192, 64}},
     {"256x64x64",  {256,  64, 64}}, {"256x128x64", {256, 128, 64}}, {"256x192x64", {256, 192, 64}}, {"256x256x64", {256, 256, 64}},
+    {"128x160x64", {128, 160, 64}}, {"128x208x64", {128, 208, 64}}, {"128x224x64", {128, 224, 64}}, {"128x320x64", {128, 320, 64}},
+    {"192x160x64", {192, 160, 64}}, {"256x96x64",  {256,  96, 64}}, {"256x160x64", {256, 160, 64}}, {"256x208x64", {256, 208, 64}},
 };
 static const gs_word ws_stages[] = {
     {"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}, {"s7", {7}}, {"s8", {8}}, {"s10", {10}}, {"s12", {12}},
 };
-static const gs_word ws_cluster[] = {{"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}};   /* blocks along M x along N */
-static const gs_word ws_mode[] = {{"coop", {0}}};                                           /* consumers share a tile */
+static const gs_word ws_cluster[] = {{"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c2x2", {2, 2}}};   /* blocks along M x along N */
+
+/* consumers, 0: as the tile says; how they work; 1: what is stored is the first to leave L2 */
+static const gs_word ws_mode[] = {
+    {"coop",  {0, GS_WS_COOP, 0}}, {"pp",    {0, GS_WS_PP, 0}}, {"lag",   {0, GS_WS_LAG, 0}}, {"coop4", {4, GS_WS_COOP, 0}},
+    {"coopf", {0, GS_WS_COOP, 1}}, {"ppf",   {0, GS_WS_PP, 1}}, {"lagf",  {0, GS_WS_LAG, 1}},
+};
 
 /* tiles are walked in groups of that many tile rows (g) or tile columns (h): second value 0 or 1 */
 static const gs_word ws_raster[] = {

@@ -35,9 +35,22 @@ gs_resources gs_resources_dot(const gs_schedule *, const gs_problem *, const gs_
 /* Blocks of an mma schedule that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
 int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
-/* Bytes of a ws block's shared memory, laid out by kernels/ws.cu: alignment slack, stages, epilogue buffers, barriers. */
-int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem);
-int gs_ws_consumers(const gs_schedule *schedule);   /* consumer warpgroups */
+/* How the consumers of a ws block work: they share a tile; each has its own, in turns; they share one, and store it during the next. */
+enum { GS_WS_COOP, GS_WS_PP, GS_WS_LAG };
+
+/* What a ws sentence means for a block. Mirrors kernels/ws.cu. */
+typedef struct gs_ws_shape {
+    int  mode;           /* GS_WS_COOP, ... */
+    bool first;          /* D is the first to leave L2 */
+    int  consumers;      /* warpgroups */
+    int  wm, wn;         /* rows and columns of a consumer */
+    int  accumulators;   /* 32-bit registers of a consumer thread */
+    int  chunk;          /* columns of a part of the epilogue: 128 bytes */
+    int  parts;          /* of a consumer's epilogue */
+    int  slabs;          /* epilogue buffers of a consumer warp: as many as are of use and fit beside the stages, at least 1 */
+    int  smem;           /* bytes of a block: alignment slack, stages, slabs, barriers */
+} gs_ws_shape;
+gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 
 /* What a wave sentence means for a problem: the constants of kernels/wave.cu. */
 typedef struct gs_wave_shape {

@@ -60,13 +60,26 @@ double gs_memory_bytes(const gs_walk *w, const gs_problem *p, const gs_profile *
 
 /* ---- what a tile costs, by family ---- */
 
-static double ws_finish(const gs_schedule *schedule, const gs_problem *problem, const gs_rates *r)
+/* A tile's end, in cycles: what the consumers do, and what of it the next tile's main loop does not hide. */
+typedef struct ws_end {
+    double finish;   /* that holds the next main loop up */
+    double last;     /* more at the end of the launch, where nothing hides it */
+    double store;    /* bytes that are stored meanwhile */
+} ws_end;
+
+static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, double loop, const gs_rates *r)
 {
+    enum { HAND_OVER = 60, ROUNDING = 40 };   /* pp: to the other consumer; lag: per chunk, to registers [judgement] */
     const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE);
-    const double columns = 128.0 / (double)gs_type_size(problem->out);
-    const double chunks = tile[0] / 64.0 / gs_ws_consumers(schedule) * tile[1] / columns;
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    const double chunks = shape.wm / 64.0 * shape.wn / shape.chunk;
     const double chunk = r->ws_chunk + (gs_ws_direct(problem) ? r->ws_direct : 0) + (problem->beta != 0 ? r->ws_read_c : 0);
-    return r->ws_finish + chunks * chunk;
+    const double finish = r->ws_finish + chunks * chunk;
+    const double store = gs_inside(tile[0], problem->m) * gs_inside(tile[1], problem->n) * (double)gs_type_size(problem->out) * (problem->beta != 0 ? 2 : 1);
+    if (shape.mode == GS_WS_COOP) return (ws_end){finish, 0, store};
+    const double all = gs_together(finish, store / r->store_bytes);   /* pp: of one consumer, while the other one's loop runs */
+    const double shown = shape.mode == GS_WS_PP ? HAND_OVER + fmax(0, all - loop) / 2 : chunks * ROUNDING + fmax(0, all - loop);
+    return (ws_end){shown, fmax(0, all - shown), 0};
 }
 
 static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
@@ -79,25 +92,29 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
     const double bm = tile[0], bn = tile[1], bk = tile[2];
     const double rows = fmax(1, gs_ceil_div((double)p->m, bm * cluster[0])) * cluster[0];
     const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
-    const double wgmmas = bm / 64 * bk / 16;
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
-    const double sync = (gs_ws_consumers(schedule) == 1 ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, p);
+    const double wgmmas = bm / 64 * (bn / shape.wn) * bk / 16;
+    const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
+    const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
     const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
     const double b = bn * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
     const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
+    const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wn * ideal / r->wgmma_share + r->wgmma_issue) + sync;
+    const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
     return (gs_work){
         .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
-        .steps   = fmax(1, gs_ceil_div((double)p->k, bk)),
-        .matrix  = wgmmas * (bn * ideal / r->wgmma_share + r->wgmma_issue) + sync,
-        .port    = (wgmmas * (2048 + 32 * bn) + (bm + bn) * bk * 2) / r->port_bytes,
+        .steps   = steps,
+        .matrix  = matrix,
+        .port    = (wgmmas * (2048 + 32.0 * shape.wn) + (bm + bn) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
         .latency = r->ws_latency,
         .ahead   = stages,
         .held    = 1 + r->ws_held,
-        .start   = r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0),
-        .finish  = ws_finish(schedule, p, r),
-        .store   = gs_inside(bm, p->m) * gs_inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
+        .start   = r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
+        .finish  = end.finish,
+        .store   = end.store,
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
     };
 }

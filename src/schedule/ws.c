@@ -3,32 +3,66 @@
 #include "base/error.h"
 #include "schedule/grammar.h"
 
-enum { CHUNK_BYTES = 8192, ALIGN_SLACK = 1024 };
-
-int gs_ws_consumers(const gs_schedule *schedule)
-{
-    const int bm = gs_schedule_value(schedule, GS_WS_TILE)[0];
-    return bm == 64 ? 1 : bm == 192 ? 3 : 2;
-}
-
-int gs_ws_smem(const gs_schedule *schedule, const gs_problem *problem)
-{
-    (void)problem;
-    const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE);
-    const int stages = gs_schedule_value(schedule, GS_WS_STAGES)[0];
-    return ALIGN_SLACK + stages * (tile[0] + tile[1]) * tile[2] * 2 + gs_ws_consumers(schedule) * 2 * CHUNK_BYTES + stages * 2 * 8;
-}
+enum {
+    SMEM_BLOCK = 232448,    /* of every device with compute capability 9.0 */
+    ALIGN_SLACK = 1024,
+    SLAB_BYTES = 2048,      /* 16 rows of 128 bytes */
+    BARRIER_BYTES = 8,
+};
 
 bool gs_ws_direct(const gs_problem *problem)
 {
     return (problem->ldd * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
 }
 
-/* 32-bit accumulator registers of a consumer thread. */
-static int accumulators(const gs_schedule *schedule, const gs_problem *problem)
+gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE);
-    return tile[0] / 64 / gs_ws_consumers(schedule) * tile[1] / (problem->acc == GS_F32 ? 2 : 4);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE), *const mode = gs_schedule_value(schedule, GS_WS_MODE);
+    const int stages = gs_schedule_value(schedule, GS_WS_STAGES)[0];
+    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .wm = tile[0], .wn = tile[1]};
+    s.consumers = s.mode == GS_WS_PP ? 2 : mode[0] ? mode[0] : tile[0] == 64 ? 1 : tile[0] == 192 ? 3 : 2;
+    if (s.mode != GS_WS_PP && tile[1] > 256)
+        s.wn /= s.consumers;
+    else if (s.mode != GS_WS_PP)
+        s.wm /= s.consumers;
+    s.accumulators = s.wm / 64 * s.wn / (problem->acc == GS_F32 ? 2 : 4);
+    s.chunk = 128 / (int)gs_type_size(problem->out);
+    s.parts = s.wm / 64 * ((s.wn + s.chunk - 1) / s.chunk);
+    const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int slab = s.consumers * 4 * SLAB_BYTES;
+    s.slabs = gs_ws_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
+    s.smem = fixed + s.slabs * slab;
+    return s;
+}
+
+/* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
+ * compiling. */
+static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
+{
+    const int16_t *const cluster = gs_schedule_value(schedule, GS_WS_CLUSTER);
+    const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : 208;
+    const int kept = s->mode == GS_WS_LAG ? s->wm / 64 * s->wn / 4 : 0;   /* words of the tile before */
+    if (s->accumulators + kept > limit)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
+    if (s->accumulators > 128 && s->consumers == 2 && (problem->beta != 0 || gs_ws_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
+    if (s->accumulators > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
+    return GS_OK;
+}
+
+/* What a mode can do with a tile and a problem. */
+static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
+{
+    const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE), *const mode = gs_schedule_value(schedule, GS_WS_MODE);
+    if (mode[0] > 0 && tile[0] != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
+    if (s->wn > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
+    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || gs_ws_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
+    if (s->first && gs_ws_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by element, without cache hints");
+    if (problem->layout == GS_NN && s->wn % 32 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
+    return GS_OK;
 }
 
 gs_status gs_check_ws(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
@@ -43,20 +77,13 @@ gs_status gs_check_ws(const gs_schedule *schedule, const gs_problem *problem, co
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
     if (problem->lda % 8 || problem->ldb % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "ws needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
-
-    /* 208 of 232 registers (two consumers), 112 of 152 (three) leave room for addresses; more spills. */
-    const int consumers = gs_ws_consumers(schedule);
-    const int limit = consumers == 3 ? 112 : 208;
-    const int needed = accumulators(schedule, problem);
-    if (needed > limit) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread, at most %d fit", needed, limit);
-    if (needed > 112 && consumers == 2 && tile[0] * tile[1] > 256 * 128 && (problem->beta != 0 || gs_ws_direct(problem)))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
-    if (needed > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    GS_TRY(check_mode(&shape, schedule, problem, error));
+    GS_TRY(check_registers(&shape, schedule, problem, error));
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
-    const int smem = gs_ws_smem(schedule, problem);
-    if (smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", smem, caps->smem_block);
+    if (shape.smem > caps->smem_block)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", shape.smem, caps->smem_block);
     return GS_OK;
 }
 
@@ -64,11 +91,12 @@ gs_resources gs_resources_ws(const gs_schedule *schedule, const gs_problem *prob
 {
     (void)caps;
     const int16_t *const cluster = gs_schedule_value(schedule, GS_WS_CLUSTER);
-    const int consumers = gs_ws_consumers(schedule);
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    static const int registers[] = {0, 255, 168, 128, 96};   /* at launch, by consumers */
     return (gs_resources){
-        .threads   = (consumers + 1) * 128,
-        .registers = consumers == 1 ? 255 : consumers == 2 ? 168 : 128,
-        .smem      = gs_ws_smem(schedule, problem),
+        .threads   = (shape.consumers + 1) * 128,
+        .registers = registers[shape.consumers],
+        .smem      = shape.smem,
         .blocks_sm = 1,
         .cluster   = cluster[0] * cluster[1],
     };
