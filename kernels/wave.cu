@@ -311,11 +311,10 @@ static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[R
 #endif
 
 #if GS_TICKETS > 1
-/* Leaves the slice in the workspace. The last block of a tile to do so adds up all of them, always in the order of shares, and returns true.
+/* Leaves the slice in the workspace. The last block of a tile to do so is told where all of them lie, and the others nothing (0).
  * Workspace: a counter per slice of a tile, then the slices by tile, ticket, rank. flag: 4 bytes of shared memory. */
-static __device__ __forceinline__ bool meet(slice &sum, unsigned char *workspace, unsigned *flag, const place &at)
+static __device__ __forceinline__ const float4 *leave(const slice &sum, unsigned char *workspace, unsigned *flag, const place &at)
 {
-    constexpr int AT_ONCE = ROW_BLOCKS * SLICE >= 16 ? 1 : 16 / (ROW_BLOCKS * SLICE) < GS_TICKETS ? 16 / (ROW_BLOCKS * SLICE) : GS_TICKETS;
     const unsigned tiles = gridDim.x * gridDim.y, tile = blockIdx.y * gridDim.x + blockIdx.x;
     float4 *const first = (float4 *)(workspace + (tiles * GS_CK * 4 + 127ull) / 128 * 128) +
                           ((unsigned long long)tile * SHARES + at.rank_k) * (SLICE_BYTES / 16) + threadIdx.x;
@@ -331,30 +330,32 @@ static __device__ __forceinline__ bool meet(slice &sum, unsigned char *workspace
     gs_named_barrier(2, WORKERS);
     if (threadIdx.x == 0) *flag = gs_ticket((unsigned *)workspace + tile * GS_CK + at.rank_k, GS_TICKETS - 1);
     gs_named_barrier(2, WORKERS);
-    if (*flag != GS_TICKETS - 1) return false;
-#pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) {
-#pragma unroll
-        for (int i = 0; i < 4 * SLICE; i++) sum[block][i] = 0;
-    }
-#pragma unroll AT_ONCE
+    return *flag == GS_TICKETS - 1 ? first : 0;
+}
+#endif
+
+/* The sums of COUNT groups of a 64-row block from group FIRST on: the accumulators, or all parts in the workspace in the order of shares. */
+template <int FIRST, int COUNT>
+static __device__ __forceinline__ void gather(float (&sum)[4 * COUNT], const float (&own)[4 * SLICE], const float4 *parts, int block)
+{
+#if GS_TICKETS > 1
+#pragma unroll(COUNT >= 8 ? 2 : 16 / COUNT)
     for (int ticket = 0; ticket < GS_TICKETS; ticket++) {
 #pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++) {
-#pragma unroll
-            for (int i = 0; i < SLICE; i++) {
-                const float4 part = gs_load_part(first + ticket * GS_CK * (SLICE_BYTES / 16) + (block * SLICE + i) * WORKERS);
-                sum[block][4 * i] += part.x;
-                sum[block][4 * i + 1] += part.y;
-                sum[block][4 * i + 2] += part.z;
-                sum[block][4 * i + 3] += part.w;
-            }
+        for (int i = 0; i < COUNT; i++) {
+            const float4 part = gs_load_part(parts + ticket * GS_CK * (SLICE_BYTES / 16) + (block * SLICE + FIRST + i) * WORKERS);
+            sum[4 * i] = ticket ? sum[4 * i] + part.x : part.x;
+            sum[4 * i + 1] = ticket ? sum[4 * i + 1] + part.y : part.y;
+            sum[4 * i + 2] = ticket ? sum[4 * i + 2] + part.z : part.z;
+            sum[4 * i + 3] = ticket ? sum[4 * i + 3] + part.w : part.w;
         }
     }
-    return true;
-}
-
+#else
+#pragma unroll
+    for (int i = 0; i < 4 * COUNT; i++) sum[i] = own[4 * FIRST + i];
 #endif
+    (void)own, (void)parts, (void)block;
+}
 
 /* ---- the consumers: D ---- */
 
@@ -391,13 +392,14 @@ static __device__ __forceinline__ float output(float sum, const gs_kernel_args &
 
 #if GS_OUT == 2
 
-/* A warp's 16 rows of X by the slice: 32-byte runs, straight from the accumulators. */
-static __device__ __forceinline__ void store_rows(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+/* COUNT groups of a warp's 16 rows of X: runs of 32 bytes, straight from the accumulators. */
+template <int COUNT>
+static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
 {
     const int lane = threadIdx.x % 32;
     (void)buffer;
 #pragma unroll
-    for (int i = 0; i < 2 * SLICE; i++) {
+    for (int i = 0; i < 2 * COUNT; i++) {
         const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
         const float v0 = output(sum[2 * i], p, to, own_x, own_y), v1 = output(sum[2 * i + 1], p, to, own_x, own_y + 1);
         float *const d = (float *)to.d + (GS_ORDER ? own_y : own_x) * to.ldd + (GS_ORDER ? own_x : own_y);
@@ -454,20 +456,17 @@ static __device__ __forceinline__ void drain(unsigned buffer, const target &to, 
 #endif
 }
 
-/* Groups FIRST and those after it of a warp's 16 rows of X, through its buffer: as stored, rows are 16 bytes times the groups of the chunk
- * (ab), or 32 bytes (ba, transposed). */
-template <int FIRST>
-static __device__ __forceinline__ void store_groups(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+/* COUNT groups of a warp's 16 rows of X through its buffer: as stored, rows are 16 bytes times COUNT (ab), or 32 bytes (ba, transposed). */
+template <int COUNT>
+static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
 {
-    constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     constexpr int PIECES = GS_ORDER ? 2 : COUNT;
     const int lane = threadIdx.x % 32;
-    y += FIRST * 8;
     unsigned part[2 * COUNT];
 #pragma unroll
     for (int i = 0; i < 2 * COUNT; i++) {
         const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
-        part[i] = pack(output(sum[4 * FIRST + 2 * i], p, to, own_x, own_y), output(sum[4 * FIRST + 2 * i + 1], p, to, own_x, own_y + 1));
+        part[i] = pack(output(sum[2 * i], p, to, own_x, own_y), output(sum[2 * i + 1], p, to, own_x, own_y + 1));
     }
 #pragma unroll
     for (int g = 0; g < COUNT; g += 2) {
@@ -483,18 +482,24 @@ static __device__ __forceinline__ void store_groups(const float (&sum)[4 * SLICE
     __syncwarp();
     drain<COUNT, PIECES>(buffer, to, GS_ORDER ? y : x, GS_ORDER ? x : y);
     __syncwarp();
-    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(sum, buffer, p, to, x, y - FIRST * 8);
-}
-
-static __device__ __forceinline__ void store_rows(const float (&sum)[4 * SLICE], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
-{
-    store_groups<0>(sum, buffer, p, to, x, y);
 }
 
 #endif
 
-/* The slice of this block to D. */
-static __device__ __forceinline__ void store_slice(const slice &sum, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer)
+/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. */
+template <int FIRST>
+static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, int block, unsigned buffer, const gs_kernel_args &p,
+                                                    const target &to, int x, int y)
+{
+    constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
+    float sum[4 * COUNT];
+    gather<FIRST, COUNT>(sum, own, parts, block);
+    store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
+    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, block, buffer, p, to, x, y);
+}
+
+/* The slice of this block to D. parts: as of leave. */
+static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer)
 {
     const int first = at.rank_k * SLICE * 8;   /* of the slice in the tile, along Y */
     const int x = (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16;
@@ -503,7 +508,7 @@ static __device__ __forceinline__ void store_slice(const slice &sum, unsigned bu
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) store_rows(sum[block], buffer, p, to, x + block * 64, y);
+    for (int block = 0; block < ROW_BLOCKS; block++) store_groups<0>(sum[block], parts, block, buffer, p, to, x + block * 64, y);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
@@ -543,8 +548,10 @@ gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_
 #else
     slice &sum = acc;
 #endif
+    const float4 *others = 0;
 #if GS_TICKETS > 1
-    if (!meet(sum, (unsigned char *)p.workspace, (unsigned *)(shared + (parts + 8 - start)), at)) return;
+    others = leave(sum, (unsigned char *)p.workspace, (unsigned *)(shared + (parts + 8 - start)), at);
+    if (!others) return;
 #endif
-    store_slice(sum, buffers + warp * BUFFER_BYTES, p, at, warp / 4);
+    store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4);
 }

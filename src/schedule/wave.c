@@ -10,6 +10,8 @@ enum {
     MOST_GRID_Y      = 65535,
     MOST_REGISTERS   = 255,
     REGISTERS_BESIDE = 40,       /* the accumulators (NVRTC 13.0: at most 34) */
+    MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
+    MOST_SPLIT_C     = 64,       /* the same where K is split */
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
     MOST_RESIDENT    = 8,
     MOST_WAVES       = 8,        /* more tiles are for a persistent kernel */
@@ -66,20 +68,35 @@ static gs_status check_problem(const gs_wave_shape *s, const gs_problem *p, cons
     return GS_OK;
 }
 
-/* What wgmma can do, and what would be a worse tile than another word. */
+/* What wgmma can do, and what only wastes rows. */
 static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
 {
-    static const int widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 192};
-    const int64_t x = s->turned ? p->n : p->m, y = s->turned ? p->m : p->n;
+    const int64_t x = s->turned ? p->n : p->m;
     if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
     if (p->layout == GS_NN && s->bn % 64 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "B of layout nn is copied 64 columns at a time");
     if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
-    for (size_t i = 0; i < GS_COUNT(widths); i++)
-        if (widths[i] < s->by && widths[i] >= y && (s->turned || p->layout == GS_TN || widths[i] % 64 == 0))
-            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d of its columns would hold all %lld", widths[i], (long long)y);
+    if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
     if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
+    return GS_OK;
+}
+
+/* No narrower tile of the table holds all columns, and no smaller number of stages all k-blocks. */
+static gs_status check_smaller(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
+{
+    const int64_t y = s->turned ? p->m : p->n;
+    const gs_slot *const tiles = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_TILE), *const stages = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_STAGES);
+    for (int i = 0; i < stages->count; i++)
+        if (stages->words[i].value[0] < s->stages && stages->words[i].value[0] >= s->blocks)
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%s hold all %lld k-blocks of a share", stages->words[i].text, (long long)s->blocks);
+    for (int i = 0; y < s->by && i < tiles->count; i++) {
+        const int16_t *const tile = tiles->words[i].value;
+        const int bx = tile[s->turned], by = tile[!s->turned];
+        if (bx == s->bx && by < s->by && by >= y && (p->layout == GS_TN || tile[1] % 64 == 0))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s would hold all %lld", tiles->words[i].text, (long long)y);
+    }
     return GS_OK;
 }
 
@@ -98,14 +115,10 @@ static gs_status check_cluster(const gs_wave_shape *s, const gs_caps *caps, gs_e
 
 static gs_status check_split(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
-    static const int depths[] = {2, 4, 6, 8, 12, 16};
     const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
     if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
     if (s->shares > 1 && (tiles >= (int64_t)SPLIT_TILES * caps->sms || tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
-    for (size_t i = 0; i < GS_COUNT(depths); i++)
-        if (depths[i] < s->stages && depths[i] >= s->blocks)
-            return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d hold all %lld k-blocks of a share", depths[i], (long long)s->blocks);
     return GS_OK;
 }
 
@@ -117,7 +130,7 @@ gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, 
     GS_TRY(check_cluster(&s, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
     if (s.smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s.smem, caps->smem_block);
-    return GS_OK;
+    return check_smaller(&s, problem, error);
 }
 
 /* Registers that the compiler may use for so many resident blocks. */
