@@ -18,6 +18,7 @@
 #define TIMEOUT_S     600
 #define PATIENCE      20     /* times the estimate, on an emulated device */
 #define SCHEDULE_TRIES 4000
+#define PROBLEM_TRIES  100
 
 typedef struct settings {
     cli_common  common;
@@ -220,12 +221,27 @@ static int verify_problem(const cli_command *command, cli_session *session, cons
     return code;
 }
 
+/* A problem that one of the chosen families takes, if one is drawn soon. */
+static gs_problem suited_problem(gs_random *random, const settings *s, const gs_caps *caps)
+{
+    gs_problem problem;
+    for (int i = 0; i < PROBLEM_TRIES; i++) {
+        problem = random_problem(random, s->families == 1u << GS_FAMILY_DOT, caps->emulated);
+        if (!s->families) return problem;
+        for (unsigned family = 0; family < GS_FAMILIES; family++) {
+            gs_schedule schedule;
+            if (s->families & 1u << family && random_schedule(random, (gs_family)family, &problem, caps, &schedule)) return problem;
+        }
+    }
+    return problem;
+}
+
 static int verify_random(const cli_command *command, cli_session *session, const settings *s, tally *count)
 {
     gs_random random = {(uint64_t)s->seed};
     int code = -1;
     for (int64_t i = 0; i < s->random && code < 0; i++) {
-        const gs_problem problem = random_problem(&random, s->families == 1u << GS_FAMILY_DOT, session->caps.emulated);
+        const gs_problem problem = suited_problem(&random, s, &session->caps);
         for (unsigned family = 0; family < GS_FAMILIES && code < 0; family++) {
             gs_schedule schedule;
             char text[GS_SCHEDULE_TEXT];

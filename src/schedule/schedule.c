@@ -47,13 +47,21 @@ const int16_t *gs_schedule_value(const gs_schedule *schedule, int slot)
 
 /* ---- text ---- */
 
-/* "64x64x64 64x128x64 ...": what could have stood there. */
+/* "64x64x64 64x128x64": what could have stood there; "64x64x64 ... 32x128x128" where it is too much for a message. */
 static void list_words(char *text, size_t size, const gs_slot *slot)
 {
+    const char *const last = slot->words[slot->count - 1].text;
+    const size_t end = size - strlen(" ... ") - strlen(last) - 1;
     size_t have = 0;
     text[0] = '\0';
-    for (int i = 0; i < slot->count && have < size; i++)
-        have += (size_t)snprintf(text + have, size - have, "%s%s", i ? " " : "", slot->words[i].text);
+    for (int i = 0; i < slot->count; i++) {
+        const char *const word = slot->words[i].text;
+        if (i < slot->count - 1 && have + 1 + strlen(word) > end) {
+            snprintf(text + have, size - have, " ... %s", last);
+            return;
+        }
+        have += (size_t)snprintf(text + have, size - have, "%s%s", i ? " " : "", word);
+    }
 }
 
 static void list_families(char *text, size_t size)
