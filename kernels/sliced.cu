@@ -3,13 +3,15 @@
  * straight into fragments: one round trip to memory, mma.sync, one exchange, one store.
  *
  *   warp    its steps of 32 k, GS_DEPTH of them in flight: 16-byte loads -> fragments -> mma
- *   block   warps along K leave their partial tiles in shared memory; one barrier; every thread adds a few runs of columns
- *   cluster blocks along K send each other's share of the runs (st.async on the receiver's mbarrier), and add again
+ *   block   warps along K leave their sums in shared memory; one barrier; every thread adds a few quads (the four sums of a lane in an mma tile)
+ *   cluster blocks along K send each other's share of the quads (st.async on the receiver's mbarrier), and add again
  *
  * The order of k within a sum is free, so a lane's 16 bytes along K, k = 8t .. 8t + 7 of the step (t = lane % 4), are used as they come: the
- * k16 operation s takes elements 4s, 4s + 1 as its low pair and 4s + 2, 4s + 3 as its high pair, in A and in B. Columns are permuted, too:
- * position c of the V mma tiles of a group is column c * V + i in tile i, so that a lane ends with 2V neighbouring columns of a row; where B
- * is stored along N (nn) its lanes load V neighbouring columns of 8 rows and pair rows up by byte permutations.
+ * k16 operation s takes elements 4s, 4s + 1 as its low pair and 4s + 2, 4s + 3 as its high pair, in A and in B.
+ * The order of rows and columns is free, too. One operand is on the 16-wide side of mma.sync (P), the other on the 8-wide side (Q), whose
+ * fragments are the loaded registers themselves. Where B is stored along N (nn) it is P: lanes load V neighbouring columns of 8 rows of B, and
+ * byte permutations, which pair the rows up, put fragments together. Otherwise P is the operand with fewer rows in the warp's tile.
+ * Either way a quad is two neighbouring columns of two rows.
  *
  * Set by the builder (src/kernel/sliced.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
  * (tile), GS_WM GS_WN GS_WK (warps along M, N, K), GS_DEPTH, GS_SPLIT (blocks of a cluster along K), GS_FETCH (bytes that a miss brings to L2),
@@ -29,24 +31,32 @@
 #define THREADS (32 * WARPS)
 #define WARP_M (GS_BM / GS_WM)
 #define WARP_N (GS_BN / GS_WN)
-#define MT (WARP_M / 16)                             /* mma tiles of a warp */
-#define NT (WARP_N / 8)
-#define V (NT < 8 ? NT : 8)                          /* tiles of a group; columns of a lane in B */
-#define GROUPS (NT / V)
-#define CHAINS (MT * NT <= 4 ? 2 : 1)                /* sums of their own for even and odd operations, where few are independent */
 #define SPAN (GS_WK * GS_SPLIT * STEP)               /* k from a warp's step to its next */
-#define TILE_BYTES (GS_BM * GS_BN * 4)               /* of partial sums */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
-
-/* Runs: the neighbouring columns of a row that one lane holds in a group of mma tiles. A group has 64 of them: of each lane, in two rows. */
-#define RUN (2 * V)
-#define WARP_GROUPS (MT * GROUPS)                    /* of a warp's tile */
-#define RUNS (GS_BM * GS_BN / RUN)
-#define SHARE (RUNS / GS_SPLIT)                      /* runs that a block of the cluster finishes */
 #define EXCHANGED (GS_WK > 1 || GS_SPLIT > 1)
-#define FINAL (EXCHANGED ? (SHARE + THREADS - 1) / THREADS : WARP_GROUPS * 2)   /* runs that a thread finishes */
-#define RUN_WORDS (RUN * OUT_BYTES / 4)
-#define EARLY_C (GS_BETA && FINAL * RUN_WORDS <= 16 && GS_VEC_C * OUT_BYTES >= 4)   /* C travels with the operands */
+
+/* Sides of mma: P has 16 of its rows (or columns) in a tile, Q has 8. */
+#define SWAPPED (!GS_LAYOUT || WARP_M > WARP_N)      /* P is B */
+#define PT ((SWAPPED ? WARP_N : WARP_M) / 16)
+#define QT ((SWAPPED ? WARP_M : WARP_N) / 8)
+#define CHAINS (PT * QT <= 4 ? 2 : 1)                /* sums of their own for even and odd operations, where few are independent */
+
+/* Columns: a lane has RUN neighbours of each of its rows in a group of tiles, in pairs. What is exchanged needs no more than pairs, and
+ * neighbouring lanes then store neighbouring pairs, where loads leave the choice. */
+#define V (WARP_N / 8 < 8 ? WARP_N / 8 : 8)          /* columns of B that a lane loads from a row of it (nn) */
+#define RUN (SWAPPED ? V : V < 4 ? 2 * V : 8)
+#define NEAR (EXCHANGED && GS_LAYOUT)
+#define COLUMN_GROUPS (WARP_N / (SWAPPED ? 8 * RUN : 4 * RUN))
+#define PAIR_STRIDE (SWAPPED ? (NEAR ? 16 : 2) : NEAR ? 8 : 2)   /* columns from a lane's pair to its next in a group */
+#define LANE_STRIDE (NEAR ? 2 : RUN)                 /* columns from a lane's first pair to that of the lane beside it */
+
+/* What is exchanged: quads, numbered as lanes of tiles. */
+#define TILE_BYTES (GS_BM * GS_BN * 4)
+#define QUADS (GS_BM * GS_BN / 4)
+#define SHARE (QUADS / GS_SPLIT)                     /* that a block of the cluster finishes */
+#define ROUNDS_OF(count) (((count) + THREADS - 1) / THREADS)
+#define ENDS (EXCHANGED ? ROUNDS_OF(SHARE) * 4 : PT * QT * 4)   /* elements that a thread stores */
+#define EARLY_C (GS_BETA && ENDS * OUT_BYTES <= 64 && GS_VEC_C * OUT_BYTES >= 4)   /* C travels with the operands */
 
 /* Guards that constants make superfluous. */
 #ifdef GS_FIXED
@@ -61,42 +71,65 @@
 #define STRAIGHT 0
 #endif
 
-static_assert(WARP_M % 16 == 0 && (NT == 2 || NT % 4 == 0), "a warp's tile is made of 16 x 8 tiles");
-static_assert(RUNS % GS_SPLIT == 0, "runs are shared evenly");
+static_assert(WARP_M % 16 == 0 && WARP_N % 16 == 0, "a warp's tile is made of 16 x 8 tiles either way");
 static_assert(V == 2 || V == 4 || V == 8, "vectors that loads have");
+static_assert(QUADS % GS_SPLIT == 0, "quads are shared evenly");
 
-typedef unsigned short half_bits;
+typedef float sums[CHAINS][PT][QT][4];
 
-/* One step's operands in registers, as loaded. */
+/* One step's operands in registers, as loaded: of A k = 8t .. 8t + 7 of a row; of B tn: the same of a column, nn: V columns of the rows
+ * 8t .. 8t + 7. Rows of P: those of lane / 4 in the lower and the upper half of each tile. */
 typedef struct operands {
-    unsigned a[MT][2][4];    /* rows lane / 4 and that + 8 of each 16: k = 8t .. 8t + 7 */
-    unsigned b[NT * 4];      /* tn: the same of a column of each tile; nn: V columns of the rows 8t .. 8t + 7, for each group */
+    unsigned p[PT * 8];
+    unsigned q[QT * 4];
 } operands;
 
-/* Where a lane loads from, in bytes: its k is 8t of the warp's step. */
+/* Where a lane loads from: its k is 8t of the warp's step. */
 typedef struct source {
-    const unsigned char *a[2 * MT];                     /* rows */
-    const unsigned char *b[GS_LAYOUT ? NT : GROUPS];    /* tn: columns; nn: the first row at the columns of each group */
+    const unsigned char *p[GS_LAYOUT ? 2 * PT : WARP_N / (8 * V)];   /* rows (columns of B); nn: a row of B at each group of columns */
+    const unsigned char *q[QT];
     int                  ldb;                           /* nn: bytes */
     int                  left;                          /* K - k; a lane's 8 elements are inside or outside together */
 } source;
 
+/* ---- what a lane has ---- */
+
+/* Rows and columns of a warp's tile that position `at` of tile `i` on either side stands for. lane: of the lane that has it. */
+__device__ __forceinline__ constexpr int p_row(int i, int half, unsigned lane) { return i * 16 + half * 8 + (int)(lane / 4); }
+__device__ __forceinline__ constexpr int p_column(int i, int half, unsigned lane)
+{
+    return (unsigned)i / (RUN / 2) * (8 * RUN) + (unsigned)i % (RUN / 2) * PAIR_STRIDE + (int)(lane / 4 * LANE_STRIDE) + half;
+}
+/* Of Q, as loaded: position lane / 4. */
+__device__ __forceinline__ constexpr int q_row(int i, unsigned lane) { return i * 8 + (int)(lane / 4); }
+__device__ __forceinline__ constexpr int q_column(int i, unsigned lane)
+{
+    return (unsigned)i / (RUN / 2) * (4 * RUN) + (unsigned)i % (RUN / 2) * PAIR_STRIDE + (int)(lane / 8 * LANE_STRIDE + lane / 4 % 2);
+}
+
+/* First row and column of a quad, and the distance to its other row. */
+__device__ __forceinline__ int quad_row(int p, int q, unsigned lane) { return SWAPPED ? q * 8 + (int)(lane % 4 * 2) : p_row(p, 0, lane); }
+__device__ __forceinline__ int quad_column(int p, int q, unsigned lane) { return SWAPPED ? p_column(p, 0, lane) : q_column(q, lane % 4 * 8); }
+#define QUAD_ROWS (SWAPPED ? 1 : 8)
+
+/* Sum of column `column` in row `row` (0 or 1 each) of a quad. */
+__device__ __forceinline__ constexpr int in_quad(int row, int column) { return SWAPPED ? column * 2 + row : row * 2 + column; }
+
 /* ---- loads ---- */
 
 /* Byte offset of a row, or of the matrix's last one where the tile may hang over the edge. */
-template <int EDGE> __device__ __forceinline__ long long row_offset(int row, int rows, int ld_bytes)
+template <int EDGE> __device__ __forceinline__ long long row_offset(int first, int further, int rows, int ld_bytes)
 {
-    return (long long)(EDGE ? min(row, rows - 1) : row) * ld_bytes;
+    if (EDGE) return (long long)min(first + further, rows - 1) * ld_bytes;
+    return (long long)first * ld_bytes + (long long)further * ld_bytes;
 }
 
-__device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int n0, unsigned warp, unsigned lane, unsigned rank)
+__device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int n0, unsigned warp, unsigned lane, unsigned rank, int zero)
 {
-    const unsigned warp_k = warp % GS_WK, warp_mn = warp / GS_WK;
-    const int row = m0 + (int)(warp_mn / GS_WN * WARP_M + lane / 4);
-    const int column = n0 + (int)(warp_mn % GS_WN * WARP_N + lane / 4 * V);
-    const int k = (int)((rank * GS_WK + warp_k) * STEP + lane % 4 * 8);
+    const int row = m0 + (int)(warp / GS_WK / GS_WN * WARP_M), column = n0 + (int)(warp / GS_WK % GS_WN * WARP_N);
+    const int k = (int)((rank * GS_WK + warp % GS_WK) * STEP + lane % 4 * 8) + zero;
     const int m = gs_size_m(p), n = gs_size_n(p), lda = (int)gs_size_lda(p) * 2, ldb = (int)gs_size_ldb(p) * 2;
-    const unsigned char *a = (const unsigned char *)p.a + k * 2, *b = (const unsigned char *)p.b + (GS_LAYOUT ? k * 2 : 0);
+    const unsigned char *a = (const unsigned char *)p.a + k * 2, *b = (const unsigned char *)p.b + (GS_LAYOUT ? k * 2 : (long long)k * ldb);
     source from;
     from.left = gs_size_k(p) - k;
     from.ldb = ldb;
@@ -104,52 +137,48 @@ __device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int
     a += (long long)blockIdx.z * m * lda;
     b += (long long)blockIdx.z * (GS_LAYOUT ? n : gs_size_k(p)) * ldb;
 #endif
-#pragma unroll
-    for (int i = 0; i < 2 * MT; i++) from.a[i] = EDGE_M ? a + row_offset<EDGE_M>(row + 8 * i, m, lda) : a + row_offset<0>(row, m, lda) + 8LL * i * lda;
+    const int p0 = SWAPPED ? column + p_column(0, 0, lane) : row + p_row(0, 0, lane), q0 = SWAPPED ? row + q_row(0, lane) : column + q_column(0, lane);
 #if GS_LAYOUT
 #pragma unroll
-    for (int i = 0; i < NT; i++) {
-        const int further = i / V * 8 * V + i % V;
-        from.b[i] = EDGE_N ? b + row_offset<EDGE_N>(column + further, n, ldb) : b + row_offset<0>(column, n, ldb) + (long long)further * ldb;
-    }
+    for (int i = 0; i < 2 * PT; i++)
+        from.p[i] = SWAPPED ? b + row_offset<EDGE_N>(p0, p_column(i / 2, i % 2, 0), n, ldb) : a + row_offset<EDGE_M>(p0, p_row(i / 2, i % 2, 0), m, lda);
 #else
-    b += (long long)k * ldb;
 #pragma unroll
-    for (int q = 0; q < GROUPS; q++) {
-        const int first = column + q * 8 * V;   /* of V columns that are inside or outside together */
-        from.b[q] = b + (EDGE_N ? min(first, n - V) : first) * 2;
-    }
+    for (int i = 0; i < WARP_N / (8 * V); i++) from.p[i] = b + (EDGE_N ? min(p0 + i * 8 * V, n - V) : p0 + i * 8 * V) * 2;   /* N % 8 is 0 */
 #endif
+#pragma unroll
+    for (int i = 0; i < QT; i++)
+        from.q[i] = SWAPPED ? a + row_offset<EDGE_M>(q0, q_row(i, 0), m, lda) : b + row_offset<EDGE_N>(q0, q_column(i, 0), n, ldb);
     return from;
 }
 
 /* The step that is `ahead` k further on; zeros beyond K, and nothing is read there. */
 __device__ __forceinline__ void load(operands *x, const source &from, int ahead, bool on)
 {
-#pragma unroll
-    for (int i = 0; i < 2 * MT; i++) gs_load_direct<4, GS_FETCH>(x->a[i / 2][i % 2], from.a[i] + ahead * 2, on);
 #if GS_LAYOUT
 #pragma unroll
-    for (int i = 0; i < NT; i++) gs_load_direct<4, GS_FETCH>(x->b + 4 * i, from.b[i] + ahead * 2, on);
+    for (int i = 0; i < 2 * PT; i++) gs_load_direct<4, GS_FETCH>(x->p + 4 * i, from.p[i] + ahead * 2, on);
 #else
     int ldb = from.ldb;
 #ifndef GS_FIXED
     asm volatile("" : "+r"(ldb));   /* rows' addresses are made when they are used: one instruction each, and no registers for all of them */
 #endif
 #pragma unroll
-    for (int q = 0; q < GROUPS; q++)
+    for (int i = 0; i < WARP_N / (8 * V); i++)
 #pragma unroll
-        for (int e = 0; e < 8; e++) gs_load_direct<V / 2, GS_FETCH>(x->b + (q * 8 + e) * (V / 2), from.b[q] + (long long)(ahead + e) * ldb, on);
+        for (int e = 0; e < 8; e++) gs_load_direct<V / 2, GS_FETCH>(x->p + (i * 8 + e) * (V / 2), from.p[i] + (long long)(ahead + e) * ldb, on);
 #endif
+#pragma unroll
+    for (int i = 0; i < QT; i++) gs_load_direct<4, GS_FETCH>(x->q + 4 * i, from.q[i] + ahead * 2, on);
 }
 
 __device__ __forceinline__ void advance(source *from, int by)
 {
     from->left -= by;
 #pragma unroll
-    for (int i = 0; i < 2 * MT; i++) from->a[i] += by * 2;
+    for (int i = 0; i < (GS_LAYOUT ? 2 * PT : WARP_N / (8 * V)); i++) from->p[i] += GS_LAYOUT ? by * 2 : (long long)by * from->ldb;
 #pragma unroll
-    for (int i = 0; i < (GS_LAYOUT ? NT : GROUPS); i++) from->b[i] += GS_LAYOUT ? by * 2 : (long long)by * from->ldb;
+    for (int i = 0; i < QT; i++) from->q[i] += by * 2;
 }
 
 /* Whether the lane's elements so far ahead are within K. */
@@ -163,171 +192,88 @@ __device__ __forceinline__ bool is_inside(int ahead, const source &from)
 
 /* ---- products ---- */
 
-/* The B fragment of tile i of group q for operation s. nn: halves i % 2 of the words i / 2 of two rows each. */
-__device__ __forceinline__ void fragment(unsigned (&f)[2], const operands &x, int q, int i, int s)
+/* The fragment of tile i of P for operation s: low pairs of k of the two halves, then high pairs. The compiler would copy it for each use:
+ * with a zero that it does not know it makes it once. */
+__device__ __forceinline__ void fragment(unsigned (&f)[4], const operands &x, int i, int s, unsigned zero)
 {
 #pragma unroll
-    for (int high = 0; high < 2; high++) {
+    for (int j = 0; j < 4; j++) {
+        const int half = j % 2, high = j / 2;
 #if GS_LAYOUT
-        f[high] = x.b[(q * V + i) * 4 + 2 * s + high];
+        f[j] = x.p[(i * 2 + half) * 4 + 2 * s + high] | zero;
 #else
-        const int row = 4 * s + 2 * high;
-        f[high] = __byte_perm(x.b[(q * 8 + row) * (V / 2) + i / 2], x.b[(q * 8 + row + 1) * (V / 2) + i / 2], i % 2 ? 0x7632 : 0x5410);
+        const unsigned *const rows = x.p + (i / (V / 2) * 8 + 4 * s + 2 * high) * (V / 2) + i % (V / 2);
+        f[j] = __byte_perm(rows[0], rows[V / 2], (half ? 0x7632 : 0x5410) | zero);
 #endif
     }
 }
 
-__device__ __forceinline__ void multiply(float (&acc)[CHAINS][MT][NT][4], const operands &x)
+__device__ __forceinline__ void multiply(sums &acc, const operands &x, unsigned zero)
 {
 #pragma unroll
     for (int s = 0; s < 2; s++) {
 #pragma unroll
-        for (int i = 0; i < NT; i++) {
-            unsigned f[2];
-            fragment(f, x, i / V, i % V, s);
+        for (int i = 0; i < PT; i++) {
+            unsigned f[4];
+            fragment(f, x, i, s, zero);
 #pragma unroll
-            for (int m = 0; m < MT; m++) {
-                const unsigned a[4] = {x.a[m][0][2 * s], x.a[m][1][2 * s], x.a[m][0][2 * s + 1], x.a[m][1][2 * s + 1]};
+            for (int j = 0; j < QT; j++) {
+                const unsigned g[2] = {x.q[4 * j + 2 * s], x.q[4 * j + 2 * s + 1]};
 #if GS_IN == 0
-                gs_mma_f16_f32(acc[s % CHAINS][m][i], a, f);
+                gs_mma_f16_f32(acc[s % CHAINS][i][j], f, g);
 #else
-                gs_mma_bf16_f32(acc[s % CHAINS][m][i], a, f);
+                gs_mma_bf16_f32(acc[s % CHAINS][i][j], f, g);
 #endif
             }
         }
     }
 }
 
-/* ---- runs ---- */
-
-typedef struct run {
-    unsigned group, lane, half;   /* group: of the block's tile; half: the upper or lower 8 rows of an mma tile */
-} run;
-
-__device__ __forceinline__ run run_of(unsigned number) { return {number / 64, number / 2 % 32, number % 2}; }
-
-__device__ __forceinline__ int row_of_run(run r)
+/* A warp's whole share of K, from the ring's first steps on. The compiler does not know k: where a step might be the last one it does not mix
+ * that step's instructions with the next one's, which wait for later loads. */
+__device__ __forceinline__ void multiply_steps(sums &acc, source &from, operands (&ring)[GS_DEPTH], int k, unsigned zero)
 {
-    return r.group / WARP_GROUPS / GS_WN * WARP_M + r.group / GROUPS % MT * 16 + r.half * 8 + r.lane / 4;
-}
-
-__device__ __forceinline__ int column_of_run(run r)
-{
-    return r.group / WARP_GROUPS % GS_WN * WARP_N + r.group % GROUPS * (8 * V) + r.lane % 4 * RUN;
-}
-
-/* The i-th of a lane's own runs, in its registers. */
-__device__ __forceinline__ void own_run(float (&x)[RUN], const float (&acc)[CHAINS][MT][NT][4], int i)
-{
+#if STRAIGHT
 #pragma unroll
-    for (int e = 0; e < RUN; e++) {
-        const int m = i / 2 / GROUPS, n = i / 2 % GROUPS * V + e % V, at = i % 2 * 2 + e / V;
-        x[e] = CHAINS == 2 ? acc[0][m][n][at] + acc[CHAINS - 1][m][n][at] : acc[0][m][n][at];
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i > 0 && i * SPAN >= k) break;
+        multiply(acc, ring[i], zero);
     }
-}
-
-__device__ __forceinline__ void put_shared(unsigned to, float x, float y, float z, float w)
-{
-    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x), "f"(y), "f"(z), "f"(w) : "memory");
-}
-
-__device__ __forceinline__ void get_shared(float (&x)[2], unsigned from)
-{
-    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[0]), "=f"(x[1]) : "r"(from) : "memory");
-}
-
-__device__ __forceinline__ void get_shared(float (&x)[4], unsigned from)
-{
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from) : "memory");
-}
-
-/* Leaves a warp's sums in shared memory: 512 bytes of each mma tile, as they lie in the registers. */
-__device__ __forceinline__ void put_part(unsigned to, const float (&acc)[CHAINS][MT][NT][4])
-{
+#else
+#pragma unroll 1
+    for (int done = 0; done < k; done += GS_DEPTH * SPAN) {
 #pragma unroll
-    for (int m = 0; m < MT; m++)
-#pragma unroll
-        for (int n = 0; n < NT; n++) {
-            const float (&x)[4] = acc[0][m][n], (&y)[4] = acc[CHAINS - 1][m][n];
-            if (CHAINS == 2) put_shared(to + (m * NT + n) * 512, x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]);
-            else put_shared(to + (m * NT + n) * 512, x[0], x[1], x[2], x[3]);
+        for (int i = 0; i < GS_DEPTH; i++) {
+            if (done + i * SPAN >= k) break;
+            multiply(acc, ring[i], zero);
+            load(&ring[i], from, (i + GS_DEPTH) * SPAN, (i + GS_DEPTH) * SPAN < from.left);
         }
-}
-
-/* Adds PARTS vectors of SIZE, `distance` bytes apart, always in the same order. */
-template <int PARTS, int SIZE> __device__ __forceinline__ void add(float (&x)[SIZE], unsigned from, int distance)
-{
-    float part[PARTS][SIZE];
-#pragma unroll
-    for (int i = 0; i < PARTS; i++) get_shared(part[i], from + i * distance);
-#pragma unroll
-    for (int further = 1; further < PARTS; further *= 2)
-#pragma unroll
-        for (int i = 0; i + further < PARTS; i += 2 * further)
-#pragma unroll
-            for (int e = 0; e < SIZE; e++) part[i][e] += part[i + further][e];
-#pragma unroll
-    for (int e = 0; e < SIZE; e++) x[e] = part[0][e];
-}
-
-/* A run of the block's sums, from the parts that its warps left. */
-__device__ __forceinline__ void add_warps(float (&x)[RUN], unsigned parts, unsigned number)
-{
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-        float pair[2];
-        add<GS_WK>(pair, parts + (number / 64 * V + i) * 512 + number % 64 * 8, TILE_BYTES);
-        x[i] = pair[0];
-        x[V + i] = pair[1];
+        advance(&from, GS_DEPTH * SPAN);
     }
-}
-
-/* Where the columns 4j .. 4j + 3 of run `number` of a share are that block `rank` sent. */
-__device__ __forceinline__ int received_at(unsigned rank, int j, unsigned number) { return ((rank * (RUN / 4) + j) * SHARE + number) * 16; }
-
-/* A run of the cluster's sums, from what its blocks sent. */
-__device__ __forceinline__ void add_blocks(float (&x)[RUN], unsigned received, unsigned number)
-{
-#pragma unroll
-    for (int j = 0; j < RUN / 4; j++) {
-        float four[4];
-        add<GS_SPLIT>(four, received + received_at(0, j, number), SHARE * RUN * 4);
-#pragma unroll
-        for (int e = 0; e < 4; e++) x[4 * j + e] = four[e];
-    }
+#endif
 }
 
 /* ---- C and D ---- */
 
-/* Where a run lies in D and C, and how many of its columns are inside; none if its row is not. */
-typedef struct target {
-    int row, column, left;
-} target;
-
-__device__ __forceinline__ target target_of(const gs_kernel_args &p, int m0, int n0, run r)
-{
-    target to;
-    to.row = m0 + row_of_run(r);
-    to.column = n0 + column_of_run(r);
-    to.left = EDGE_N ? gs_size_n(p) - to.column : RUN;
-    if (EDGE_M && to.row >= gs_size_m(p)) to.left = 0;
-    return to;
-}
+/* COUNT neighbouring columns of a row. */
+template <int COUNT> struct piece {
+    unsigned words[COUNT * OUT_BYTES / 4];
+};
 
 template <int COUNT> __device__ __forceinline__ void copy_elements(void *to, const void *from)
 {
     if constexpr (COUNT * OUT_BYTES == 16) *(uint4 *)to = *(const uint4 *)from;
     else if constexpr (COUNT * OUT_BYTES == 8) *(uint2 *)to = *(const uint2 *)from;
     else if constexpr (COUNT * OUT_BYTES == 4) *(unsigned *)to = *(const unsigned *)from;
-    else *(half_bits *)to = *(const half_bits *)from;
+    else *(unsigned short *)to = *(const unsigned short *)from;
 }
 
-/* `left` (or all) elements of a run between registers and memory, VEC at a time. */
-template <int VEC> __device__ __forceinline__ void copy_run(void *to, const void *from, int left)
+/* `left` (or all) elements of a piece between registers and memory, VEC at a time. */
+template <int COUNT, int VEC> __device__ __forceinline__ void copy_piece(void *to, const void *from, int left)
 {
-    constexpr int vec = VEC < RUN ? VEC : RUN;
+    constexpr int vec = VEC < COUNT ? VEC : COUNT;
 #pragma unroll
-    for (int i = 0; i < RUN; i += vec) {
+    for (int i = 0; i < COUNT; i += vec) {
         unsigned char *const t = (unsigned char *)to + i * OUT_BYTES;
         const unsigned char *const f = (const unsigned char *)from + i * OUT_BYTES;
         if (i + vec <= left) {
@@ -340,118 +286,205 @@ template <int VEC> __device__ __forceinline__ void copy_run(void *to, const void
     }
 }
 
-/* Where it starts, in bytes from the start of C or D. */
-__device__ __forceinline__ long long offset_of(const gs_kernel_args &p, const target &at, int ld)
+/* Columns of a piece that are inside. */
+__device__ __forceinline__ int left_of(const gs_kernel_args &p, int row, int column, int count)
 {
-    long long rows = (long long)at.row * ld;
+    if (EDGE_M && row >= gs_size_m(p)) return 0;
+    return EDGE_N ? gs_size_n(p) - column : count;
+}
+
+/* Byte offset of an element of C or D. */
+__device__ __forceinline__ long long offset_of(const gs_kernel_args &p, int row, int column, int ld)
+{
+    long long rows = (long long)row * ld;
 #if GS_BATCHED
     rows += (long long)blockIdx.z * gs_size_m(p) * ld;
 #endif
-    return (rows + at.column) * OUT_BYTES;
+    return (rows + column) * OUT_BYTES;
 }
 
-/* A run of C as stored. */
-__device__ __forceinline__ void read_c(unsigned (&c)[RUN_WORDS], const gs_kernel_args &p, const target &at)
+template <int COUNT> __device__ __forceinline__ void read_c(piece<COUNT> *c, const gs_kernel_args &p, int row, int column)
 {
-    copy_run<GS_VEC_C>(c, (const unsigned char *)p.c + offset_of(p, at, (int)gs_size_ldc(p)), at.left);
+    copy_piece<COUNT, GS_VEC_C>(c->words, (const unsigned char *)p.c + offset_of(p, row, column, (int)gs_size_ldc(p)), left_of(p, row, column, COUNT));
 }
 
-__device__ __forceinline__ float element(const unsigned (&c)[RUN_WORDS], int e)
+template <int COUNT> __device__ __forceinline__ float element(const piece<COUNT> &c, int e)
 {
 #if GS_OUT == 2
-    return __uint_as_float(c[e]);
+    return __uint_as_float(c.words[e]);
 #else
-    const half_bits bits = (half_bits)(c[e / 2] >> e % 2 * 16);
+    const unsigned short bits = (unsigned short)(c.words[e / 2] >> e % 2 * 16);
     return GS_OUT == 1 ? gs_bf16_to_f32(bits) : gs_f16_to_f32(bits);
 #endif
 }
 
 /* D = alpha * x + beta * C. */
-__device__ __forceinline__ void finish(const gs_kernel_args &p, const target &at, float (&x)[RUN], const unsigned (&c)[RUN_WORDS])
+template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
 {
-    unsigned bits[RUN_WORDS];
+    piece<COUNT> d;
 #pragma unroll
-    for (int e = 0; e < RUN; e++) {
+    for (int e = 0; e < COUNT; e++) {
         x[e] *= p.alpha;
         if (GS_BETA) x[e] = fmaf(p.beta, element(c, e), x[e]);
     }
 #pragma unroll
-    for (int i = 0; i < RUN_WORDS; i++) {
+    for (int i = 0; i < COUNT * OUT_BYTES / 4; i++) {
 #if GS_OUT == 2
-        bits[i] = __float_as_uint(x[i]);
+        d.words[i] = __float_as_uint(x[i]);
 #elif GS_OUT == 1
-        bits[i] = gs_pack_bf16x2(x[2 * i], x[2 * i + 1]);
+        d.words[i] = gs_pack_bf16x2(x[2 * i], x[2 * i + 1]);
 #else
-        bits[i] = gs_pack_f16x2(x[2 * i], x[2 * i + 1]);
+        d.words[i] = gs_pack_f16x2(x[2 * i], x[2 * i + 1]);
 #endif
     }
-    copy_run<GS_VEC_D>((unsigned char *)p.d + offset_of(p, at, (int)gs_size_ldd(p)), bits, at.left);
+    copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p)), d.words, left_of(p, row, column, COUNT));
+}
+
+/* ---- the end, nothing exchanged: each lane stores its runs ---- */
+
+__device__ __forceinline__ float sum_of(const sums &acc, int i, int j, int at)
+{
+    return CHAINS == 2 ? acc[0][i][j][at] + acc[CHAINS - 1][i][j][at] : acc[0][i][j][at];
+}
+
+#define RUN_ROWS ((SWAPPED ? QT : PT) * 2)           /* of a lane */
+typedef piece<RUN> runs_of_c[RUN_ROWS][COLUMN_GROUPS];
+
+/* Where the run of row i of a lane's rows in a group of columns begins. */
+__device__ __forceinline__ int run_row(int i, unsigned warp, unsigned lane) { return (int)(warp / GS_WN * WARP_M) + quad_row(i / 2, i / 2, lane) + i % 2 * QUAD_ROWS; }
+__device__ __forceinline__ int run_column(int group, unsigned warp, unsigned lane)
+{
+    return (int)(warp % GS_WN * WARP_N) + quad_column(group * (RUN / 2), group * (RUN / 2), lane);
+}
+
+__device__ __forceinline__ void read_runs(runs_of_c &c, const gs_kernel_args &p, int m0, int n0, unsigned warp, unsigned lane)
+{
+#pragma unroll
+    for (int i = 0; i < RUN_ROWS; i++)
+#pragma unroll
+        for (int group = 0; group < COLUMN_GROUPS; group++) read_c(&c[i][group], p, m0 + run_row(i, warp, lane), n0 + run_column(group, warp, lane));
+}
+
+__device__ __forceinline__ void store_runs(const gs_kernel_args &p, const sums &acc, runs_of_c &c, int m0, int n0, unsigned warp, unsigned lane)
+{
+#pragma unroll
+    for (int i = 0; i < RUN_ROWS; i++)
+#pragma unroll
+        for (int group = 0; group < COLUMN_GROUPS; group++) {
+            const int row = m0 + run_row(i, warp, lane), column = n0 + run_column(group, warp, lane);
+            float x[RUN];
+#pragma unroll
+            for (int e = 0; e < RUN; e++) {
+                const int tile = group * (RUN / 2) + e / 2, at = in_quad(i % 2, e % 2);
+                x[e] = SWAPPED ? sum_of(acc, tile, i / 2, at) : sum_of(acc, i / 2, tile, at);
+            }
+            if (GS_BETA && !EARLY_C) read_c(&c[i][group], p, row, column);
+            finish(p, row, column, x, c[i][group]);
+        }
+}
+
+/* ---- the end with an exchange ---- */
+
+__device__ __forceinline__ void get_shared(float (&x)[4], unsigned from)
+{
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void put_shared(unsigned to, const float (&x)[4])
+{
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+}
+
+/* A lane's quad of tile (i, j) of its warp. */
+__device__ __forceinline__ void own_quad(float (&x)[4], const sums &acc, int i, int j)
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++) x[e] = sum_of(acc, i, j, e);
+}
+
+/* Adds PARTS quads that are `distance` bytes apart, always in the same order. */
+template <int PARTS> __device__ __forceinline__ void add_quads(float (&x)[4], unsigned from, int distance)
+{
+    float part[PARTS][4];
+#pragma unroll
+    for (int i = 0; i < PARTS; i++) get_shared(part[i], from + i * distance);
+#pragma unroll
+    for (int further = 1; further < PARTS; further *= 2)
+#pragma unroll
+        for (int i = 0; i + further < PARTS; i += 2 * further)
+#pragma unroll
+            for (int e = 0; e < 4; e++) part[i][e] += part[i + further][e];
+#pragma unroll
+    for (int e = 0; e < 4; e++) x[e] = part[0][e];
+}
+
+/* Where quad `number` lies in D. */
+typedef struct place {
+    int row, column;
+} place;
+
+__device__ __forceinline__ place place_of(unsigned number, int m0, int n0)
+{
+    const unsigned lane = number % 32, tile = number / 32 % (PT * QT), warp = number / 32 / (PT * QT);
+    const int p = tile / QT, q = tile % QT;
+    return {m0 + (int)(warp / GS_WN * WARP_M) + quad_row(p, q, lane), n0 + (int)(warp % GS_WN * WARP_N) + quad_column(p, q, lane)};
+}
+
+typedef struct quad_of_c {
+    piece<2> row[2];
+} quad_of_c;
+
+__device__ __forceinline__ void read_c(quad_of_c *c, const gs_kernel_args &p, place at)
+{
+#pragma unroll
+    for (int r = 0; r < 2; r++) read_c(&c->row[r], p, at.row + r * QUAD_ROWS, at.column);
+}
+
+__device__ __forceinline__ void store_quad(const gs_kernel_args &p, place at, const float (&x)[4], const quad_of_c &c)
+{
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float y[2] = {x[in_quad(r, 0)], x[in_quad(r, 1)]};
+        finish(p, at.row + r * QUAD_ROWS, at.column, y, c.row[r]);
+    }
+}
+
+/* The i-th of this thread's quads in a count of them that the block's threads share; and whether there is one. */
+__device__ __forceinline__ unsigned shared_quad(int i) { return i * THREADS + threadIdx.x; }
+template <int COUNT> __device__ __forceinline__ bool is_shared_quad(int i) { return COUNT % THREADS == 0 || shared_quad(i) < COUNT; }
+
+/* Sends a quad to the block of the cluster that finishes it. received, barrier: this block's, as every block has them. */
+__device__ __forceinline__ void send_quad(const float (&x)[4], unsigned number, unsigned received, unsigned barrier, unsigned rank)
+{
+    const unsigned to = number / SHARE;
+    gs_send(gs_cluster_address(received + (rank * SHARE + number % SHARE) * 16, to), x[0], x[1], x[2], x[3], gs_cluster_address(barrier, to));
+}
+
+/* Sends the block's sums, and waits for its share. */
+__device__ __forceinline__ void exchange(const sums &acc, unsigned parts, unsigned received, unsigned barrier, unsigned warp, unsigned lane, unsigned rank)
+{
+    gs_cluster_wait();
+    float x[4];
+    if (GS_WK > 1) {
+#pragma unroll 1
+        for (int i = 0; i < ROUNDS_OF(QUADS); i++) {
+            if (!is_shared_quad<QUADS>(i)) break;
+            add_quads<GS_WK>(x, parts + shared_quad(i) * 16, TILE_BYTES);
+            send_quad(x, shared_quad(i), received, barrier, rank);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < PT * QT; i++) {
+            own_quad(x, acc, i / QT, i % QT);
+            send_quad(x, (warp * PT * QT + i) * 32 + lane, received, barrier, rank);
+        }
+    }
+    if (is_shared_quad<SHARE>(0)) gs_mbarrier_wait(barrier, 0);
 }
 
 /* ---- the kernel ---- */
 
-/* The i-th run of this thread that the block adds: one of its lane's own, or any; and whether there is one. */
-__device__ __forceinline__ run block_run(int i, unsigned warp, unsigned lane)
-{
-    if (GS_WK > 1) return run_of(i * THREADS + threadIdx.x);
-    return {warp * WARP_GROUPS + i / 2, lane, (unsigned)i % 2};
-}
-__device__ __forceinline__ bool is_block_run(int i) { return GS_WK == 1 || RUNS % THREADS == 0 || i * THREADS + (int)threadIdx.x < RUNS; }
-
-/* The i-th run that it finishes: of these, or of the block's share. */
-__device__ __forceinline__ run final_run(int i, unsigned warp, unsigned lane, unsigned rank)
-{
-    return GS_SPLIT > 1 ? run_of(rank * SHARE + i * THREADS + threadIdx.x) : block_run(i, warp, lane);
-}
-__device__ __forceinline__ bool is_final_run(int i)
-{
-    return GS_SPLIT > 1 ? SHARE % THREADS == 0 || i * THREADS + (int)threadIdx.x < SHARE : is_block_run(i);
-}
-
-/* A warp's whole share of K, from the ring's first steps on. */
-__device__ __forceinline__ void multiply_steps(float (&acc)[CHAINS][MT][NT][4], source &from, operands (&ring)[GS_DEPTH], int k)
-{
-#if STRAIGHT
-#pragma unroll
-    for (int i = 0; i < ROUNDS; i++) {
-        if (i * SPAN >= k) break;
-        multiply(acc, ring[i]);
-    }
-#else
-#pragma unroll 1
-    for (int done = 0; done < k; done += GS_DEPTH * SPAN) {
-#pragma unroll
-        for (int i = 0; i < GS_DEPTH; i++) {
-            if (done + i * SPAN >= k) break;
-            multiply(acc, ring[i]);
-            load(&ring[i], from, (i + GS_DEPTH) * SPAN, (i + GS_DEPTH) * SPAN < from.left);
-        }
-        advance(&from, GS_DEPTH * SPAN);
-    }
-#endif
-}
-
 #if GS_SPLIT > 1
-/* Sends the block's sums to the blocks that finish them, each to its `received`, and waits for this block's share on `barrier`. */
-__device__ __forceinline__ void exchange(const float (&acc)[CHAINS][MT][NT][4], unsigned parts, unsigned received, unsigned barrier, unsigned warp,
-                                         unsigned lane, unsigned rank)
-{
-    gs_cluster_wait();
-#pragma unroll
-    for (int i = 0; i < (GS_WK > 1 ? (RUNS + THREADS - 1) / THREADS : WARP_GROUPS * 2); i++) {
-        if (!is_block_run(i)) continue;
-        const run r = block_run(i, warp, lane);
-        const unsigned number = r.group * 64 + r.lane * 2 + r.half, to = number / SHARE, signal = gs_cluster_address(barrier, to);
-        float x[RUN];
-        if (GS_WK > 1) add_warps(x, parts, i * THREADS + threadIdx.x);
-        else own_run(x, acc, i);
-#pragma unroll
-        for (int j = 0; j < RUN / 4; j++)
-            gs_send(gs_cluster_address(received + received_at(rank, j, number % SHARE), to), x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3],
-                                 signal);
-    }
-    if (is_final_run(0)) gs_mbarrier_wait(barrier, 0);
-}
 #define CLUSTER __cluster_dims__(GS_SPLIT, 1, 1)
 #else
 #define CLUSTER
@@ -463,7 +496,9 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
     const unsigned parts = gs_shared_address(shared), received = parts + (GS_WK > 1 ? GS_WK * TILE_BYTES : 0), barrier = received + TILE_BYTES;
     const unsigned warp = WARPS > 1 ? threadIdx.x / 32 : 0, lane = WARPS > 1 ? threadIdx.x % 32 : threadIdx.x, rank = blockIdx.x % GS_SPLIT;
     const int m0 = (int)(blockIdx.x / GS_SPLIT) * GS_BM, n0 = (int)blockIdx.y * GS_BN;
-    source from = source_of(p, m0, n0, warp, lane, rank);
+    const int zero = p.batch & 1 << 30;   /* not known to the compiler; read early, it brings the arguments' second line before the wait */
+    const int k = gs_size_k(p) - zero;
+    source from = source_of(p, m0, n0, warp, lane, rank, zero);
 #if GS_SPLIT > 1
     if (threadIdx.x == 0) {
         gs_mbarrier_init(barrier, 1);
@@ -472,47 +507,54 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
     }
     gs_cluster_arrive();
 #endif
-#if __CUDA_ARCH__ >= 900
     gs_dependent_launch();   /* the next launch's blocks do no more before its wait than these did */
     gs_dependent_wait();
-#endif
 
+    /* Steps end at branches, and the barrier keeps loads before it: all are issued, step by step, before anything waits for the first. */
     operands ring[GS_DEPTH];
 #pragma unroll
     for (int i = 0; i < GS_DEPTH && i < ROUNDS; i++) {
-        if (i > 0 && i * SPAN >= p.k) break;
+        if (i > 0 && i * SPAN >= k) break;
         load(&ring[i], from, i * SPAN, is_inside(i * SPAN, from));
     }
-    unsigned c[FINAL][RUN_WORDS];
-#if EARLY_C
+#if EXCHANGED
+    quad_of_c c[ROUNDS_OF(SHARE)];
 #pragma unroll
-    for (int i = 0; i < FINAL; i++)
-        if (is_final_run(i)) read_c(c[i], p, target_of(p, m0, n0, final_run(i, warp, lane, rank)));
+    for (int i = 0; i < ROUNDS_OF(SHARE); i++)
+        if (EARLY_C && is_shared_quad<SHARE>(i)) read_c(&c[i], p, place_of(rank * SHARE + shared_quad(i), m0, n0));
+#else
+    runs_of_c c;
+    if (EARLY_C) read_runs(c, p, m0, n0, warp, lane);
 #endif
-
-    float acc[CHAINS][MT][NT][4];
+    sums acc;
 #pragma unroll
-    for (int i = 0; i < CHAINS * MT * NT * 4; i++) acc[i / (MT * NT * 4)][i / (NT * 4) % MT][i / 4 % NT][i % 4] = 0;
-    __syncthreads();
-    multiply_steps(acc, from, ring, p.k);
+    for (int i = 0; i < CHAINS * PT * QT * 4; i++) acc[i / (PT * QT * 4)][i / (QT * 4) % PT][i / 4 % QT][i % 4] = 0;
+    multiply_steps(acc, from, ring, k, gs_barrier_zero());
 
+#if EXCHANGED
 #if GS_WK > 1
-    put_part(parts + warp % GS_WK * TILE_BYTES + warp / GS_WK * (WARP_M * WARP_N * 4) + lane * 16, acc);
+#pragma unroll
+    for (int i = 0; i < PT * QT; i++) {
+        float x[4];
+        own_quad(x, acc, i / QT, i % QT);
+        put_shared(parts + warp % GS_WK * TILE_BYTES + (warp / GS_WK * PT * QT + i) * 512 + lane * 16, x);
+    }
     __syncthreads();
 #endif
 #if GS_SPLIT > 1
     exchange(acc, parts, received, barrier, warp, lane, rank);
 #endif
-#pragma unroll
-    for (int i = 0; i < FINAL; i++) {
-        if (!is_final_run(i)) continue;
-        const run r = final_run(i, warp, lane, rank);
-        const target to = target_of(p, m0, n0, r);
-        float x[RUN];
-        if (GS_SPLIT > 1) add_blocks(x, received, i * THREADS + threadIdx.x);
-        else if (GS_WK > 1) add_warps(x, parts, i * THREADS + threadIdx.x);
-        else own_run(x, acc, i);
-        if (GS_BETA && !EARLY_C) read_c(c[i], p, to);
-        finish(p, to, x, c[i]);
+#pragma unroll(EARLY_C ? ROUNDS_OF(SHARE) : 1)
+    for (int i = 0; i < ROUNDS_OF(SHARE); i++) {
+        if (!is_shared_quad<SHARE>(i)) break;
+        const place at = place_of(rank * SHARE + shared_quad(i), m0, n0);
+        float x[4];
+        if (GS_SPLIT > 1) add_quads<GS_SPLIT>(x, received + shared_quad(i) * 16, SHARE * 16);
+        else add_quads<GS_WK>(x, parts + shared_quad(i) * 16, TILE_BYTES);
+        if (GS_BETA && !EARLY_C) read_c(&c[0], p, at);
+        store_quad(p, at, x, c[EARLY_C ? i : 0]);
     }
+#else
+    store_runs(p, acc, c, m0, n0, warp, lane);
+#endif
 }

@@ -33,4 +33,13 @@ template <int WORDS, int FETCH> __device__ __forceinline__ void gs_load_direct(u
 
 #undef GS_DIRECT_LOAD
 
+/* A barrier of all threads that gives 0. Neither compiler knows that: what uses it stays behind the barrier, while loads stay before it. So
+ * a fragment that is or-ed with it does not wait for its loads before the others are issued. */
+__device__ __forceinline__ unsigned gs_barrier_zero(void)
+{
+    unsigned zero;
+    asm volatile("{\n.reg .pred none;\nsetp.ne.u32 none, 0, 0;\nbar.red.popc.u32 %0, 0, none;\n}" : "=r"(zero) :: "memory");
+    return zero;
+}
+
 #endif

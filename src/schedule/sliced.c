@@ -13,8 +13,8 @@ enum {
     BARRIER_BYTES  = 16,
     BESIDE         = 26,           /* registers beside what is counted */
     C_REGISTERS    = 16,           /* of C on its way, at most */
-    LOOP_REGISTERS = 12,           /* more in a loop over K, beside a copy of A's fragments */
-    TURNED_REGISTERS = 16,         /* more where rows of B are loaded with a stride that is no constant */
+    LOOP_REGISTERS = 12,           /* more in a loop over K, beside a set of fragments */
+    STRIDED_REGISTERS = 16,        /* more where rows of B are loaded with a stride that is no constant */
     PARTS          = 4             /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
 
@@ -64,8 +64,9 @@ static int registers_of(const shape *s, const gs_problem *p)
     const bool tn = p->layout == GS_TN, edge_m = !s->fixed || p->m % s->bm, edge_n = !s->fixed || p->n % s->bn;
     const int sums = s->mt * s->nt * 4 * (s->mt * s->nt <= 4 ? 2 : 1);
     const int rows = edge_m ? 2 * s->mt : 1, columns = !tn ? (s->nt + 7) / 8 : edge_n ? s->nt : 1;
-    const int loop = is_straight(s, p) ? 0 : LOOP_REGISTERS + 4 * s->mt + (tn ? 0 : step_registers(s)), turned = !tn && !s->fixed ? TURNED_REGISTERS : 0;
-    return sums + s->depth * step_registers(s) + 2 * (rows + columns) + (p->beta != 0 ? C_REGISTERS : 0) + loop + turned + BESIDE;
+    const int loop = is_straight(s, p) ? 0 : LOOP_REGISTERS + 4 * (tn && s->mt * 2 <= s->nt ? s->mt : s->nt / 2);
+    const int strided = !tn && !s->fixed ? STRIDED_REGISTERS : 0;
+    return sums + s->depth * step_registers(s) + 2 * (rows + columns) + (p->beta != 0 ? C_REGISTERS : 0) + loop + strided + BESIDE;
 }
 
 /* What the compiler is allowed: in a loop it likes to load a step before it has used up the one whose place it takes. */
