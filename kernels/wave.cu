@@ -87,77 +87,84 @@
 /* Which tile and which part of it is this block's. A cluster is neighbours: along M or N, and all along K. */
 typedef struct place {
     int m, n;                  /* first row and column of the tile */
-    int rank;                  /* among those that share an operand */
-    int rank_k;                /* among those of the cluster along K */
-    int share;                 /* which of SHARES */
+    unsigned rank;             /* among those that share an operand */
+    unsigned rank_k;           /* among those of the cluster along K */
+    unsigned share;            /* which of SHARES */
 } place;
 
 static __device__ __forceinline__ place place_of_block(void)
 {
-    const int tile_m = GS_WALK_N ? blockIdx.y : blockIdx.x, tile_n = GS_WALK_N ? blockIdx.x : blockIdx.y;
-    const int rank = GS_CM > 1 ? tile_m % GS_CM : tile_n % GS_CN, share = SHARES > 1 ? blockIdx.z : 0;
-    return {tile_m * GS_BM, tile_n * GS_BN, rank, share % GS_CK, share};
+    const unsigned tile_m = GS_WALK_N ? blockIdx.y : blockIdx.x, tile_n = GS_WALK_N ? blockIdx.x : blockIdx.y;
+    const unsigned rank = GS_CM > 1 ? tile_m % GS_CM : tile_n % GS_CN, share = SHARES > 1 ? blockIdx.z : 0;
+    return {(int)tile_m * GS_BM, (int)tile_n * GS_BN, rank, share % GS_CK, share};
 }
 
 /* First k-block of the block's share, and how many there are. */
-static __device__ __forceinline__ int first_block(int share, int all) { return share * (all / SHARES) + min(share, all % SHARES); }
-static __device__ __forceinline__ int count_blocks(int share, int all) { return all / SHARES + (share < all % SHARES); }
+static __device__ __forceinline__ int first_block(unsigned share, unsigned all) { return share * (all / SHARES) + min(share, all % SHARES); }
+static __device__ __forceinline__ int count_blocks(unsigned share, unsigned all) { return all / SHARES + (share < all % SHARES); }
 
 /* ---- the producer ---- */
 
+/* What all of a producer's copies have in common. */
+typedef struct source {
+    const gs_tensor_map *x, *y;
+    int row_x, row_y;                /* first rows of the tile */
+    unsigned rank;
+    unsigned short mask;             /* those that share an operand */
+    unsigned long long policy;       /* first to leave L2 */
+} source;
+
 template <bool SHARED, bool STREAM>
-static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const place &at)
+static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const source &from)
 {
-    const unsigned short mask = ((1u << SHARERS) - 1) << at.rank_k * SHARERS;
     if (SHARED && STREAM)
-        gs_tma_load_multicast_hint(to, map, x, y, full, mask, gs_policy_evict_first());
+        gs_tma_load_multicast_hint(to, map, x, y, full, from.mask, from.policy);
     else if (SHARED)
-        gs_tma_load_multicast(to, map, x, y, full, mask);
+        gs_tma_load_multicast(to, map, x, y, full, from.mask);
     else if (STREAM)
-        gs_tma_load_hint(to, map, x, y, full, gs_policy_evict_first());
+        gs_tma_load_hint(to, map, x, y, full, from.policy);
     else
         gs_tma_load(to, map, x, y, full);
 }
 
 /* One k-block of an operand of ROWS rows, from `row` on. */
 template <int ROWS, bool ALONG_K, bool SHARED, bool STREAM>
-static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const place &at)
+static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from)
 {
     if (ALONG_K) {
 #pragma unroll
-        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED, STREAM>(to + half * ROWS * 128, map, k + half * 64, row, full, at);
+        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED, STREAM>(to + half * ROWS * 128, map, k + half * 64, row, full, from);
     } else {
 #pragma unroll
-        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED, STREAM>(to + box * GS_BK * 128, map, row + box * 64, k, full, at);
+        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED, STREAM>(to + box * GS_BK * 128, map, row + box * 64, k, full, from);
     }
 }
 
 /* What a k-block of this block needs and nobody else. */
-static __device__ __forceinline__ void load_own(unsigned to, const gs_tensor_map *map_x, const gs_tensor_map *map_y, int k, unsigned full, const place &at)
+static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED) load_operand<BX, X_ALONG_K, false, STREAM_X>(to, map_x, GS_ORDER ? at.n : at.m, k, full, at);
-    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false, STREAM_Y>(to + X_BYTES, map_y, GS_ORDER ? at.m : at.n, k, full, at);
+    if (!X_SHARED) load_operand<BX, X_ALONG_K, false, STREAM_X>(to, from.x, from.row_x, k, full, from);
+    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false, STREAM_Y>(to + X_BYTES, from.y, from.row_y, k, full, from);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
-static __device__ __forceinline__ void load_shared(unsigned to, const gs_tensor_map *map_x, const gs_tensor_map *map_y, int k, unsigned full, int stage,
-                                                   const place &at)
+static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
-    if (stage % SHARERS != at.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true, STREAM_X>(to, map_x, GS_ORDER ? at.n : at.m, k, full, at);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, STREAM_Y>(to + X_BYTES, map_y, GS_ORDER ? at.m : at.n, k, full, at);
+    if (stage % SHARERS != from.rank) return;
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true, STREAM_X>(to, from.x, from.row_x, k, full, from);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, STREAM_Y>(to + X_BYTES, from.y, from.row_y, k, full, from);
 }
 
-/* The producer warp. Its barriers are its own until it says so: copies start before the other warps have come so far. */
-static __device__ __forceinline__ void produce(const gs_tensor_map *map_x, const gs_tensor_map *map_y, unsigned stages, unsigned full, int first, int blocks,
-                                               const place &at)
+/* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
+ * warps have come so far. */
+static __device__ __forceinline__ void begin(const source &from, unsigned stages, unsigned full, int first, int blocks, const place &at)
 {
     const unsigned empty = full + GS_STAGES * 8, parts = empty + GS_STAGES * 8;
     const bool leader = gs_elect();
     const int ahead = min(blocks, GS_STAGES);
     if (leader) {
-        gs_tma_prefetch(map_x);
-        gs_tma_prefetch(map_y);
+        gs_tma_prefetch(from.x);
+        gs_tma_prefetch(from.y);
 #pragma unroll
         for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, 1);
         if (blocks > GS_STAGES) {
@@ -171,12 +178,12 @@ static __device__ __forceinline__ void produce(const gs_tensor_map *map_x, const
     gs_named_arrive(1, THREADS);
     if (CLUSTER > 1) gs_cluster_arrive();
     if (leader) {
-        if (GS_CK > 1) gs_mbarrier_expect(parts, (GS_CK - 1) * ROW_BLOCKS * max(0, min(SLICE, GROUPS - at.rank_k * SLICE)) * WORKERS * 16);
+        if (GS_CK > 1) gs_mbarrier_expect(parts, (GS_CK - 1) * ROW_BLOCKS * max(0, min(SLICE, GROUPS - (int)at.rank_k * SLICE)) * WORKERS * 16);
         gs_dependent_wait();
 #pragma unroll 1
         for (int s = 0; s < ahead; s++) {
             gs_mbarrier_expect(full + s * 8, LANDING_BYTES);
-            load_own(stages + s * STAGE_BYTES, map_x, map_y, (first + s) * GS_BK, full + s * 8, at);
+            load_own(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
         }
     }
     if (SHARERS > 1) {
@@ -184,19 +191,26 @@ static __device__ __forceinline__ void produce(const gs_tensor_map *map_x, const
         gs_cluster_wait();
         if (leader) {
 #pragma unroll 1
-            for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, map_x, map_y, (first + s) * GS_BK, full + s * 8, s, at);
+            for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
         }
     }
-    if (leader) {
-        gs_dependent_launch();
+    if (leader) gs_dependent_launch();
+    __syncwarp();
+}
+
+/* The producer warp goes on: stages that came back are filled again. */
+static __device__ __forceinline__ void refill(const source &from, unsigned stages, unsigned full, int first, int blocks)
+{
+    const unsigned empty = full + GS_STAGES * 8;
+    if (blocks > GS_STAGES && gs_elect()) {
         int stage = 0;
         unsigned phase = 0;
 #pragma unroll 1
         for (int block = GS_STAGES; block < blocks; block++) {
             gs_mbarrier_wait(empty + stage * 8, phase);
             gs_mbarrier_expect(full + stage * 8, LANDING_BYTES);
-            load_own(stages + stage * STAGE_BYTES, map_x, map_y, (first + block) * GS_BK, full + stage * 8, at);
-            if (SHARERS > 1) load_shared(stages + stage * STAGE_BYTES, map_x, map_y, (first + block) * GS_BK, full + stage * 8, stage, at);
+            load_own(stages + stage * STAGE_BYTES, (first + block) * GS_BK, full + stage * 8, from);
+            if (SHARERS > 1) load_shared(stages + stage * STAGE_BYTES, (first + block) * GS_BK, full + stage * 8, stage, from);
             if (++stage == GS_STAGES) stage = 0, phase ^= 1;
         }
     }
@@ -268,28 +282,43 @@ static __device__ __forceinline__ void multiply(float (&acc)[ROW_BLOCKS][BY / 2]
 typedef float slice[ROW_BLOCKS][4 * SLICE];
 
 #if GS_CK > 1
+/* A slice of this block's accumulators to the block of that rank; a thread sends to its counterpart there. */
+template <int RANK>
+static __device__ __forceinline__ void send_slice(const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
+{
+    const unsigned slot = (at.rank_k + GS_CK - RANK - 1) % GS_CK;
+    const unsigned to = gs_cluster_address(landing, RANK * SHARERS + at.rank) + slot * SLICE_BYTES + threadIdx.x * 16;
+    const unsigned barrier = gs_cluster_address(parts, RANK * SHARERS + at.rank);
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+#pragma unroll
+        for (int i = RANK * SLICE; i < (RANK + 1) * SLICE && i < GROUPS; i++)
+            gs_send(to + (block * SLICE + i - RANK * SLICE) * WORKERS * 16, acc[block][4 * i], acc[block][4 * i + 1], acc[block][4 * i + 2], acc[block][4 * i + 3],
+                    barrier);
+    }
+}
+
+/* To the ranks behind the own one, then to those before it: no two blocks send to one at the same time. */
+template <int RANK, bool BEHIND>
+static __device__ __forceinline__ void send_slices(const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
+{
+    if constexpr (BEHIND ? RANK > 0 : RANK + 1 < GS_CK)
+        if (BEHIND ? RANK > at.rank_k : RANK < at.rank_k) send_slice<RANK>(acc, landing, parts, at);
+    if constexpr (RANK + 1 < GS_CK) send_slices<RANK + 1, BEHIND>(acc, landing, parts, at);
+}
+
 /* Sends every other block of the cluster along K its slice of this block's accumulators, and adds what they send to the own one, always in
- * the order of ranks behind the own. A thread sends to its counterpart. */
+ * the order of ranks behind the own. */
 static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
 {
     if (SHARERS == 1) gs_cluster_wait();
+    send_slices<0, true>(acc, landing, parts, at);
+    send_slices<0, false>(acc, landing, parts, at);
 #pragma unroll
-    for (int rank = 0; rank < GS_CK; rank++) {
-        const bool own = rank == at.rank_k;
-        const int slot = (at.rank_k - rank + GS_CK) % GS_CK - 1;
-        const unsigned cluster_rank = rank * SHARERS + at.rank;
-        const unsigned to = gs_cluster_address(landing, cluster_rank) + slot * SLICE_BYTES + threadIdx.x * 16;
-        const unsigned barrier = gs_cluster_address(parts, cluster_rank);
+    for (int block = 0; block < ROW_BLOCKS; block++) {
 #pragma unroll
-        for (int block = 0; block < ROW_BLOCKS; block++) {
-#pragma unroll
-            for (int i = 0; i < SLICE && rank * SLICE + i < GROUPS; i++) {
-                const float *const part = &acc[block][4 * (rank * SLICE + i)];
-                if (!own) gs_send(to + (block * SLICE + i) * WORKERS * 16, part[0], part[1], part[2], part[3], barrier);
-#pragma unroll
-                for (int j = 0; j < 4; j++) sum[block][4 * i + j] = own || rank == 0 ? part[j] : sum[block][4 * i + j];
-            }
-        }
+        for (int i = 0; i < 4 * GROUPS; i++)
+            sum[block][i % (4 * SLICE)] = i < 4 * SLICE || i / (4 * SLICE) == at.rank_k ? acc[block][i] : sum[block][i % (4 * SLICE)];
     }
     gs_mbarrier_wait(parts, 0);
     for (int slot = 0; slot < GS_CK - 1; slot++) {
@@ -524,10 +553,16 @@ gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_
     const place at = place_of_block();
     const int all = (gs_size_k(p) - 1) / GS_BK + 1;
     const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
-    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
+    int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
+    const source from = {GS_ORDER ? &map_b : &map_a, GS_ORDER ? &map_a : &map_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
+                         (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), STREAM_X || STREAM_Y ? gs_policy_evict_first() : 0};
+
+    /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
+    if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at);
+    asm volatile("" : "+r"(warp));
     if (warp == CONSUMERS * 4) {
-        produce(GS_ORDER ? &map_b : &map_a, GS_ORDER ? &map_a : &map_b, stages, full, first, blocks, at);
+        refill(from, stages, full, first, blocks);
         return;
     }
     if (CLUSTER > 1) gs_cluster_arrive();

@@ -9,14 +9,18 @@ enum {
     PORTABLE_CLUSTER = 8,        /* blocks; k16 alone may have more */
     MOST_GRID_Y      = 65535,
     MOST_REGISTERS   = 255,
-    REGISTERS_BESIDE = 40,       /* the accumulators (NVRTC 13.0: at most 34) */
+    REGISTERS_BESIDE = 40,       /* the accumulators, where the compiler must be thrifty (NVRTC 13.0) */
+    REGISTERS_C      = 40,       /* more where C is read: addresses */
+    REGISTERS_PARTS  = 32,       /* more where parts come from the workspace, many at once */
     MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
     MOST_SPLIT_C     = 64,       /* the same where K is split */
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
     MOST_RESIDENT    = 8,
     MOST_WAVES       = 8,        /* more tiles are for a persistent kernel */
-    SPLIT_TILES      = 2,        /* K is not split where there are so many tiles per multiprocessor */
-    SPLIT_BLOCKS     = 4         /* nor into more blocks per multiprocessor than this */
+    SPLIT_BLOCKS     = 2,        /* K is not split into more blocks per multiprocessor */
+    DEEP_SHARE       = 1024,     /* a share of so much K is cut further while less than a fifth of the multiprocessors would be busy */
+    LEAST_AHEAD      = 49152,    /* bytes of a block's stages, where they do not hold its whole share: memory answers late */
+    LEAST_STAGES     = 4         /* there, unless one alone has so many bytes */
 };
 
 static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
@@ -83,6 +87,16 @@ static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_erro
     return GS_OK;
 }
 
+/* Stages that go around must have enough under way. */
+static gs_status check_stages(const gs_wave_shape *s, const gs_caps *caps, gs_error *error)
+{
+    const int stage = (s->bm + s->bn) * s->bk * 2;
+    if (s->smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s->smem, caps->smem_block);
+    if (s->blocks > s->stages && (s->stages * stage < LEAST_AHEAD || (s->stages < LEAST_STAGES && stage < LEAST_AHEAD)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d of %d bytes are too little under way", s->stages, stage);
+    return GS_OK;
+}
+
 /* No narrower tile of the table holds all columns, and no smaller number of stages all k-blocks. */
 static gs_status check_smaller(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
 {
@@ -117,8 +131,10 @@ static gs_status check_split(const gs_wave_shape *s, const gs_problem *p, const 
 {
     const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
     if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
-    if (s->shares > 1 && (tiles >= (int64_t)SPLIT_TILES * caps->sms || tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms))
+    if (s->shares > 1 && tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
+    if (tiles * s->shares * 5 < caps->sms && s->blocks * s->bk >= DEEP_SHARE)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld blocks leave the device idle and K deep", (long long)tiles * s->shares);
     return GS_OK;
 }
 
@@ -129,14 +145,14 @@ gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, 
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
-    if (s.smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s.smem, caps->smem_block);
+    GS_TRY(check_stages(&s, caps, error));
     return check_smaller(&s, problem, error);
 }
 
-/* Registers that the compiler may use for so many resident blocks. */
+/* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
 static int registers_for(int blocks, int threads, const gs_caps *caps)
 {
-    const int warps_part = (blocks * (threads / 32) + PARTS - 1) / PARTS;
+    const int warps_part = blocks * ((threads / 32 + PARTS - 1) / PARTS);
     return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
 }
 
@@ -144,14 +160,14 @@ gs_resources gs_resources_wave(const gs_schedule *schedule, const gs_problem *pr
 {
     const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
     const int threads = s.consumers * 128 + 32;
-    int blocks = GS_MIN(MOST_RESIDENT, caps->smem_sm / (s.smem + RESERVED_SMEM));
-    /* the warps of each block may begin at the same part of the multiprocessor */
-    while (blocks > 1 && registers_for(1, blocks * (threads + 127) / 128 * 128, caps) < s.accumulators + REGISTERS_BESIDE) blocks--;
+    const int needed = s.accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s.tickets > 1 ? REGISTERS_PARTS : 0);
+    int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (s.smem + RESERVED_SMEM)));
+    while (blocks > 1 && registers_for(blocks, threads, caps) < needed) blocks--;
     return (gs_resources){
         .threads   = threads,
-        .registers = registers_for(GS_MAX(blocks, 1), threads, caps),
+        .registers = registers_for(blocks, threads, caps),
         .smem      = s.smem,
-        .blocks_sm = GS_MAX(blocks, 1),
+        .blocks_sm = blocks,
         .cluster   = s.cm * s.cn * s.ck,
     };
 }

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ * Family wave: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the sentence's
+ * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "kernel/kernel.h"
+#include "plan/loaded.h"
+#include "schedule/grammar.h"
+
+static const gs_caps *h200(void) { return gs_caps_find("h200"); }
+
+static gs_schedule parsed(const char *text)
+{
+    gs_schedule schedule;
+    gs_error error;
+    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return schedule;
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    gs_error error;
+    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return problem;
+}
+
+/* ---- compiling ---- */
+
+static void compile(const gs_schedule *schedule, const gs_problem *problem)
+{
+    gs_error error = {0};
+    gs_kernel kernel;
+    char text[GS_SCHEDULE_TEXT], what[GS_PROBLEM_TEXT];
+    gs_schedule_format(schedule, text);
+    gs_problem_format(problem, what);
+    if (gs_kernel_build(&kernel, schedule, problem, h200(), &error) != GS_OK) fail_msg("%s %s: %s", text, what, error.text);
+    gs_kernel_source source;
+    gs_kernel_to_source(&kernel, &source);
+    gs_image image;
+    if (gs_compile_for("sm_90a", &source.source, &image, &error) != GS_OK) fail_msg("%s %s: %s\n%s", text, what, error.text, image.log);
+    if (image.spill_bytes || image.serialized) fail_msg("%s %s: %d bytes spilled, serialized %d", text, what, image.spill_bytes, image.serialized);
+    const int allowed = gs_schedule_resources(schedule, problem, h200()).registers;
+    if (image.registers > allowed) fail_msg("%s %s: %d registers, promised are %d", text, what, image.registers, allowed);
+    gs_image_free(&image);
+}
+
+/* legend: problem; together they cover layouts, input and output types, accumulators, beta, rows of D that start anywhere, few rows, few columns */
+static const char *const problems[] = {
+    "f16:256x256x4096:tn",
+    "f16:256x256x4096:nn:acc=f16",
+    "bf16:256x256x4096:tn:d=f32:beta=1",
+    "bf16:256x256x4096:nn:ldd=257:beta=1",
+    "f16:256x256x4096:nn:d=f32:ldd=257",
+    "f16:13x4096x4096:tn",
+    "bf16:4096x20x4096:tn:ldd=21",
+};
+
+/* The sentences of the grammar that are valid, a few of each tile and order, with other words each time. */
+static void test_compiles(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    int compiled = 0, seen = 0;
+    const int tiles = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_TILE)->count;
+    for (int i = 0; i < tiles * 2; i++) {
+        const gs_problem problem = problem_of(problems[(size_t)i % GS_COUNT(problems)]);
+        gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+        do {
+            if (schedule.word[GS_WAVE_TILE] != i / 2 || schedule.word[GS_WAVE_ORDER] != i % 2) continue;
+            if (gs_schedule_check(&schedule, &problem, h200(), NULL) != GS_OK || seen++ % 29 != 0) continue;
+            compile(&schedule, &problem);
+            compiled++;
+        } while (gs_schedule_next(&schedule));
+    }
+    assert_true(compiled >= 60);
+}
+
+/* The sentences that need most registers, and those whose slices of a tile are not even. */
+static void test_compiles_extremes(void **state)
+{
+    static const struct {
+        const char *schedule, *problem;
+    } rows[] = {
+        {"wave/128x256x64/s4/ab/c1x1/k1/any",    "f16:2048x2048x2048:tn"},
+        {"wave/256x128x64/s4/ba/c1x1/k1/any",    "bf16:2048x2048x2048:nn:d=f32"},
+        {"wave/256x128x64/s4/ab/c2x1/k1/fixed",  "f16:2048x2048x2048:nn:ldd=2049"},
+        {"wave/128x256x64/s2/ba/c1x1/t2/any",    "bf16:1024x2048x2048:nn:d=f32"},
+        {"wave/64x256x64/s4/ab/c1x1/t2/any",     "f16:512x1024x4096:tn"},
+        {"wave/128x192x64/s4/ab/c1x1/k1/any",    "f16:1024x1024x1024:tn:beta=1"},
+        {"wave/128x96x64/s4/ab/c1x1/k8/any",     "f16:256x288x8192:tn"},
+        {"wave/64x96x64/s4/ab/c1x1/k8t4/any",    "f16:64x96x8192:tn"},
+        {"wave/24x64x64/s6/ba/c1x4/k2/any",      "f16:20x4096x4096:nn"},
+        {"wave/8x64x128/s6/ba/c1x1/k2/fixed",    "f16:1x4096x4096:tn"},
+        {"wave/32x256x64/s4/ba/c1x1/k3/any",     "bf16:32x8192x4096:tn:beta=1:d=f32"},
+        {"wave/64x64x64/s4/ba/c1x1/k16/fixed",   "f16:64x128x16384:nn"},
+    };
+    (void)state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        const gs_schedule schedule = parsed(rows[i].schedule);
+        const gs_problem problem = problem_of(rows[i].problem);
+        if (gs_schedule_check(&schedule, &problem, h200(), &error) != GS_OK) fail_msg("%s %s: %s", rows[i].schedule, rows[i].problem, error.text);
+        compile(&schedule, &problem);
+    }
+}
+
+/* ---- sentences and manifests ---- */
+
+static int64_t value_of(const gs_formula *formula, const gs_problem *p)
+{
+    const gs_formula_names names = {p->m, p->n, p->k, p->batch, p->lda, p->ldb, p->ldc, p->ldd, 132};
+    int64_t value = 0;
+    assert_int_equal(gs_formula_value(formula, &names, &value, NULL), GS_OK);
+    return value;
+}
+
+static void check_manifest(const gs_schedule *schedule, const gs_problem *problem)
+{
+    gs_kernel kernel;
+    gs_error error = {0};
+    if (gs_kernel_build(&kernel, schedule, problem, h200(), &error) != GS_OK) fail_msg("%s", error.text);
+    const gs_entry *const entry = &kernel.manifest.entry[0];
+    const gs_resources resources = gs_schedule_resources(schedule, problem, h200());
+    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    assert_int_equal(value_of(&entry->smem, problem), resources.smem);
+    assert_true(resources.smem <= h200()->smem_block && resources.blocks_sm * (resources.smem + 1024) <= h200()->smem_sm);
+    assert_int_equal(entry->block[0], resources.threads);
+    assert_int_equal(entry->cluster[0] * entry->cluster[1] * entry->cluster[2], resources.cluster);
+    assert_true(resources.registers * resources.threads * resources.blocks_sm <= 65536);
+    int64_t blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        const int64_t along = value_of(&entry->grid[i], problem);
+        assert_true(along % entry->cluster[i] == 0 && along <= 65535);
+        blocks *= along;
+    }
+    assert_int_equal(blocks, s.tiles_m * s.tiles_n * s.shares);
+    assert_true(s.shares <= (problem->k + s.bk - 1) / s.bk);
+    /* a counter and a tile of sums for each tile and share, and nothing without tickets */
+    const int64_t zeroed = value_of(&kernel.manifest.zeroed, problem), workspace = value_of(&kernel.manifest.workspace, problem);
+    assert_true(s.tickets > 1 ? zeroed >= s.tiles_m * s.tiles_n * s.ck * 4 : zeroed == 0 && workspace == 0);
+    if (s.tickets > 1) assert_true(workspace - zeroed >= s.tiles_m * s.tiles_n * s.tickets * s.bm * s.bn * 4);
+    /* no copy brings rows that a matrix of fewer rows than the tile has not */
+    assert_int_equal(entry->map[0].outer, problem->m < s.bm ? problem->m : s.bm);
+    if (problem->layout == GS_TN) assert_int_equal(entry->map[1].outer, problem->n < s.bn ? problem->n : s.bn);
+}
+
+static int check_all(const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+    int valid = 0;
+    do {
+        if (gs_schedule_check(&schedule, &problem, h200(), NULL) != GS_OK) continue;
+        if (valid++ % 5 == 0) check_manifest(&schedule, &problem);
+    } while (gs_schedule_next(&schedule));
+    return valid;
+}
+
+/* Enough to choose from, and not more than a tuner can look at. */
+static void test_resources(void **state)
+{
+    static const char *const of[] = {
+        "f16:512x512x512:nn", "f16:1024x1024x4096:tn", "f16:256x256x16384:nn", "f16:64x4096x4096:nn", "f16:1x4096x4096:tn", "f16:257x4096x4096:tn",
+        "bf16:100x3000x1000:tn:d=f32:ldd=3001", "f16:8192x64x8192:nn:acc=f16",
+    };
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(of); i++) {
+        const int valid = check_all(of[i]);
+        if (valid < 300 || valid > 4000) fail_msg("%s: %d sentences", of[i], valid);
+    }
+    assert_int_equal(check_all("f16:16384x16384x16384:tn"), 0);
+}
+
+static int valid_of(const char *problem)
+{
+    const gs_problem p = problem_of(problem);
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+    int valid = 0;
+    do valid += gs_schedule_check(&schedule, &p, h200(), NULL) == GS_OK;
+    while (gs_schedule_next(&schedule));
+    return valid;
+}
+
+/* Whatever the extents, something is left, unless there is no wave of tiles. */
+static void test_always_some(void **state)
+{
+    static const int extents[] = {1, 7, 8, 33, 64, 65, 128, 200, 257, 1000};
+    char text[96];
+    (void)state;
+    for (size_t m = 0; m < GS_COUNT(extents); m++)
+        for (size_t n = 0; n < GS_COUNT(extents); n++)
+            for (int i = 0; i < 4; i++) {
+                const int k = i < 2 ? 24 : 2000;
+                snprintf(text, sizeof text, "f16:%dx%dx%d:%s:lda=2000:ldb=2000", extents[m], extents[n], k, i % 2 ? "nn" : "tn");
+                if (valid_of(text) == 0) fail_msg("%s: none", text);
+            }
+}
+
+static void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
+{
+    const gs_schedule s = parsed(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    if (gs_schedule_check(&s, &p, caps, &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s %s is accepted", schedule, problem);
+    if (strcmp(error.field, field) != 0) fail_msg("%s %s: %s: %s", schedule, problem, error.field, error.text);
+    assert_true(error.text[0] != '\0');
+}
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    const char *const good = "wave/64x64x64/s4/ab/c1x1/k1/any", *const fixed = "wave/64x64x64/s4/ab/c1x1/k1/fixed";
+    const gs_schedule s = parsed(good);
+    const gs_problem p = problem_of("f16:512x512x512:tn");
+    assert_int_equal(gs_schedule_check(&s, &p, h200(), NULL), GS_OK);
+    refuse(good, "f16:512x512x512:tn", gs_caps_find("a100"), "family");
+    refuse(good, "f16:512x512x512:tn:ep=bias", h200(), "ep");
+    refuse(good, "f16:512x512x512:tn:b=2", h200(), "b");
+    refuse(good, "f16:512x512x0:tn", h200(), "m");
+    refuse(good, "f16:2147483600x8x8:tn", h200(), "m");
+    refuse(good, "f16:512x512x511:tn", h200(), "lda");
+    refuse(good, "f16:512x511x512:nn", h200(), "ldb");
+    refuse(fixed, "f16:512x512x512:tn:ldd=5000000000", h200(), "sizes");
+    /* what wgmma has not */
+    refuse("wave/16x64x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn", h200(), "order");
+    refuse("wave/64x192x64/s4/ba/c1x1/k1/any", "f16:512x512x512:tn", h200(), "order");
+    refuse("wave/64x32x64/s4/ab/c1x1/k1/any", "f16:512x512x512:nn", h200(), "tile");
+    refuse("wave/128x256x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn:beta=1", h200(), "tile");
+    refuse("wave/128x128x64/s8/ab/c1x1/k1/any", "f16:1024x1024x4096:tn", h200(), "stages");
+    refuse("wave/64x64x64/s4/ab/c2x1/k8/any", "f16:512x512x4096:tn", h200(), "cluster");
+    refuse("wave/64x64x64/s4/ab/c2x1/k1/any", "f16:320x512x512:tn", h200(), "cluster");
+    refuse("wave/64x64x64/s4/ab/c1x1/k16/any", "f16:64x64x960:tn", h200(), "split");
+    /* what is pointless */
+    refuse(good, "f16:8192x8192x512:tn", h200(), "tile");
+    refuse("wave/128x64x64/s4/ab/c1x1/k1/any", "f16:64x512x512:tn", h200(), "tile");
+    refuse("wave/64x128x64/s4/ab/c1x1/k1/any", "f16:512x64x512:tn", h200(), "tile");
+    refuse("wave/64x64x128/s2/ab/c1x1/k1/any", "f16:512x64x64:tn", h200(), "tile");
+    refuse("wave/64x64x64/s12/ab/c1x1/k1/any", "f16:512x512x512:tn", h200(), "stages");
+    refuse("wave/64x64x64/s2/ab/c1x1/k1/any", "f16:512x512x512:tn", h200(), "stages");
+    refuse("wave/64x64x64/s4/ab/c1x1/k4/any", "f16:1024x512x2048:tn", h200(), "split");
+    refuse(good, "f16:64x64x16384:tn", h200(), "split");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_always_some),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_compiles_extremes),
+        cmocka_unit_test(test_compiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
