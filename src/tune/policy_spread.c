@@ -47,21 +47,37 @@ static gs_status make_room(spread *self, int capacity)
     return GS_OK;
 }
 
+/* The same but for whether sizes are compiled in: they do the same thing, so the second is no choice of its own. */
+static bool twins(const gs_schedule *a, const gs_schedule *b)
+{
+    if (a->family != b->family) return false;
+    for (int slot = 0; slot < gs_family_slots((gs_family)a->family); slot++)
+        if (a->word[slot] != b->word[slot] && strcmp(gs_family_slot((gs_family)a->family, slot)->name, "sizes") != 0) return false;
+    return true;
+}
+
+/* Takes the shortlist of a family; the first of them that are no twins are granted a place. */
+static void take_family(spread *self, const gs_problem *problem, const gs_caps *caps, int count, int granted)
+{
+    const int begin = self->count;
+    for (int i = 0; i < count; i++) {
+        bool first = granted > 0;
+        for (int j = begin; j < self->count && first; j++) first = !(self->list[j].first && twins(&self->list[j].schedule, &self->batch[i]));
+        granted -= first;
+        self->list[self->count++] = (ranked){self->batch[i], gs_schedule_predict(&self->batch[i], problem, caps), i, first};
+    }
+}
+
 static void rank_all(spread *self, const gs_problem *problem, const gs_caps *caps, int most)
 {
     const int each = GS_MAX(most, SHORTEST), granted = GS_MAX(most / SHARE, 2);
     self->count = self->next = 0;
     if (make_room(self, each) != GS_OK) return;
-    double best = 0;
-    for (int family = 0; family < GS_FAMILIES; family++) {
-        if (self->families != 0 && !(self->families >> family & 1)) continue;
-        const int count = gs_schedule_shortlist(problem, caps, 1u << family, self->batch, each);
-        for (int i = 0; i < count; i++) {
-            const double us = gs_schedule_predict(&self->batch[i], problem, caps);
-            self->list[self->count++] = (ranked){self->batch[i], us, i, i < granted};
-            if (best == 0 || us < best) best = us;
-        }
-    }
+    for (int family = 0; family < GS_FAMILIES; family++)
+        if (self->families == 0 || (self->families >> family & 1))
+            take_family(self, problem, caps, gs_schedule_shortlist(problem, caps, 1u << family, self->batch, each), granted);
+    double best = self->count > 0 ? self->list[0].us : 0;
+    for (int i = 1; i < self->count; i++) best = GS_MIN(best, self->list[i].us);
     for (int i = 0; i < self->count; i++) self->list[i].first &= self->list[i].us <= FAR_BEHIND * best;
     qsort(self->list, (size_t)self->count, sizeof *self->list, by_turn);
 }

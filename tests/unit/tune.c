@@ -356,7 +356,7 @@ static int by_bytes(const void *left, const void *right) { return memcmp(left, r
 static void enumerate_proposes_every_valid_schedule_once(void **state)
 {
     (void)state;
-    enum { MOST = 20000 };
+    enum { MOST = 500000 };
     gs_problem problem;
     gs_policy policy;
     assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
@@ -409,6 +409,19 @@ static void spread_asks_every_family(void **state)
         asked += near;
     }
     assert_true(asked >= 2);
+
+    /* the two that sliced is granted differ in more than whether sizes are compiled in */
+    gs_schedule small[8];
+    gs_problem narrow;
+    assert_int_equal(gs_problem_parse(&narrow, "f16:64x4096x64:tn", NULL), GS_OK);
+    policy.families = 1u << GS_FAMILY_SLICED;
+    assert_int_equal(policy.propose(&policy, &narrow, caps, small, 8), 8);
+    bool differ = false;
+    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICED); slot++)
+        differ |= small[0].word[slot] != small[1].word[slot] && strcmp(gs_family_slot(GS_FAMILY_SLICED, slot)->name, "sizes") != 0;
+    assert_true(differ);
+    policy.families = 0;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
 
     /* no schedule twice, families as they were asked for, and then no more */
     int count = MOST;
