@@ -228,7 +228,6 @@ static void what_is_not_known_is_refused(void **state)
         {"ld.global.u32 %r2, [%rd1], %rd3;", "3 operands"}, {"ld.global.u32 %r2, [smem];", "another state space"},
         {"ld.shared.u32 %r2, [depot];", "another state space"}, {"ld.u32 %r2, [smem];", "another state space"},
         {"ld.global.u32 %p2, [%rd1];", "bits"}, {"st.param.u32 [blob], %r2;", "unknown modifier .param"},
-        {"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r3, [%r4];", "unknown modifier .async"},
         {"st.bulk.weak.shared::cta [%rd1], 64, 0;", "unknown modifier .bulk"},
         {"red.async.relaxed.cluster.u32 [%r2], %r3, [%r4];", "unknown modifier .async"},
         {"atom.global.add.b32 %r2, [%rd1], 1;", "no such operation"}, {"atom.global.min.f32 %f1, [%rd1], %f2;", "no such operation"},
