@@ -20,7 +20,7 @@ enum {
     SPLIT_BLOCKS     = 2,        /* K is not split into more blocks per multiprocessor */
     DEEP_SHARE       = 1024,     /* a share of so much K is cut further while less than a fifth of the multiprocessors would be busy */
     LEAST_AHEAD      = 49152,    /* bytes of a block's stages, where they do not hold its whole share: memory answers late */
-    LEAST_STAGES     = 4         /* there, unless one alone has so many bytes */
+    LEAST_STAGES     = 3         /* there, unless one alone has so many bytes */
 };
 
 static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
@@ -57,6 +57,24 @@ gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *pr
     return s;
 }
 
+static int threads_of(const gs_wave_shape *s) { return s->consumers * 128 + 32; }
+
+/* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
+static int registers_for(int blocks, int threads, const gs_caps *caps)
+{
+    const int warps_part = blocks * ((threads / 32 + PARTS - 1) / PARTS);
+    return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
+}
+
+/* Blocks of a multiprocessor at the same time, with so much shared memory. */
+static int resident(const gs_wave_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
+{
+    const int needed = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
+    while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
+    return blocks;
+}
+
 static gs_status check_problem(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     if (caps->cc != 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "wave needs compute capability 9.0 (wgmma); this device has %d.%d", caps->cc / 10, caps->cc % 10);
@@ -87,29 +105,33 @@ static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_erro
     return GS_OK;
 }
 
-/* Stages that go around must have enough under way. */
-static gs_status check_stages(const gs_wave_shape *s, const gs_caps *caps, gs_error *error)
+/* Stages that go around must have enough under way; an odd number is for where one more has no room. */
+static gs_status check_stages(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     const int stage = (s->bm + s->bn) * s->bk * 2;
     if (s->smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s->smem, caps->smem_block);
-    if (s->blocks > s->stages && (s->stages * stage < LEAST_AHEAD || (s->stages < LEAST_STAGES && stage < LEAST_AHEAD)))
+    if (s->blocks <= s->stages) return GS_OK;
+    if (s->stages * stage < LEAST_AHEAD || (s->stages < LEAST_STAGES && stage < LEAST_AHEAD))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d of %d bytes are too little under way", s->stages, stage);
+    const int more = s->smem + stage + 2 * 8;
+    if (s->stages % 2 && more <= caps->smem_block && resident(s, more, p, caps) == resident(s, s->smem, p, caps))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "one more has room, too");
     return GS_OK;
 }
 
-/* No narrower tile of the table holds all columns, and no smaller number of stages all k-blocks. */
+/* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
 static gs_status check_smaller(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
 {
-    const int64_t y = s->turned ? p->m : p->n;
+    const int64_t y = s->turned ? p->m : p->n, across = s->turned ? s->tiles_m : s->tiles_n;
     const gs_slot *const tiles = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_TILE), *const stages = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_STAGES);
     for (int i = 0; i < stages->count; i++)
         if (stages->words[i].value[0] < s->stages && stages->words[i].value[0] >= s->blocks)
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%s hold all %lld k-blocks of a share", stages->words[i].text, (long long)s->blocks);
-    for (int i = 0; y < s->by && i < tiles->count; i++) {
+    for (int i = 0; across * s->by != y && i < tiles->count; i++) {
         const int16_t *const tile = tiles->words[i].value;
         const int bx = tile[s->turned], by = tile[!s->turned];
-        if (bx == s->bx && by < s->by && by >= y && (p->layout == GS_TN || tile[1] % 64 == 0))
-            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s would hold all %lld", tiles->words[i].text, (long long)y);
+        if (bx == s->bx && by < s->by && tiles_of(y, by) == across && (p->layout == GS_TN || tile[1] % 64 == 0))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s is narrower and makes no more tiles", tiles->words[i].text);
     }
     return GS_OK;
 }
@@ -145,27 +167,17 @@ gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, 
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
-    GS_TRY(check_stages(&s, caps, error));
+    GS_TRY(check_stages(&s, problem, caps, error));
     return check_smaller(&s, problem, error);
-}
-
-/* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
-static int registers_for(int blocks, int threads, const gs_caps *caps)
-{
-    const int warps_part = blocks * ((threads / 32 + PARTS - 1) / PARTS);
-    return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
 }
 
 gs_resources gs_resources_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
-    const int threads = s.consumers * 128 + 32;
-    const int needed = s.accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s.tickets > 1 ? REGISTERS_PARTS : 0);
-    int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (s.smem + RESERVED_SMEM)));
-    while (blocks > 1 && registers_for(blocks, threads, caps) < needed) blocks--;
+    const int blocks = resident(&s, s.smem, problem, caps);
     return (gs_resources){
-        .threads   = threads,
-        .registers = registers_for(blocks, threads, caps),
+        .threads   = threads_of(&s),
+        .registers = registers_for(blocks, threads_of(&s), caps),
         .smem      = s.smem,
         .blocks_sm = blocks,
         .cluster   = s.cm * s.cn * s.ck,

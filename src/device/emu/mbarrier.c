@@ -157,9 +157,20 @@ static bool initialisation_visible(gs_emu_warp *w, const gs_emu_mbarrier *barrie
     return gs_emu_check_fenced(w->cluster->check, w->number, barrier->init_warp, barrier->init_clock);
 }
 
+/* A use of a barrier by a warp that does not know of its initialisation: the barrier between is missing. */
+static void check_initialised(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_mbarrier *barrier)
+{
+    const gs_emu_check *const check = w->cluster->check;
+    if (!check || gs_emu_check_known(check, w->number, barrier->init_warp, barrier->init_clock)) return;
+    if (!barrier->announced || gs_emu_cluster_waited(w) < barrier->announced)
+        gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "no barrier stands between the initialisation of the mbarrier at %#x of block %d and this use",
+                      barrier->offset, barrier->block->rank);
+}
+
 void gs_emu_mbarrier_expect_copy(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier)
 {
     barrier->copies++;
+    check_initialised(w, op, barrier);
     if (!initialisation_visible(w, barrier))
         gs_emu_report(w, op, GS_EMU_PROXY_FENCE_FINDING,
                       "the initialisation of the mbarrier at %#x is not visible to copies: fence.mbarrier_init or fence.proxy.async is missing",
@@ -302,16 +313,6 @@ static gs_emu_result init(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_plac
     memcpy(place->bytes, &mark, sizeof mark);
     touch(w, op, place);
     return GS_EMU_NEXT;
-}
-
-/* A use of a barrier by a warp that does not know of its initialisation: the barrier between is missing. */
-static void check_initialised(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_mbarrier *barrier)
-{
-    const gs_emu_check *const check = w->cluster->check;
-    if (!check || gs_emu_check_known(check, w->number, barrier->init_warp, barrier->init_clock)) return;
-    if (!barrier->announced || gs_emu_cluster_waited(w) < barrier->announced)
-        gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "no barrier stands between the initialisation of the mbarrier at %#x of block %d and this use",
-                      barrier->offset, barrier->block->rank);
 }
 
 /* Transaction bytes: announced (positive) or arrived. */
