@@ -194,6 +194,9 @@ __device__ __forceinline__ void load_tail(piece &x, const source &from, int left
 __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned, int lane)
 {
     piece ring[GS_DEPTH];
+#if !GS_LAYOUT
+    asm volatile("" : "+r"(steps));   /* a number that is known would make straight code, in which the assembler loads ahead until it spills */
+#endif
     if (left) {
         load_tail(ring[0], last, left, lane);
         steps++;

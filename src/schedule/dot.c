@@ -8,7 +8,7 @@ enum {
     MOST_REGISTERS   = 255,        /* of a thread */
     USED_BESIDE      = 28,         /* registers beside the ring, or the step that is read from it, and accumulators (NVRTC 13.0) */
     USED_BY_LAYOUT   = 8,          /* and for pairs of rows of nn, or for the rows that a lane copies of tn */
-    USED_TO_TURN     = 16,         /* and where rows of nn are turned and all sizes are known, of which the compiler makes much */
+    USED_TO_TURN     = 16,         /* and where tiles have 8 columns and all sizes are known, of which the compiler makes much */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     LEAST_IN_FLIGHT  = 16384,      /* bytes of a multiprocessor that anything serious has under way, unless all of K is */
     MOST_OF_L2       = 5,          /* eighths of it that blocks may fill before they read */
@@ -77,7 +77,7 @@ static int smem_of(const shape *s)
 static int registers_of(const shape *s)
 {
     const int steps = s->shared ? 1 : s->depth;
-    const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, turned = !s->tn && !s->shared && s->fixed ? USED_TO_TURN : 0;
+    const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, turned = s->fixed && !s->shared && s->cols == 8 ? USED_TO_TURN : 0;
     return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + turned;
 }
 

@@ -40,6 +40,7 @@ static const char *const problems[] = {
     "bf16:8x4096x4096:nn",
     "f16:16x4096x8200:nn:beta=1:b=3",
     "f16:3x28672x4096:nn:acc=f16",
+    "bf16:12x264x376:tn",
 };
 
 static void compile(const char *target, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
