@@ -125,6 +125,7 @@ static const variant variants[] = {
     {"the last tile is kept and not stored", WS_LATE, {{"        for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);\n#endif\n        if (gs_elect())", "#endif\n        if (gs_elect())"}}, {RESULT}},
     {"a tile is kept over one that is not stored", WS_LATE, {{"            for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);\n            late.at", "            late.at"}}, {RESULT}},
     {"a tile is kept before its sums are there", WS_LATE, {{"            gs_wgmma_wait<0>();\n            release(&in, last);\n", "            release(&in, last);\n"}}, {F(WGMMA_REGISTER), F(OVERWRITE)}},
+    {"no wait for the launch before the first copy", WS, {{"            gs_dependent_wait();\n            while (walk_next", "            while (walk_next"}}, {F(EARLY_ACCESS)}},
     /* ---- ws in clusters, planted ---- */
     {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_expect(full, A_BYTES + B_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
     {"multicast to itself only", WS_PAIR, {{"(1 | 1 << GS_CN) << rank_n;", "1 << rank;"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},

@@ -98,7 +98,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
 }
 
 /* Each tile in each mode, on problems and clusters that take turns.
- * The whole product was compiled by hand (docs/internals/ws.md). */
+ * Far more of the product was compiled by hand (docs/internals/ws.md). */
 static void test_compiles(void **state)
 {
     (void)state;
