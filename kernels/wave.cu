@@ -61,6 +61,7 @@
 #define Y_BYTES (BY * GS_BK * 2)
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
 #define LANDING_BYTES ((X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES) + (Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES))   /* of them, copied */
+#define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64)   /* registers: sums live from pass to pass */
 #define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
@@ -75,12 +76,10 @@
 #define WGMMA PASTE(gs_wgmma_n, BY, _f32_bf16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
 #endif
 
-/* Extents that are compiled in and divisible need no guards. */
+/* Columns that are compiled in and divisible need no guard. */
 #ifdef GS_FIXED
-#define GUARD_M (GS_M % GS_BM != 0 || (GS_ORDER == 1 && RAGGED))
 #define GUARD_N (GS_N % GS_BN != 0 || (GS_ORDER == 0 && RAGGED))
 #else
-#define GUARD_M 1
 #define GUARD_N 1
 #endif
 
@@ -395,7 +394,7 @@ typedef struct target {
     void *d;
 } target;
 
-static __device__ __forceinline__ bool inside_m(const target &to, int row) { return !GUARD_M || row < to.m; }
+static __device__ __forceinline__ bool inside_m(const target &to, int row) { return row < to.m; }
 static __device__ __forceinline__ bool inside_n(const target &to, int col) { return !GUARD_N || col < to.n; }
 
 /* alpha times an accumulator, plus beta times its element of C. x, y: its place in the tile of wgmma. */
@@ -527,13 +526,14 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
     if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, block, buffer, p, to, x, y);
 }
 
-/* The slice of this block to D. parts: as of leave. */
-static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer)
+/* The slice of this block to D; without `on` no row of it. parts: as of leave. */
+static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer,
+                                                   bool on)
 {
     const int first = at.rank_k * SLICE * 8;   /* of the slice in the tile, along Y */
     const int x = (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16;
     const int y = (GS_ORDER ? at.m : at.n) + first;
-    target to = {gs_size_m(p), gs_size_n(p), gs_size_ldd(p), p.d};
+    target to = {on ? gs_size_m(p) : 0, gs_size_n(p), gs_size_ldd(p), p.d};
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
 #pragma unroll
@@ -571,22 +571,31 @@ gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_
     if ((X_ALONG_K && ROWS_X < BX) || (Y_ALONG_K && ROWS_Y < BY)) gs_tma_fence();
     gs_named_barrier(1, THREADS);
     if (SHARERS > 1) gs_cluster_wait();
-    gs_dependent_wait();
 
-    float acc[ROW_BLOCKS][BY / 2];
-    multiply(acc, stages, full, blocks, warp / 4, at);
-    (void)landing, (void)parts;
+    /* The end runs twice: first for no rows, while the operands are under way, so that its code has been fetched when it matters. */
+    float acc[ROW_BLOCKS][BY / 2] = {};
 #if GS_CK > 1
-    slice sum;
-    exchange(sum, acc, landing, parts, at);
-    if (at.rank_k * SLICE >= GROUPS) return;
+    slice sum = {};
 #else
     slice &sum = acc;
 #endif
-    const float4 *others = 0;
-#if GS_TICKETS > 1
-    others = leave(sum, (unsigned char *)p.workspace, (unsigned *)(shared + (parts + 8 - start)), at);
-    if (!others) return;
+#pragma unroll 1
+    for (int pass = !REHEARSED; pass < 2; pass++) {
+        const float4 *others = 0;
+        if (REHEARSED) asm volatile("" : "+r"(pass));   /* one copy of the code for both */
+        if (pass == 1) {
+            gs_dependent_wait();
+            multiply(acc, stages, full, blocks, warp / 4, at);
+#if GS_CK > 1
+            exchange(sum, acc, landing, parts, at);
+            if (at.rank_k * SLICE >= GROUPS) return;
 #endif
-    store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4);
+#if GS_TICKETS > 1
+            others = leave(sum, (unsigned char *)p.workspace, (unsigned *)(shared + (parts + 8 - start)), at);
+            if (!others) return;
+#endif
+        }
+        store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4, pass == 1);
+    }
+    (void)landing, (void)parts;
 }

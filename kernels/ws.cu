@@ -93,15 +93,18 @@ static __device__ __forceinline__ gs_tile_walk walk_start(const gs_kernel_args *
     return gs_tile_walk_start(blockIdx.x / CLUSTER + turn * clusters, turns * clusters, GS_GROUP, length(p));
 }
 
-/* First row and column of this block's next tile. A tile of the padded grid may lie wholly outside D: its copies are empty. */
-static __device__ __forceinline__ bool walk_next(gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, int *row, int *col)
+/* First row and column of this block's tile. A tile of the padded grid may lie wholly outside D: its copies are empty. */
+static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, int *row, int *col)
 {
     unsigned line, along;
-    if (!gs_tile_walk_next(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
+    if (!gs_tile_walk_at(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
     *row = (int)(((GS_ALONG_N ? along : line) * GS_CM + rank / GS_CN) * GS_BM);
     *col = (int)(((GS_ALONG_N ? line : along) * GS_CN + rank % GS_CN) * GS_BN);
     return true;
 }
+
+static __device__ __forceinline__ void walk_step(gs_tile_walk *w, const gs_kernel_args *p) { gs_tile_walk_step(w, GS_GROUP, length(p)); }
+static __device__ __forceinline__ void walk_on(gs_tile_walk *w, const gs_kernel_args *p) { gs_tile_walk_on(w, GS_GROUP, length(p)); }
 
 /* ---- the ring ---- */
 
@@ -456,30 +459,32 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
     if (warp == 0 && gs_elect()) {
         gs_tma_prefetch(&map_a);
         gs_tma_prefetch(&map_b);
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, 1);
+        gs_mbarrier_fence_init();
+    } else if (warp == 1 && gs_elect()) {
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads it, in every block that it feeds */
+#if GS_MODE == PP
+        gs_mbarrier_init(turn, 4);       /* every warp of the other consumer: so none of its waits is ever two turns late */
+        gs_mbarrier_init(turn + 8, 4);
+#endif
+        gs_mbarrier_fence_init();
 #if !GS_DIRECT
         gs_tma_prefetch(&map_d);
 #if TAIL
         gs_tma_prefetch(&map_tail);
 #endif
 #endif
-        for (int s = 0; s < GS_STAGES; s++) {
-            gs_mbarrier_init(full + s * 8, 1);
-            gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads it, in every block that it feeds */
-        }
-#if GS_MODE == PP
-        gs_mbarrier_init(turn, 4);       /* every warp of the other consumer: so none of its waits is ever two turns late */
-        gs_mbarrier_init(turn + 8, 4);
-#endif
-        gs_mbarrier_fence_init();
     }
-    /* Consumers wait for the initialisation; the producer of a block that is alone goes on. */
+    /* Consumers wait for both warps that initialise; in a block that is alone these wait for each other only. */
     __syncwarp();
-    if (CLUSTER > 1)
+    if (CLUSTER > 1) {
         gs_cluster_barrier_init();
-    else if (warp == 0)
-        gs_named_arrive(1, GS_CONSUMERS * 128 + 32);
-    else if (warp >= 4)
-        gs_named_barrier(1, GS_CONSUMERS * 128 + 32);
+    } else if (warp < 2) {
+        gs_named_arrive(1, GS_CONSUMERS * 128 + 64);
+        gs_named_barrier(2, 64);
+    } else if (warp >= 4) {
+        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);
+    }
 
     const int k_blocks = (p.k - 1) / BK + 1;
     int row, col;
@@ -492,13 +497,17 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
             gs_tile_walk walk = walk_start(&p, 0, 1);
             ring at = {0, 0};
             gs_dependent_wait();
-            while (walk_next(&walk, &p, rank, &row, &col)) {
+            bool more = walk_at(&walk, &p, rank, &row, &col);
+            while (more) {
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
                     load_stage(&map_a, &map_b, a_stages + at.stage * A_BYTES, b_stages + at.stage * B_BYTES, full + at.stage * 8, row, col, block * BK, rank);
                     ring_next(&at);
                 }
+                walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
+                walk_on(&walk, &p);
+                more = walk_at(&walk, &p, rank, &row, &col);
             }
             gs_dependent_launch();
             /* Peers still arrive on these barriers: stay until every stage came back. Nothing else of theirs reaches this block then. */
@@ -532,6 +541,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         if (GS_BETA || GS_DIRECT) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
         gs_tile_walk walk = walk_start(&p, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
+        walk_step(&walk, &p);
 #if GS_MODE == PP
         /* The ring serves both consumers' tiles in order: past those of the other one. */
         const unsigned skip = (unsigned)k_blocks % GS_STAGES, turns_over = (unsigned)k_blocks / GS_STAGES & 1;
@@ -542,7 +552,8 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         lagging late;
         late.next = PARTS;
 #endif
-        while (walk_next(&walk, &p, rank, &row, &col)) {
+        while (walk_at(&walk, &p, rank, &row, &col)) {
+            walk_on(&walk, &p);   /* here, not behind the tile: registers */
             accumulator acc[BLOCKS][ACC_COUNT];
 #if GS_MODE == PP
             gs_mbarrier_wait(turn + consumer * 8, my_turn);

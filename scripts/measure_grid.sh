@@ -10,6 +10,7 @@
 #     --device NAME    another device than cuda:0 (one alone)
 #     --layouts L      nn,tn (default) or one of them
 #     --candidates N   schedules that are raced per problem and layout; default 16
+#     --refine N       then so many more, near what was found for the same and for neighbouring problems (tune --policy refine); default 0
 #     --own FILE       no search: schedules from FILE (eval --own)
 #     --again          confirm anew, with rows in rows.again.*; nothing is searched
 #     --call           call time too
@@ -24,7 +25,7 @@ usage() { sed -n '/^#     measure_grid/,/^# OUT/p' "$0" | sed 's/^# \{0,1\}//' >
 [ $# -ge 3 ] || usage
 build=$1 out=$2 list=$3
 shift 3
-seconds=0 gpus=1 device= layouts=nn,tn candidates=16 own= kind= call= layers= search=1 tune= eval=
+seconds=0 gpus=1 device= layouts=nn,tn candidates=16 refine=0 own= kind= call= layers= search=1 tune= eval=
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds) seconds=$2 ;;
@@ -32,6 +33,7 @@ while [ $# -gt 0 ]; do
     --device) device=$2 ;;
     --layouts) layouts=$2 ;;
     --candidates) candidates=$2 ;;
+    --refine) refine=$2 ;;
     --own) own=$2 search=0 ;;
     --layers) layers=$2 ;;
     --tune) tune=$2 ;;
@@ -46,7 +48,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 # what is left are options of tune and eval
-for number in "$seconds" "$gpus" "$candidates"; do
+for number in "$seconds" "$gpus" "$candidates" "$refine"; do
     case $number in '' | *[!0-9]*) echo "measure_grid.sh: $number is no number" >&2; usage ;; esac
 done
 [ "$gpus" -ge 1 ] || usage
@@ -64,51 +66,78 @@ command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=name,driver_version,
 jobs=$(($(nproc) / gpus - 1))
 [ "$jobs" -ge 1 ] || jobs=1
 
-# One share of the list on one device. The budgets end it between two problems; a worker that hangs is ended by its own watchdog. eval begins
-# when the search is complete, because compilers in the background would disturb it.
-measure() {
-    share=$1 name=$2
-    shift 2
-    store=$out/store.$share.db
-    set -- --file "$list" --shard "$share/$gpus" --store "$store" --device "$name" --layouts "$layouts" "$@"
-    if [ "$search" = 1 ]; then
-        time=$(left)
-        [ "$time" -ge 5 ] || return $MORE
-        "$program" tune "$@" $tune --quick --unconfirmed --candidates "$candidates" --jobs "$jobs" --budget "$time" --json --quiet \
-            >> "$out/tune.$share.jsonl" 2>> "$out/log.$share.txt"
-        code=$?
-        [ $code -le 1 ] || return $code   # 1: some problems failed, the others go on
-    fi
+# One share of the list on one device: a step of it. The budgets end it between two problems; a worker that hangs is ended by its own
+# watchdog. Nobody begins a step before all shares have ended the one before: found schedules are exchanged, and compilers in the background
+# would disturb eval.
+step() {
+    step=$1 share=$2 name=$3
+    shift 3
+    set -- --file "$list" --shard "$share/$gpus" --store "$out/store.$share.db" --device "$name" --layouts "$layouts" "$@"
     time=$(left)
     [ "$time" -ge 5 ] || return $MORE
-    if [ "$kind" = .server ]; then set -- "$@" --mode server --rounds 50; else set -- "$@" --quick $call; fi
-    if [ -z "$kind" ]; then set -- "$@" --record --tuned "$out/found.$share.tuned"; fi
-    if [ "$kind" = .again ]; then set -- "$@" --seed 2; fi   # other data; results of the first seed are not taken for these
-    if [ -n "$own" ]; then set -- "$@" --own "$own"; fi
-    "$program" eval "$@" $eval --contenders own,cublaslt-autotuning --rows "$out/rows$kind.$share.csv" --budget "$time" --quiet \
-        > /dev/null 2>> "$out/log.$share.txt"
+    case $step in
+    search) set -- "$@" $tune --candidates "$candidates" ;;
+    refine) set -- "$@" $tune --candidates "$refine" --policy refine ;;
+    eval)
+        if [ "$kind" = .server ]; then set -- "$@" --mode server --rounds 50; else set -- "$@" --quick $call; fi
+        if [ -z "$kind" ]; then set -- "$@" --record --tuned "$out/found.$share.tuned"; fi
+        if [ "$kind" = .again ]; then set -- "$@" --seed 2; fi   # other data; results of the first seed are not taken for these
+        if [ -n "$own" ]; then set -- "$@" --own "$own"; fi
+        "$program" eval "$@" $eval --contenders own,cublaslt-autotuning --rows "$out/rows$kind.$share.csv" --budget "$time" --quiet \
+            > /dev/null 2>> "$out/log.$share.txt"
+        return
+        ;;
+    esac
+    "$program" tune "$@" --quick --unconfirmed --jobs "$jobs" --budget "$time" --json --quiet >> "$out/tune.$share.jsonl" 2>> "$out/log.$share.txt"
 }
 
-share=0
-while [ $share -lt "$gpus" ]; do
-    (measure $share "${device:-cuda:$share}" "$@"; echo $? > "$out/code.$share") &
-    share=$((share + 1))
-done
-wait
+# A step of all shares at once; 1: it goes on, some problems failed.
+all_shares() {
+    name=$1
+    shift
+    share=0
+    while [ $share -lt "$gpus" ]; do
+        (step "$name" $share "${device:-cuda:$share}" "$@"; echo $? > "$out/code.$share") &
+        share=$((share + 1))
+    done
+    wait
+    worst=0 share=0
+    while [ $share -lt "$gpus" ]; do
+        code=$(cat "$out/code.$share")
+        rm -f "$out/code.$share"
+        [ "$code" = 0 ] || echo "$name, share $share: exit code $code; $(tail -n 1 "$out/log.$share.txt")" >&2
+        case $code in
+        0) ;;
+        75) [ $worst -gt 1 ] || worst=75 ;;
+        1) [ $worst -ne 0 ] || worst=1 ;;
+        *) worst=$code ;;
+        esac
+        share=$((share + 1))
+    done
+    [ $worst -le 1 ]
+}
 
-worst=0 share=0
-while [ $share -lt "$gpus" ]; do
-    code=$(cat "$out/code.$share")
-    rm -f "$out/code.$share"
-    [ "$code" = 0 ] || echo "share $share: exit code $code; $(tail -n 1 "$out/log.$share.txt")" >&2
-    case $code in
-    0) ;;
-    75) [ $worst -ne 0 ] || worst=75 ;;
-    1) [ $worst -ne 0 ] && [ $worst -ne 75 ] || worst=1 ;;
-    *) worst=$code ;;
-    esac
-    share=$((share + 1))
-done
+# Every share learns what the others found.
+exchange() {
+    share=0
+    while [ $share -lt "$gpus" ]; do
+        other=0
+        while [ $other -lt "$gpus" ]; do
+            [ $other = $share ] || "$program" db merge "$out/store.$other.db" --store "$out/store.$share.db" > /dev/null || return 1
+            other=$((other + 1))
+        done
+        share=$((share + 1))
+    done
+}
+
+on=1
+if [ "$search" = 1 ]; then
+    all_shares search "$@" || on=0
+    if [ $on = 1 ] && [ "$refine" -gt 0 ] && [ ! -e "$out/refined" ]; then
+        { [ "$gpus" = 1 ] || exchange; } && all_shares refine "$@" && : > "$out/refined" || on=0
+    fi
+fi
+[ $on = 0 ] || all_shares eval "$@"
 
 # One table of all shares: the first with the rows of the others.
 if [ -z "$kind" ] && ls "$out"/found.[0-9]*.tuned > /dev/null 2>&1; then

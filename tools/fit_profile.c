@@ -22,7 +22,7 @@
 #include "launch_row.h"
 #include "schedule/work.h"
 
-enum { LINE = 1024, MOST_ROWS = 8000, MOST_PROBLEMS = 1000, FIRST = 8, RANDOM_MOVES = 200 };
+enum { LINE = 1024, MOST_ROWS = 32000, MOST_PROBLEMS = 1000, FIRST = 8, RANDOM_MOVES = 200 };
 
 typedef struct row {
     gs_schedule schedule;

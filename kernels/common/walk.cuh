@@ -6,23 +6,22 @@
 /* Tiles stand in `lines` of `length`: tile rows, or tile columns. They are walked in groups of `group` neighbouring lines, across the
  * lines first. The last group may have fewer. group: >= 1, best a power of two that the compiler knows. */
 typedef struct gs_tile_walk {
-    unsigned tile, step;           /* number of the next one, and how much further the one after it is */
+    unsigned tile, step;           /* its number, and how much further the next one is */
     unsigned group, place;         /* its group, and which tile of that it is */
     unsigned step_group, step_place;
 } gs_tile_walk;
 
-/* Needs: first, step < 2^31; lines * length < 2^31. A short step, which is usual, costs no division. */
+/* The first tile. Needs: first, step < 2^31; lines * length < 2^31. */
 __device__ __forceinline__ gs_tile_walk gs_tile_walk_start(unsigned first, unsigned step, unsigned group, unsigned length)
 {
     const unsigned size = group * length;
     gs_tile_walk w = {first, step, 0, first, 0, step};
     if (first >= size) w.group = first / size, w.place = first % size;
-    if (step >= size) w.step_group = step / size, w.step_place = step % size;
     return w;
 }
 
-/* The next tile's line and place along it; false if there is none. Only the last group, when it has fewer lines, divides by a variable. */
-__device__ __forceinline__ bool gs_tile_walk_next(gs_tile_walk *w, unsigned group, unsigned lines, unsigned length, unsigned *line, unsigned *along)
+/* The tile's line and place along it; false behind the last tile. Only the last group, when it has fewer lines, divides by a variable. */
+__device__ __forceinline__ bool gs_tile_walk_at(const gs_tile_walk *w, unsigned group, unsigned lines, unsigned length, unsigned *line, unsigned *along)
 {
     if (w->tile >= lines * length) return false;
     const unsigned left = lines - w->group * group;
@@ -34,6 +33,19 @@ __device__ __forceinline__ bool gs_tile_walk_next(gs_tile_walk *w, unsigned grou
         *along = w->place / left;
     }
     *line += w->group * group;
+    return true;
+}
+
+/* Before the second tile: apart, because the first need not wait for it. A short step, which is usual, costs no division. */
+__device__ __forceinline__ void gs_tile_walk_step(gs_tile_walk *w, unsigned group, unsigned length)
+{
+    const unsigned size = group * length;
+    w->step_group = w->step >= size ? w->step / size : 0;
+    w->step_place = w->step - w->step_group * size;
+}
+
+__device__ __forceinline__ void gs_tile_walk_on(gs_tile_walk *w, unsigned group, unsigned length)
+{
     w->tile += w->step;
     w->group += w->step_group;
     w->place += w->step_place;
@@ -41,7 +53,6 @@ __device__ __forceinline__ bool gs_tile_walk_next(gs_tile_walk *w, unsigned grou
         w->place -= group * length;
         w->group++;
     }
-    return true;
 }
 
 #endif

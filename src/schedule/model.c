@@ -58,6 +58,20 @@ double gs_memory_bytes(const gs_walk *w, const gs_problem *p, const gs_profile *
     return gs_compulsory_bytes(p) + (double)p->batch * (across * (sweeps - 1) + own * (rereads - 1));
 }
 
+/* ---- L2 ---- */
+
+/* Launches fill one GPC with blocks after the other; clusters go to the GPCs in turn (read off an H200, docs/internals/time-model.md). */
+double gs_fresh(const gs_order *o)
+{
+    const double clusters = fmax(1, fmin(fmin(floor(GS_GPC_SMS / o->cluster), floor(o->clusters / GS_GPCS)), o->lines * o->length));   /* of a GPC */
+    const double group = fmin(o->group, o->lines), stride = o->cluster > 1 ? GS_GPCS : 1;
+    double across = fmin(clusters, fmax(1, group / stride));
+    const double along = fmin(clusters / across, fmax(1, o->length * fmin(1, group / stride)));
+    across = clusters / along;
+    const double different = across * o->line_blocks * o->line_rows + along * o->along_blocks * o->along_rows;
+    return fmin(1, different / (clusters * o->line_blocks * o->along_blocks * (o->line_rows + o->along_rows)));
+}
+
 /* ---- what a tile costs, by family ---- */
 
 /* A tile's end, in cycles: what the consumers do, and what of it the next tile's main loop does not hide. */
@@ -100,6 +114,10 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
     const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
     const double b = bn * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
     const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
+    const bool along_n = raster[1] != 0;
+    const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
+    const gs_order order = {along_n ? lines_n : lines_m, along_n ? lines_m : lines_n, fmax(1, raster[0]), along_n ? bn : bm, along_n ? bm : bn,
+                            cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n};
     const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wn * ideal / r->wgmma_share + r->wgmma_issue) + sync;
     const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
     return (gs_work){
@@ -108,6 +126,7 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
         .matrix  = matrix,
         .port    = (wgmmas * (2048 + 32.0 * shape.wn) + (bm + bn) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
+        .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
         .latency = r->ws_latency,
         .ahead   = stages,

@@ -23,6 +23,19 @@ typedef struct gs_walk {
     double resident;      /* tiles that run together, whole device */
 } gs_walk;
 
+/* How blocks are launched tile by tile: lines of tiles (rows or columns of them) in groups, across the lines of a group first. */
+typedef struct gs_order {
+    double lines, length;               /* clusters: number of lines, and of clusters in a line */
+    double group;                       /* lines */
+    double line_rows, along_rows;       /* rows of the operands that a block reads: of the one that its line shares, and of the other one */
+    double line_blocks, along_blocks;   /* blocks of a cluster across the lines and along them */
+    double cluster;                     /* all its blocks, also those that share K */
+    double clusters;                    /* of the launch */
+} gs_order;
+
+/* gs_work.fresh: of the rows that the blocks of a GPC read, how many are not the same. */
+double gs_fresh(const gs_order *order);
+
 /* Bytes between device memory and L2. */
 double gs_memory_bytes(const gs_walk *walk, const gs_problem *problem, const gs_profile *profile);
 

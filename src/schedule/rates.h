@@ -12,11 +12,13 @@
     X(hbm_latency,     "cycles",      50,   10000, "from a request to its data, device memory, loaded machine")                         \
     X(l2_latency,      "cycles",      50,   10000, "from a request to its data, L2")                                                    \
     X(feed_bytes,      "bytes/cycle", 4,    1024,  "L2 to one multiprocessor")                                                          \
+    X(gpc_bytes,       "bytes/cycle", 1,    8192,  "L2 to the multiprocessors of a GPC: what they ask for together counts once")        \
     X(outside_rows,    "rows/cycle",  0.5,  1000,  "of tensor copies outside their matrix, whole chip")                                 \
     X(store_bytes,     "bytes/cycle", 1,    1024,  "one multiprocessor to L2")                                                          \
     X(port_bytes,      "bytes/cycle", 16,   1024,  "shared memory")                                                                     \
     X(issue_width,     "",            0.5,  16,    "warp instructions per cycle")                                                       \
-    X(cluster4_share,  "share",       0.05, 1,     "of the multiprocessors that clusters of 3 to 8 blocks find room on")                \
+    X(cluster3_share,  "share",       0.1,  1,     "of the multiprocessors that clusters of 3 or 6 blocks find room on")                \
+    X(cluster4_share,  "share",       0.05, 1,     "of the multiprocessors that clusters of 4 to 8 blocks find room on")                \
     X(cluster16_share, "share",       0.05, 1,     "the same of larger ones")                                                           \
     X(block_start,     "cycles",      0,    10000, "of a multiprocessor per block: what starting a block takes from the others")        \
     /* ws */                                                                                                                            \

@@ -8,7 +8,7 @@
 static double exchange(double elements, int blocks, int clusters, const gs_rates *r)
 {
     double cycles = 0;
-    if (blocks > 1) cycles += r->split_sync + elements * 4 / r->split_bytes;
+    if (blocks > 1) cycles += blocks * r->split_sync + elements * 4 * (1 - 1.0 / blocks) / r->split_bytes;
     if (clusters > 1) cycles += r->ticket_sync + clusters * elements / blocks * 4 / r->ticket_bytes;
     return cycles;
 }
@@ -31,12 +31,18 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
     const double b = gs_inside(bn, p->n) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
     const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
     const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
+    const double clusters_m = gs_ceil_div((double)p->m, bm * cluster[0]), clusters_n = gs_ceil_div((double)p->n, bn * cluster[1]);
+    const bool along_n = gs_ceil_div((double)p->n, bn) < gs_ceil_div((double)p->m, bm);   /* launched first: tiles of the shorter side */
+    const gs_order order = {along_n ? clusters_n : clusters_m, along_n ? clusters_m : clusters_n, along_n ? clusters_n : clusters_m,
+                            along_n ? bn : bm, along_n ? bm : bn, cluster[along_n], cluster[!along_n], resources.cluster,
+                            clusters_m * clusters_n * meeting};
     return (gs_work){
         .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
         .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
         .matrix  = wgmmas * (fmax(wide, 32) * ideal / r->wgmma_share + r->wgmma_issue),
         .port    = (wgmmas * (2048 + 32 * wide) + (bm + bn) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
+        .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
         .chain   = wgmmas * (wide * ideal + r->wgmma_issue) + r->wave_sync + (cluster[0] * cluster[1] > 1 ? r->cluster_sync : 0),
         .latency = r->wave_latency,

@@ -32,7 +32,7 @@ typedef struct fall {
 
 static fall fall_of(const gs_work *w, const gs_caps *caps, const gs_rates *r)
 {
-    const double share = w->cluster > 8 ? r->cluster16_share : w->cluster > 2 ? r->cluster4_share : 1;
+    const double share = w->cluster > 8 ? r->cluster16_share : w->cluster % 3 == 0 ? r->cluster3_share : w->cluster > 2 ? r->cluster4_share : 1;
     const double sms = fmax(floor(caps->sms * share / w->cluster) * w->cluster, 1);
     const double blocks = fmax(w->blocks, 1);
     const double per_sm = ceil(blocks / sms);
@@ -75,13 +75,21 @@ static double block_cycles(const gs_work *w, const fall *f, double feed, double 
     return gs_together(f->per_sm * (shared + r->block_start), f->turns * alone + (f->turns - 1) * head);
 }
 
+/* Cycles per k-block until its bytes have come from L2. A multiprocessor takes so many per cycle, and so does a GPC: what its multiprocessors
+ * ask for together counts once there. */
+static double feeding(const gs_work *w, const fall *f, const gs_caps *caps, const gs_rates *r)
+{
+    if (w->fresh > 0) return gs_together(w->feed / r->feed_bytes, w->feed * w->fresh * fmin(GS_GPC_SMS, f->busy / GS_GPCS) / r->gpc_bytes);
+    return w->feed / fmin(r->feed_bytes, caps->l2_gbs * 1e3 / caps->clock_mhz / f->busy);
+}
+
 double gs_work_us(const gs_work *w, const gs_profile *profile)
 {
     const gs_caps *const caps = &profile->caps;
     const gs_rates *const r = &profile->rates;
     const fall f = fall_of(w, caps, r);
     const double l2_bytes = caps->l2_gbs * 1e3 / caps->clock_mhz / f.busy;   /* per cycle, for each that has work */
-    const double feed = gs_together(w->feed / fmin(r->feed_bytes, l2_bytes), w->outside * f.busy / r->outside_rows);
+    const double feed = gs_together(feeding(w, &f, caps, r), w->outside * f.busy / r->outside_rows);
     const double store = w->store / fmin(r->store_bytes, l2_bytes);
     const double head = w->start + r->hbm_latency;
     const double cycles = w->persistent ? persistent_cycles(w, &f, feed, store, r) : block_cycles(w, &f, feed, store, head, r);

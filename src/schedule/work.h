@@ -9,6 +9,8 @@
 #include "schedule/predict.h"
 #include "schedule/schedule.h"
 
+enum { GS_GPCS = 8, GS_GPC_SMS = 16 };   /* parts of the chip that ask L2 together; multiprocessors of one, about */
+
 typedef struct gs_work {
     /* how it is cut */
     double blocks;         /* of the launch; tiles of a persistent one */
@@ -22,6 +24,7 @@ typedef struct gs_work {
     double port;           /* cycles of shared memory and the load unit */
     double issue;          /* warp instructions */
     double feed;           /* bytes from L2 */
+    double fresh;          /* share of them that no other block of the same GPC asks for at about the same time; 0: not known */
     double outside;        /* rows of tensor copies that lie outside the matrix: they meet in one place of L2 */
     double chain;          /* dependent cycles */
     double latency;        /* cycles from the request of a k-block to its first data */

@@ -40,7 +40,7 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
 static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
     const int16_t *const cluster = gs_schedule_value(schedule, GS_WS_CLUSTER);
-    const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : 208;
+    const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
     const int kept = s->mode == GS_WS_LAG ? s->wm / 64 * s->wn / 4 : 0;   /* words of the tile before */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);

@@ -366,6 +366,19 @@ gs_status gs_store_result_put(gs_store *store, const gs_session *session, const 
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&result), error), error);
 }
 
+gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error)
+{
+    gs_query rows = {0};
+    rows.code = sqlite3_prepare_v2(store->db, "SELECT key, value FROM result WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key", -1, &rows.statement, NULL);
+    gs_sql_text(&rows, prefix);
+    int code;
+    while ((code = gs_sql_step(&rows)) == SQLITE_ROW)
+        if (!visit(self, or_empty((const char *)sqlite3_column_text(rows.statement, 0)), or_empty((const char *)sqlite3_column_text(rows.statement, 1)))) break;
+    const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
+    sqlite3_finalize(rows.statement);
+    return status;
+}
+
 gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error)
 {
     *value = NULL;

@@ -78,6 +78,11 @@ gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit v
 gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error);
 gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs_error *error);
 
+/* Calls visit for every result whose key begins so, in the order of the keys. Stops when visit returns false. visit may read the store, but
+ * not write to it. */
+typedef bool (*gs_result_visit)(void *self, const char *key, const char *value);
+gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error);
+
 /* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays.
  * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could
  * be read of it, whole kinds of rows, has been copied. */

@@ -64,6 +64,7 @@ typedef struct list {
     int               open_count;
     gs_ahead         *ahead;
     gs_schedule      *first;        /* room for one problem's proposals */
+    gs_found         *found;        /* where the policy builds on it */
     gs_policy         policy;
     schedules         proven;       /* their edge problems were right */
     schedules         suspects;     /* hung or faulted: every further time would cost a worker, and minutes */
@@ -79,7 +80,57 @@ static void search_key(const gs_session *session, const char *problem, gs_text *
     gs_text_addf(key, "search 1 %s %s %s", session->device, session->version, problem);
 }
 
-/* What an earlier search found. The value is "schedule us". */
+/* "schedule us". Words may have gone since. */
+static bool parse_found(const char *value, gs_schedule *schedule, double *us)
+{
+    char text[GS_SCHEDULE_TEXT];
+    const size_t length = strcspn(value, " ");
+    if (length >= sizeof text) return false;
+    memcpy(text, value, length);
+    text[length] = '\0';
+    gs_scan scan = gs_scan_from(value[length] ? value + length + 1 : "");
+    return gs_scan_double(&scan, us) && gs_schedule_parse(schedule, text, NULL) == GS_OK;
+}
+
+typedef struct founds {
+    gs_found *list;
+    int       count, capacity;
+    size_t    prefix;
+    bool      failed;
+} founds;
+
+static bool add_found(void *self, const char *key, const char *value)
+{
+    founds *const f = self;
+    double us;
+    if (f->count == f->capacity) {
+        const int capacity = f->capacity ? 2 * f->capacity : 256;
+        gs_found *const grown = realloc(f->list, (size_t)capacity * sizeof *grown);
+        f->failed = !grown;
+        if (!grown) return false;
+        f->list = grown;
+        f->capacity = capacity;
+    }
+    gs_found *const found = &f->list[f->count];
+    f->count += gs_problem_parse(&found->problem, key + f->prefix, NULL) == GS_OK && parse_found(value, &found->schedule, &us);
+    return true;
+}
+
+gs_status gs_run_found(gs_store *store, const gs_session *session, gs_found **out, int *count, gs_error *error)
+{
+    gs_text key = {0};
+    search_key(session, "", &key);
+    founds f = {.prefix = strlen(gs_text_string(&key))};
+    gs_status status = gs_store_results(store, gs_text_string(&key), add_found, &f, error);
+    gs_text_free(&key);
+    if (status == GS_OK && f.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found");
+    if (status != GS_OK) free(f.list), f = (founds){0};
+    *out = f.list;
+    *count = f.count;
+    return status;
+}
+
+/* What an earlier search found. */
 static gs_status find_search(gs_store *store, const gs_session *session, const char *problem, gs_schedule *schedule, double *us, bool *found,
                              gs_error *error)
 {
@@ -90,13 +141,8 @@ static gs_status find_search(gs_store *store, const gs_session *session, const c
     const gs_status status = gs_store_result_get(store, gs_text_string(&key), &value, &why);
     gs_text_free(&key);
     *found = false;
-    if (status == GS_OK) {
-        const size_t length = strcspn(value, " ");
-        gs_scan scan = gs_scan_from(value[length] ? value + length + 1 : "");
-        value[length] = '\0';
-        *found = gs_scan_double(&scan, us) && gs_schedule_parse(schedule, value, NULL) == GS_OK;   /* words may have gone since */
-        free(value);
-    }
+    if (status == GS_OK) *found = parse_found(value, schedule, us);
+    free(value);
     if (status == GS_OK || status == GS_ERROR_NOT_FOUND) return GS_OK;
     if (error) *error = why;
     return status;
@@ -180,7 +226,7 @@ static gs_status look_up(list *l, gs_error *error)
         char text[GS_PROBLEM_TEXT];
         bool found = false;
         if (k->state != OPEN) continue;
-        if (!l->options.again) GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
+        if (!l->options.again && !l->policy.builds_on_found) GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
         if (found && gs_schedule_check(&k->schedule, &l->problems[i], l->caps, NULL) == GS_OK) {
             k->state = FOUND;
             continue;
@@ -494,8 +540,14 @@ static gs_status prepare(list *l, const gs_tune_options *options, gs_error *erro
     if (!l->known || !l->open || !l->first || !l->batch) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d problems", l->count);
     GS_TRY(gs_policy_create(&l->policy, policy, options->seed, error));
     if (l->policy.learn) return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s learns from every problem; a list is proposed ahead", policy);
+    if (l->policy.builds_on_found && !l->options.found) {
+        GS_TRY(gs_run_found(l->store, l->session, &l->found, &l->options.found_count, error));
+        l->options.found = l->found;
+    }
+    l->policy.found = l->options.found;
+    l->policy.found_count = l->options.found_count;
     GS_TRY(look_up(l, error));
-    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->most, options, error);
+    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->most, &l->options, error);
 }
 
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
@@ -515,6 +567,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
     free(l.known);
     free(l.open);
     free(l.first);
+    free(l.found);
     free(l.batch);
     free(l.proven.list);
     free(l.suspects.list);

@@ -162,6 +162,8 @@ struct gs_ahead {
     int               count, most;
     const char       *policy;
     uint32_t          families;
+    const gs_found   *found;
+    int               found_count;
     uint64_t          seed;
     char              cache[GS_PATH];
     size_t            stride;      /* bytes of one problem's proposals */
@@ -189,6 +191,8 @@ static gs_status propose(gs_ahead *ahead, int problem)
     int count = 0;
     if (status == GS_OK) {
         policy.families = ahead->families;
+        policy.found = ahead->found;
+        policy.found_count = ahead->found_count;
         count = policy.propose(&policy, &ahead->problems[problem], ahead->caps, p->list, ahead->most);
         policy.destroy(&policy);
     }
@@ -229,6 +233,7 @@ gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *
     gs_ahead *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to compile ahead");
     *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .families = options->families, .seed = options->seed,
+                        .found = options->found, .found_count = options->found_count,
                         .policy = options->policy ? options->policy : "enumerate"};
     choose_cache(ahead->cache, options->cache_path);
     ahead->stride = (sizeof(proposals) + (size_t)most * sizeof(gs_schedule) + 15) / 16 * 16;

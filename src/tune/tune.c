@@ -247,12 +247,20 @@ static gs_status tune(gs_run *run, gs_error *error)
     if (status == GS_OK && !run->options->again) status = resume(run, &known, &resumed, error);
     if (status == GS_OK && !resumed) {
         gs_policy policy;
+        gs_found *found = NULL;
         status = gs_policy_create(&policy, run->options->policy ? run->options->policy : "enumerate", run->seed, error);
+        policy.found = run->options->found;
+        policy.found_count = run->options->found_count;
+        if (status == GS_OK && policy.builds_on_found && !policy.found) {
+            status = gs_run_found(run->store, run->session, &found, &policy.found_count, error);
+            policy.found = found;
+        }
         if (status == GS_OK) {
             status = search(run, &policy, &known, error);
             teach(run, &policy);
-            policy.destroy(&policy);
         }
+        if (policy.destroy) policy.destroy(&policy);
+        free(found);
     }
     free(known.list);
     gs_run_close(run);

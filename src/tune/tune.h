@@ -19,11 +19,20 @@ typedef struct gs_feedback {
     double      reward;         /* [-1, 1] */
 } gs_feedback;
 
+/* A schedule that an earlier search found for a problem. */
+typedef struct gs_found {
+    gs_problem  problem;
+    gs_schedule schedule;
+} gs_found;
+
 typedef struct gs_policy gs_policy;
 struct gs_policy {
     const char *name;
     void       *self;
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
+    bool        builds_on_found;
+    const gs_found *found;      /* the caller's, as families; read where builds_on_found */
+    int         found_count;
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
     /* NULL: it does not learn. */
@@ -34,7 +43,8 @@ struct gs_policy {
 };
 
 /* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
- * choices of every family, then the shortlists of all of them by predicted time. NOT_FOUND for an unknown name. */
+ * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
+ * nearest to it, then its variations. NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
 /* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
@@ -65,6 +75,8 @@ typedef struct gs_tune_options {
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
     bool        again;                 /* measure even what the store already has a winner for */
+    const gs_found *found;             /* for policies that build on it; NULL: what searches on this device with these kernels found, */
+    int         found_count;           /* as the store knows it */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);

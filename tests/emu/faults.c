@@ -68,8 +68,9 @@ typedef struct variant {
 
 static const variant variants[] = {
     /* ---- ws, planted ---- */
-    {"no fence after the barriers' initialisation", WS, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
-    {"no barrier after the initialisation", WS, {{"    else if (warp >= 4)\n        gs_named_barrier(1, GS_CONSUMERS * 128 + 32);\n", ""}}, {F(BARRIER)}},
+    {"no fence after the barriers' initialisation", WS, {{"(full + s * 8, 1);\n        gs_mbarrier_fence_init();\n", "(full + s * 8, 1);\n"}}, {F(PROXY_FENCE)}},
+    {"no barrier after the initialisation", WS, {{"    } else if (warp >= 4) {\n        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);\n", ""}}, {F(BARRIER)}},
+    {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, 64);\n", ""}}, {F(BARRIER)}},
     {"no wait for a tile's first full barrier", WS, {{"            gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n            multiply_stage(acc, &in, at.stage, true)", "            multiply_stage(acc, &in, at.stage, true)"}},
      {F(EARLY_READ), F(UNINITIALIZED)}},
     {"no wait for the full barrier", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage", "                multiply_stage"}}, {F(EARLY_READ), F(UNINITIALIZED)}},
@@ -106,7 +107,7 @@ static const variant variants[] = {
     {"one arrival too few is expected", WS_DEEP, {{"SHARING * 4 * PEERS);", "SHARING * 4 * PEERS - 1);"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
     {"every lane releases the stage", WS, {{"    if (threadIdx.x % 32 >= PEERS) return;\n", ""}}, {F(ARRIVAL_COUNT), F(OVERWRITE), F(PHASE)}},
     {"too many registers asked for", WS, {{"GS_CONSUMERS == 2 ? 232", "GS_CONSUMERS == 2 ? 240"}}, {F(DEADLOCK)}},
-    {"the named barrier counts one warp too many", WS, {{"        gs_named_barrier(1, GS_CONSUMERS * 128 + 32);", "        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);"}},
+    {"the named barrier counts one warp too many", WS, {{"        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);", "        gs_named_barrier(1, GS_CONSUMERS * 128 + 96);"}},
      {F(DEADLOCK), F(ARRIVAL_COUNT)}},
     {"the ring overlaps the epilogue's slabs", WS, {{"base + GS_STAGES * (A_BYTES + B_BYTES);", "base + GS_STAGES * (A_BYTES + B_BYTES) - 4096;"}}, {F(RACE), F(OVERWRITE), F(PROXY_FENCE), F(EARLY_READ)}},
     {"full and empty barriers overlap", WS, {{"const unsigned empty = full + GS_STAGES * 8;", "const unsigned empty = full + GS_STAGES * 8 - 8;"}}, {F(ARRIVAL_COUNT), F(DEADLOCK), F(OVERWRITE), F(PHASE)}},
@@ -125,7 +126,7 @@ static const variant variants[] = {
     {"the last tile is kept and not stored", WS_LATE, {{"        for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);\n#endif\n        if (gs_elect())", "#endif\n        if (gs_elect())"}}, {RESULT}},
     {"a tile is kept over one that is not stored", WS_LATE, {{"            for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);\n            late.at", "            late.at"}}, {RESULT}},
     {"a tile is kept before its sums are there", WS_LATE, {{"            gs_wgmma_wait<0>();\n            release(&in, last);\n", "            release(&in, last);\n"}}, {F(WGMMA_REGISTER), F(OVERWRITE)}},
-    {"no wait for the launch before the first copy", WS, {{"            gs_dependent_wait();\n            while (walk_next", "            while (walk_next"}}, {F(EARLY_ACCESS)}},
+    {"no wait for the launch before the first copy", WS, {{"            gs_dependent_wait();\n            bool more", "            bool more"}}, {F(EARLY_ACCESS)}},
     /* ---- ws in clusters, planted ---- */
     {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, A_BYTES + B_BYTES);", "gs_mbarrier_expect(full, A_BYTES + B_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
     {"multicast to itself only", WS_PAIR, {{"(1 | 1 << GS_CN) << rank_n;", "1 << rank;"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},
@@ -215,7 +216,7 @@ static const variant variants[] = {
     {"as it is, narrow last part", WS_TAIL, {{0}}, {0}},
     {"consumers side by side", "f16:136x328x200:tn ws/128x320x64/s3/c1x1/coop/g1", {{0}}, {0}},
     {"consumers side by side, nn", "f16:136x328x200:nn ws/128x320x64/s3/c1x1/coop/g1", {{0}}, {0}},
-    {"a last part of 16 columns", "bf16:264x216x200:tn ws/128x208x64/s3/c2x1/pp/g1", {{0}}, {0}},
+    {"a last part of 16 columns", "bf16:264x216x200:tn ws/128x208x64/s3/c2x1/coop/g1", {{0}}, {0}},
     {"four consumers, f16 sums", "f16:264x264x200:nn:acc=f16 ws/256x256x64/s3/c1x1/coop4/g1", {{0}}, {0}},
     {"three consumers", "f16:200x192x130:tn:acc=f16:ldb=136:lda=136 ws/192x192x64/s3/c1x1/coop/h2", {{0}}, {0}},
     {"one consumer, pair", "bf16:130x72x200:nn ws/64x64x64/s4/c2x1/coop/g1", {{0}}, {0}},
@@ -245,7 +246,7 @@ static const variant variants[] = {
     {"one warp waits, a barrier tells the others", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage", "                if (warp % 4 == 0) gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                gs_named_barrier(5 + consumer, 128);\n                multiply_stage"}}, {0}},
     {"one thread releases for four warps", WS, {{"SHARING * 4 * PEERS);", "SHARING * PEERS);"},
       {"    if (threadIdx.x % 32 >= PEERS) return;\n", "    gs_named_barrier(5 + threadIdx.x / 128, 128);\n    if (threadIdx.x % 128 >= PEERS) return;\n"}}, {0}},
-    {"a proxy fence instead of the initialisation's", WS, {{"        gs_mbarrier_fence_init();\n", "        gs_tma_fence();\n"}}, {0}},
+    {"a proxy fence instead of the initialisation's", WS, {{"(full + s * 8, 1);\n        gs_mbarrier_fence_init();\n", "(full + s * 8, 1);\n        gs_tma_fence();\n"}}, {0}},
     {"another thread initialises", WS, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 7) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"another warp initialises", WS_PAIR, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 70) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"the producer in another warp", WS_PAIR, {{"        if (warp == 0 && gs_elect()) {\n            gs_tile_walk", "        if (threadIdx.x == 96) {\n            gs_tile_walk"}}, {0}},

@@ -42,15 +42,18 @@ static gs_problem problem_of(const char *text)
 static void walk(unsigned lines, unsigned length, unsigned group, unsigned first, unsigned step)
 {
     gs_tile_walk w = gs_tile_walk_start(first, step, group, length);
+    gs_tile_walk_step(&w, group, length);
     unsigned line, along;
     for (unsigned tile = first; tile < lines * length; tile += step) {
         int m, n;
         gs_raster((int)tile, (int)lines, (int)length, (int)group, false, &m, &n);
-        if (!gs_tile_walk_next(&w, group, lines, length, &line, &along) || (int)line != m || (int)along != n)
+        if (!gs_tile_walk_at(&w, group, lines, length, &line, &along) || (int)line != m || (int)along != n)
             fail_msg("%u lines of %u, groups of %u, from %u by %u: tile %u", lines, length, group, first, step, tile);
+        gs_tile_walk_on(&w, group, length);
     }
-    assert_false(gs_tile_walk_next(&w, group, lines, length, &line, &along));
-    assert_false(gs_tile_walk_next(&w, group, lines, length, &line, &along));
+    assert_false(gs_tile_walk_at(&w, group, lines, length, &line, &along));
+    gs_tile_walk_on(&w, group, length);
+    assert_false(gs_tile_walk_at(&w, group, lines, length, &line, &along));
 }
 
 static void test_walk(void **state)
