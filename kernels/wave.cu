@@ -9,8 +9,8 @@
  * Set by the builder (src/kernel/wave.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
- * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_STREAM_A GS_STREAM_B (1: read once,
- * first to leave L2), GS_VECTOR (1: rows of D start and end at multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor). */
+ * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
+ * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor). */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -31,8 +31,6 @@
 #define ROWS_Y GS_ROWS_B
 #define X_ALONG_K 1
 #define Y_ALONG_K GS_LAYOUT
-#define STREAM_X GS_STREAM_A
-#define STREAM_Y GS_STREAM_B
 #define X_SHARED (GS_CN > 1)
 #define Y_SHARED (GS_CM > 1)
 #else
@@ -41,8 +39,6 @@
 #define ROWS_Y GS_ROWS_A
 #define X_ALONG_K GS_LAYOUT
 #define Y_ALONG_K 1
-#define STREAM_X GS_STREAM_B
-#define STREAM_Y GS_STREAM_A
 #define X_SHARED (GS_CM > 1)
 #define Y_SHARED (GS_CN > 1)
 #endif
@@ -110,48 +106,43 @@ typedef struct source {
     int row_x, row_y;                /* first rows of the tile */
     unsigned rank;
     unsigned short mask;             /* those that share an operand */
-    unsigned long long policy;       /* first to leave L2 */
 } source;
 
-template <bool SHARED, bool STREAM>
+template <bool SHARED>
 static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const source &from)
 {
-    if (SHARED && STREAM)
-        gs_tma_load_multicast_hint(to, map, x, y, full, from.mask, from.policy);
-    else if (SHARED)
+    if (SHARED)
         gs_tma_load_multicast(to, map, x, y, full, from.mask);
-    else if (STREAM)
-        gs_tma_load_hint(to, map, x, y, full, from.policy);
     else
         gs_tma_load(to, map, x, y, full);
 }
 
 /* One k-block of an operand of ROWS rows, from `row` on. */
-template <int ROWS, bool ALONG_K, bool SHARED, bool STREAM>
+template <int ROWS, bool ALONG_K, bool SHARED>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from)
 {
     if (ALONG_K) {
 #pragma unroll
-        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED, STREAM>(to + half * ROWS * 128, map, k + half * 64, row, full, from);
+        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from);
     } else {
 #pragma unroll
-        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED, STREAM>(to + box * GS_BK * 128, map, row + box * 64, k, full, from);
+        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED>(to + box * GS_BK * 128, map, row + box * 64, k, full, from);
     }
 }
 
 /* What a k-block of this block needs and nobody else. */
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED) load_operand<BX, X_ALONG_K, false, STREAM_X>(to, from.x, from.row_x, k, full, from);
-    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false, STREAM_Y>(to + X_BYTES, from.y, from.row_y, k, full, from);
+    if (!X_SHARED) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from);
+    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true, STREAM_X>(to, from.x, from.row_x, k, full, from);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, STREAM_Y>(to + X_BYTES, from.y, from.row_y, k, full, from);
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true>(to, from.x, from.row_x, k, full, from);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true>(to + X_BYTES, from.y, from.row_y, k, full, from);
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
@@ -556,7 +547,7 @@ gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
     const source from = {GS_ORDER ? &map_b : &map_a, GS_ORDER ? &map_a : &map_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
-                         (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), STREAM_X || STREAM_Y ? gs_policy_evict_first() : 0};
+                         (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
     if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at);

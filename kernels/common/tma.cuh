@@ -31,21 +31,6 @@ __device__ __forceinline__ void gs_tma_load_multicast(unsigned to, const gs_tens
                  : "memory");
 }
 
-/* The two loads with a cache policy (gs_policy_evict_first, ...). */
-__device__ __forceinline__ void gs_tma_load_hint(unsigned to, const gs_tensor_map *map, int x, int y, unsigned barrier, unsigned long long policy)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
-                 "l"(map), "r"(x), "r"(y), "r"(barrier), "l"(policy)
-                 : "memory");
-}
-__device__ __forceinline__ void gs_tma_load_multicast_hint(unsigned to, const gs_tensor_map *map, int x, int y, unsigned barrier, unsigned short mask,
-                                                           unsigned long long policy)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"
-                 " [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(barrier), "h"(mask), "l"(policy)
-                 : "memory");
-}
-
 /* Stores a box from shared memory. The writes to `from` must have been made visible by gs_tma_fence and a barrier. One thread. */
 __device__ __forceinline__ void gs_tma_store(const gs_tensor_map *map, int x, int y, unsigned from)
 {

@@ -41,6 +41,7 @@ typedef struct gs_tensor {
     uint64_t   stride;        /* bytes from row to row, multiple of 16 */
     uint32_t   box[2];        /* inner, outer, elements, <= 256 */
     int        swizzle;       /* 0, 32, 64, 128 bytes */
+    int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
 } gs_tensor;
 
 /* What the compiler is given: options are "-D..." only; an #include finds the headers named here, no folder is searched

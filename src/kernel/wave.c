@@ -6,9 +6,6 @@
 #include "kernel/kernel.h"
 #include "schedule/grammar.h"
 
-/* An operand that one row or column of tiles reads, once, and so large that it would push others out of L2. */
-#define STREAM_BYTES (4 << 20)
-
 static gs_map map_of(char operand, int outer) { return (gs_map){.operand = operand, .inner = 64, .outer = outer, .swizzle = 128}; }
 
 static void define(gs_kernel *kernel, const gs_wave_shape *s, const gs_problem *problem, const gs_resources *resources)
@@ -28,8 +25,6 @@ static void define(gs_kernel *kernel, const gs_wave_shape *s, const gs_problem *
     gs_kernel_define(kernel, "GS_ROWS_A", s->rows_a);
     gs_kernel_define(kernel, "GS_ROWS_B", s->rows_b);
     gs_kernel_define(kernel, "GS_WALK_N", s->tiles_n < s->tiles_m);
-    gs_kernel_define(kernel, "GS_STREAM_A", s->tiles_n == s->cn && problem->m * problem->k * 2 >= STREAM_BYTES);
-    gs_kernel_define(kernel, "GS_STREAM_B", s->tiles_m == s->cm && problem->n * problem->k * 2 >= STREAM_BYTES);
     gs_kernel_define(kernel, "GS_VECTOR", !gs_wave_direct(problem));
     gs_kernel_define(kernel, "GS_BLOCKS", resources->blocks_sm);
     if (s->fixed) gs_kernel_define_sizes(kernel, problem);

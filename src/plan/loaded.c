@@ -70,7 +70,8 @@ static gs_status value_of(const gs_formula *formula, const gs_formula_names *nam
     return GS_OK;
 }
 
-/* The tensor that a map describes: an operand as it is stored, row by row. */
+/* The tensor that a map describes: an operand as it is stored, row by row. Along K a block goes on where its box ended, so the next 128 bytes
+ * may come along; along N they are another block's (measured: docs/performance/grid). */
 static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
 {
     const bool input = map->operand == 'a' || map->operand == 'b';
@@ -81,7 +82,7 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     const gs_type type = input ? problem->in : problem->out;
     return (gs_tensor){
         .element = type, .extent = {(uint64_t)inner, (uint64_t)outer}, .stride = (uint64_t)ld * gs_type_size(type),
-        .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle,
+        .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = map->operand == 'b' && !tn ? 128 : 256,
     };
 }
 

@@ -16,7 +16,7 @@ enum {
     MOST_SPLIT_C     = 64,       /* the same where K is split */
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
     MOST_RESIDENT    = 8,
-    MOST_WAVES       = 8,        /* more tiles are for a persistent kernel */
+    MOST_WAVES       = 32,       /* more tiles are for a persistent kernel */
     SPLIT_BLOCKS     = 2,        /* K is not split into more blocks per multiprocessor */
     DEEP_SHARE       = 1024,     /* a share of so much K is cut further while less than a fifth of the multiprocessors would be busy */
     LEAST_AHEAD      = 49152,    /* bytes of a block's stages, where they do not hold its whole share: memory answers late */

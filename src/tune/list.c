@@ -112,17 +112,17 @@ static bool add_found(void *self, const char *key, const char *value)
         f->capacity = capacity;
     }
     gs_found *const found = &f->list[f->count];
-    f->count += gs_problem_parse(&found->problem, key + f->prefix, NULL) == GS_OK && parse_found(value, &found->schedule, &us);
+    const char *const problem = strchr(key + f->prefix, ' ');   /* behind the version */
+    f->count += problem && gs_problem_parse(&found->problem, problem + 1, NULL) == GS_OK && parse_found(value, &found->schedule, &us);
     return true;
 }
 
 gs_status gs_run_found(gs_store *store, const gs_session *session, gs_found **out, int *count, gs_error *error)
 {
-    gs_text key = {0};
-    search_key(session, "", &key);
-    founds f = {.prefix = strlen(gs_text_string(&key))};
-    gs_status status = gs_store_results(store, gs_text_string(&key), add_found, &f, error);
-    gs_text_free(&key);
+    char prefix[128];
+    snprintf(prefix, sizeof prefix, "search 1 %s ", session->device);
+    founds f = {.prefix = strlen(prefix)};
+    gs_status status = gs_store_results(store, prefix, add_found, &f, error);
     if (status == GS_OK && f.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found");
     if (status != GS_OK) free(f.list), f = (founds){0};
     *out = f.list;

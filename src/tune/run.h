@@ -133,7 +133,7 @@ void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
 /* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: no own kernel passed. */
 gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
 
-/* What searches on this device with these kernels found, of all problems in the store; free(*out). */
+/* What searches on this device found, of all problems in the store, also with other kernels than these; free(*out). */
 gs_status gs_run_found(gs_store *store, const gs_session *session, gs_found **out, int *count, gs_error *error);
 
 /* ---- compiling ahead (precompile.c) ---- */

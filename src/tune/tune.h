@@ -75,8 +75,8 @@ typedef struct gs_tune_options {
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
     bool        again;                 /* measure even what the store already has a winner for */
-    const gs_found *found;             /* for policies that build on it; NULL: what searches on this device with these kernels found, */
-    int         found_count;           /* as the store knows it */
+    const gs_found *found;             /* for policies that build on it; NULL: what searches on this device found, also with */
+    int         found_count;           /* earlier kernels, as the store knows it */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);

@@ -118,7 +118,9 @@ typedef enum gs_cu_tensor_interleave { GS_CU_TENSOR_INTERLEAVE_NONE = 0 } gs_cu_
 typedef enum gs_cu_tensor_swizzle {
     GS_CU_TENSOR_SWIZZLE_NONE = 0, GS_CU_TENSOR_SWIZZLE_32 = 1, GS_CU_TENSOR_SWIZZLE_64 = 2, GS_CU_TENSOR_SWIZZLE_128 = 3
 } gs_cu_tensor_swizzle;
-typedef enum gs_cu_tensor_promotion { GS_CU_TENSOR_PROMOTION_NONE = 0, GS_CU_TENSOR_PROMOTION_256 = 3 } gs_cu_tensor_promotion;
+typedef enum gs_cu_tensor_promotion {
+    GS_CU_TENSOR_PROMOTION_NONE = 0, GS_CU_TENSOR_PROMOTION_128 = 2, GS_CU_TENSOR_PROMOTION_256 = 3
+} gs_cu_tensor_promotion;
 typedef enum gs_cu_tensor_fill { GS_CU_TENSOR_FILL_ZERO = 0 } gs_cu_tensor_fill;
 
 /* The entry points, each under its symbol's own name. Optional ones may be NULL. */

@@ -211,7 +211,7 @@ gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tens
                        tensor->swizzle);
     const gs_cu_result result = api->cuTensorMapEncodeTiled(&map, type, 2, (void *)(uintptr_t)tensor->address, tensor->extent, &tensor->stride,
                                                             tensor->box, element_strides, GS_CU_TENSOR_INTERLEAVE_NONE, swizzle,
-                                                            GS_CU_TENSOR_PROMOTION_256, GS_CU_TENSOR_FILL_ZERO);
+                                                            tensor->fetch == 128 ? GS_CU_TENSOR_PROMOTION_128 : GS_CU_TENSOR_PROMOTION_256, GS_CU_TENSOR_FILL_ZERO);
     if (result == GS_CU_ERROR_INVALID_VALUE)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
                        "cuTensorMapEncodeTiled refuses %llu x %llu elements, row stride %llu bytes, box %u x %u, swizzle %d, address %#llx",
