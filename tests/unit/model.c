@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "schedule/grammar.h"
+#include "schedule/model.h"
 
 static gs_problem parse(const char *text)
 {
@@ -99,6 +100,45 @@ static void large_problems_get_large_tiles(void **state)
         assert_true(gs_schedule_value(&schedule, GS_WS_STAGES)[0] >= 3);
     }
     assert_int_equal(best("f16:4096x4096x4096:tn", gs_caps_find("a100")).family, GS_FAMILY_MMA);
+}
+
+/* Measured on an H200 (docs/performance/model/middle.csv.gz): whole K in one block, nothing shared in a cluster. */
+static void middle_problems_get_plain_tiles(void **state)
+{
+    (void)state;
+    enum { MOST = 24 };
+    static const char *const texts[] = {"f16:1024x1024x8192:tn", "f16:512x2048x8192:tn", "f16:512x1024x4096:tn"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_problem problem = parse(texts[i]);
+        gs_schedule list[MOST];
+        const int count = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, MOST);
+        int plain = 0;
+        for (int at = 0; at < count; at++) {
+            if (list[at].family != GS_FAMILY_WAVE) continue;
+            const int16_t *const tile = gs_schedule_value(&list[at], GS_WAVE_TILE), *const cluster = gs_schedule_value(&list[at], GS_WAVE_CLUSTER);
+            plain += tile[0] * tile[1] <= 64 * 128 && cluster[0] * cluster[1] == 1 && gs_schedule_value(&list[at], GS_WAVE_SPLIT)[0] == 1;
+        }
+        assert_true(plain >= 1);
+    }
+}
+
+/* What the blocks of a GPC read: 16 neighbours, or every eighth cluster. */
+static void neighbours_share_rows(void **state)
+{
+    (void)state;
+    const gs_order narrow = {8, 16, 8, 64, 64, 1, 1, 1, 128};   /* 8 lines across, two along */
+    near(gs_fresh(&narrow), (8 + 2) / 32.0, 1e-9);
+    gs_order order = narrow;
+    order.group = 4;                                            /* 4 x 4 */
+    near(gs_fresh(&order), (4 + 4) / 32.0, 1e-9);
+    order.group = 1;                                            /* all of one line */
+    near(gs_fresh(&order), (1 + 16) / 32.0, 1e-9);
+    order = (gs_order){1, 1, 1, 64, 128, 1, 1, 1, 1};
+    near(gs_fresh(&order), 1, 1e-9);                            /* alone */
+    order = (gs_order){4, 16, 4, 64, 64, 2, 1, 2, 64};          /* pairs across lines: 8 of a GPC, one group line, every other column */
+    near(gs_fresh(&order), (2 + 8) / 32.0, 1e-9);
+    order = (gs_order){4, 8, 4, 128, 64, 1, 1, 4, 32};          /* four blocks share K: what they read is different, too */
+    near(gs_fresh(&order), (128 + 4 * 64) / (4 * 192.0), 1e-9);
 }
 
 static void small_problems_get_small_tiles(void **state)
@@ -308,6 +348,8 @@ int main(void)
         cmocka_unit_test(bands_hold_the_grid),
         cmocka_unit_test(rates_of_a_driver_agree_with_the_profiles),
         cmocka_unit_test(large_problems_get_large_tiles),
+        cmocka_unit_test(middle_problems_get_plain_tiles),
+        cmocka_unit_test(neighbours_share_rows),
         cmocka_unit_test(small_problems_get_small_tiles),
         cmocka_unit_test(predictions_stay_above_the_floor),
         cmocka_unit_test(shortlists_are_sorted_valid_and_diverse),
