@@ -226,7 +226,8 @@ static gs_status look_up(list *l, gs_error *error)
         char text[GS_PROBLEM_TEXT];
         bool found = false;
         if (k->state != OPEN) continue;
-        if (!l->options.again && !l->policy.builds_on_found) GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
+        if (!l->options.again && !l->policy.builds_on_found)
+            GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
         if (found && gs_schedule_check(&k->schedule, &l->problems[i], l->caps, NULL) == GS_OK) {
             k->state = FOUND;
             continue;
