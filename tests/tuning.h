@@ -118,6 +118,30 @@ static inline void right_answers(const char *problem_text, answer list[CANDIDATE
     qsort(list, CANDIDATES, sizeof *list, by_us);
 }
 
+/* The fastest of every valid schedule of the family ws, by the simulated times. */
+static inline answer fastest_ws(const char *problem_text)
+{
+    gs_problem problem;
+    answer best = {.us = 1e30};
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_WS);
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    do {
+        if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK || fake_us(&schedule, &problem) >= best.us) continue;
+        best.us = fake_us(&schedule, &problem);
+        gs_schedule_format(&schedule, best.text);
+    } while (gs_schedule_next(&schedule));
+    return best;
+}
+
+/* As a search with the kernels of this version would have left it. */
+static inline void put_found(bench *b, const char *version, const char *problem, const char *schedule)
+{
+    char key[256], value[128];
+    snprintf(key, sizeof key, "search 1 %s %s %s", b->session.device, version, problem);
+    snprintf(value, sizeof value, "%s 12.5", schedule);
+    assert_int_equal(gs_store_result_put(b->store, &b->session, key, value, NULL), GS_OK);
+}
+
 static inline double library_us(const char *problem_text, double factor)
 {
     gs_problem problem;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# scripts/measure_grid.sh on the emulated device: two shares of a list, in pieces, and what stands in its folder afterwards.
+# scripts/measure_grid.sh on the emulated device: two shares of a list, in pieces, with and without --refine, and what stands in its
+# folder afterwards.
 # Usage: measure.sh SOURCE BUILD
 set -u
 source=$1 build=$2
@@ -17,7 +18,8 @@ expect() {   # expect WHAT WANTED GOT
     echo "not ok: $1: expected $2, got $3"
     failed=1
 }
-measure() { sh "$source/scripts/measure_grid.sh" "$build" out list.txt --device emu:h200 --gpus 2 --candidates 1 "$@" > said.txt 2>&1; }
+out=out
+measure() { sh "$source/scripts/measure_grid.sh" "$build" $out list.txt --device emu:h200 --gpus 2 --candidates 1 "$@" > said.txt 2>&1; }
 
 printf '64_64_64\nf16:16x64x64:tn   # a comment\nf16:16x16x64:nn\n' > list.txt
 measure --seconds 4
@@ -42,6 +44,23 @@ expect "rows anew" 4 "$(grep -c '^"' out/rows.again.0.csv)"
 echo 'f16:16x16x64:tn simple' > own.txt
 measure --own own.txt --layouts tn --eval --again
 expect "given schedules" 1 "$(grep -c ',own,simple,' out/rows.0.csv)"
+out=finer
+measured() { sed 's/.*"measured":\([0-9]*\).*/\1/' "finer/tune.$1.jsonl" | paste -s -d ' ' -; }   # of each problem, in the order of the log
+knows() { "$build/gemmsmith" db show "$2" --store "finer/store.$1.db" --gpu emu-h200 --json | grep -c '^{'; }
+measure --refine 4
+expect "search, refine, eval" 0 $?
+expect "the mark of refine" 1 "$(ls finer | grep -c '^refined$')"
+expect "what the first share measured" "1 1 1 1 4 4 4 4" "$(measured 0)"
+expect "what the second share measured" "1 1 4 4" "$(measured 1)"
+expect "the first share has refined" 4 "$(knows 0 f16:64x64x64:tn)"
+expect "the second share knows what was found before" 1 "$(knows 1 f16:64x64x64:tn)"
+expect "rows of what was refined" 6 "$(grep -c '^f16:' finer/found.tuned)"
+measure --refine 4
+expect "refined before" 0 $?
+expect "only the search looks again, and finds all in the store" "1 1 4 4 0 0" "$(measured 1)"
+measure --refine few
+expect "wrong usage" 2 $?
+out=out
 measure --layouts
 expect "wrong usage" 2 $?
 measure --gpus none

@@ -267,6 +267,52 @@ static void finished_results_come_back(void **state)
     gs_store_close(&store);
 }
 
+/* What was visited, as "key=value;" of each. */
+typedef struct visited {
+    gs_store *store;
+    char      text[256];
+    int       count, most;
+} visited;
+
+static bool join(void *self, const char *key, const char *value)
+{
+    visited *const v = self;
+    char *got;
+    CHECK(gs_store_result_get(v->store, key, &got, &error));
+    assert_string_equal(got, value);
+    free(got);
+    const size_t length = strlen(v->text);
+    snprintf(v->text + length, sizeof v->text - length, "%s=%s;", key, value);
+    return ++v->count != v->most;
+}
+
+static void results_are_visited_by_prefix(void **state)
+{
+    /* legend: prefix, what is visited */
+    static const char *const wanted[][2] = {
+        {"a ", "a 1=first;a 2=;"}, {"a 1", "a 1=first;"}, {"a 1 and more", ""}, {"A", "A 1=capital;"}, {"a%", "a%x=percent;"},
+        {"a_", "a_x=underscore;"}, {"\xc3\xa4", "\xc3\xa4 1=umlaut;"}, {"z", ""}, {"%", ""}, {"_", ""}, {"a*", ""},
+        {"", "A 1=capital;a 1=first;a 2=;a%x=percent;a_x=underscore;abx=letter;b a 1=behind;\xc3\xa4 1=umlaut;"},
+    };
+    static const char *const put[][2] = {
+        {"b a 1", "behind"}, {"a 2", ""}, {"abx", "letter"}, {"a_x", "underscore"}, {"\xc3\xa4 1", "umlaut"}, {"a%x", "percent"},
+        {"A 1", "capital"}, {"a 1", "first"},
+    };
+    (void)state;
+    gs_store *store = open_store("prefix.db");
+    const gs_session session = begin(store);
+    for (size_t i = 0; i < GS_COUNT(put); i++) CHECK(gs_store_result_put(store, &session, put[i][0], put[i][1], &error));
+    for (size_t i = 0; i < GS_COUNT(wanted); i++) {
+        visited all = {.store = store};
+        CHECK(gs_store_results(store, wanted[i][0], join, &all, &error));
+        assert_string_equal(all.text, wanted[i][1]);
+    }
+    visited two = {.store = store, .most = 2};
+    CHECK(gs_store_results(store, "a", join, &two, &error));
+    assert_string_equal(two.text, "a 1=first;a 2=;");
+    gs_store_close(&store);
+}
+
 static void refuses_bad_input(void **state)
 {
     (void)state;
@@ -416,6 +462,7 @@ int main(void)
         cmocka_unit_test(keeps_raw_samples),
         cmocka_unit_test(a_problem_has_one_winner),
         cmocka_unit_test(finished_results_come_back),
+        cmocka_unit_test(results_are_visited_by_prefix),
         cmocka_unit_test(refuses_bad_input),
         cmocka_unit_test(merges_what_is_missing),
         cmocka_unit_test(finds_its_default_place),

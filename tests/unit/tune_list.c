@@ -446,6 +446,175 @@ static void kernels_are_compiled_ahead(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* ---- the policy "refine" ---- */
+
+static double fake_time(const char *problem_text, const char *schedule_text)
+{
+    gs_problem problem;
+    gs_schedule schedule;
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    assert_int_equal(gs_schedule_parse(&schedule, schedule_text, NULL), GS_OK);
+    return fake_us(&schedule, &problem);
+}
+
+static bool is_shortlisted(const char *problem_text, const char *schedule_text, int most)
+{
+    gs_problem problem;
+    gs_schedule list[CANDIDATES];
+    char text[GS_SCHEDULE_TEXT];
+    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    const int count = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, most);
+    for (int i = 0; i < count; i++)
+        if (strcmp(gs_schedule_format(&list[i], text), schedule_text) == 0) return true;
+    return false;
+}
+
+static void refine_searches_what_was_found_again(void **state)
+{
+    enum { SOME = 6, FEW = 3 };
+    bench *const b = *state;
+    char script[160], before[3][GS_SCHEDULE_TEXT], text[GS_SCHEDULE_TEXT];
+    gs_problem problem;
+    gs_tune_options options = options_of(b);
+    options.unconfirmed = true;
+    options.candidates = SOME;
+    assert_int_equal(list_with(b, three, 3, "", &options), GS_OK);
+    int beyond = 0;
+    for (int i = 0; i < 3; i++) {
+        memcpy(before[i], seen.result[i].best_own, sizeof before[i]);
+        beyond += !is_shortlisted(three[i], before[i], FEW);
+    }
+    assert_true(beyond > 0);   /* a new search of so few would lose these */
+
+    gs_tune_options refine = options;
+    refine.policy = "refine";
+    refine.candidates = FEW;
+    snprintf(script, sizeof script, "log=%s", b->log_path);
+    assert_int_equal(list_with(b, three, 3, script, &refine), GS_OK);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(asked(b, "\"narrow\":true"), 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(seen.status[i], GS_OK);
+        assert_false(seen.result[i].resumed || seen.result[i].confirmed);
+        assert_int_equal(seen.result[i].measured, FEW);
+        assert_true(fake_time(three[i], seen.result[i].best_own) <= fake_time(three[i], before[i]));
+    }
+
+    /* more of them find faster ones, which the store then knows */
+    refine.candidates = CANDIDATES;
+    assert_int_equal(list_with(b, three, 3, "", &refine), GS_OK);
+    int faster = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(seen.result[i].measured, CANDIDATES);
+        assert_true(fake_time(three[i], seen.result[i].best_own) <= fake_time(three[i], before[i]));
+        faster += fake_time(three[i], seen.result[i].best_own) < fake_time(three[i], before[i]);
+        memcpy(before[i], seen.result[i].best_own, sizeof before[i]);
+        assert_int_equal(gs_problem_parse(&problem, three[i], NULL), GS_OK);
+        assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
+        assert_string_equal(text, before[i]);
+    }
+    assert_true(faster > 0);
+    options.unconfirmed = false;
+    snprintf(script, sizeof script, "library=1.5;log=%s.2", b->log_path);
+    assert_int_equal(list_with(b, three, 3, script, &options), GS_OK);
+    for (int i = 0; i < 3; i++) assert_string_equal(seen.result[i].best_own, before[i]);
+    assert_int_equal(winners(b), 3);
+
+    /* a winner is not searched again */
+    assert_int_equal(list_with(b, three, 3, "mode=abort", &refine), GS_OK);
+    for (int i = 0; i < 3; i++) assert_true(seen.result[i].resumed);
+    assert_int_equal(b->worker.started, 0);
+}
+
+static void refine_asks_the_neighbours(void **state)
+{
+    static const char *const near = "f16:256x640x1024:tn";
+    bench *const b = *state;
+    char best[GS_SCHEDULE_TEXT];
+    gs_tune_options options = options_of(b);
+    options.unconfirmed = true;
+    assert_int_equal(list_with(b, three, 2, "", &options), GS_OK);
+    memcpy(best, seen.result[1].best_own, sizeof best);
+    assert_string_not_equal(best, seen.result[0].best_own);   /* three[0] is farther away */
+    assert_false(is_shortlisted(near, best, 1));
+    options.policy = "refine";
+    options.candidates = 1;
+    assert_int_equal(list_with(b, &near, 1, "", &options), GS_OK);
+    assert_string_equal(seen.result[0].best_own, best);
+
+    /* nobody has found anything of that kind */
+    static const char *const alone = "bf16:1024x1024x1024:tn";
+    options.candidates = 4;
+    assert_int_equal(list_with(b, &alone, 1, "", &options), GS_OK);
+    assert_int_equal(seen.result[0].measured, 4);
+    assert_true(is_shortlisted(alone, seen.result[0].best_own, 4));
+}
+
+static void refine_races_what_other_kernels_found(void **state)
+{
+    bench *const b = *state;
+    char text[GS_SCHEDULE_TEXT];
+    gs_found *found;
+    int count;
+    gs_tune_options options = options_of(b);
+    const answer fastest = fastest_ws(PROBLEM);
+    assert_int_equal(gs_run_found(b->store, &b->session, &found, &count, NULL), GS_OK);
+    assert_int_equal(count, 0);
+    free(found);
+
+    put_found(b, "other-kernels", PROBLEM, fastest.text);
+    put_found(b, "other-kernels", three[1], "no/such/schedule");
+    put_found(b, "other-kernels", "f16:nonsense", fastest.text);
+    assert_int_equal(gs_store_result_put(b->store, &b->session, "search 1 nvidia-h200 other-kernels", fastest.text, NULL), GS_OK);
+    assert_int_equal(gs_store_result_put(b->store, &b->session, "search 1 nvidia-h200 other-kernels f16:64x64x64:tn", fastest.text, NULL), GS_OK);
+    b->session.device = "nvidia-h200" GS_DEPENDENT_SUFFIX;
+    put_found(b, "other-kernels", three[1], fastest.text);
+    b->session.device = "nvidia-h200";
+    assert_int_equal(gs_run_found(b->store, &b->session, &found, &count, NULL), GS_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(gs_problem_format(&found[0].problem, (char[GS_PROBLEM_TEXT]){0}), PROBLEM);
+    assert_string_equal(gs_schedule_format(&found[0].schedule, text), fastest.text);
+    free(found);
+
+    options.unconfirmed = true;
+    options.candidates = 8;
+    assert_int_equal(list_with(b, three, 1, "", &options), GS_OK);
+    assert_string_not_equal(seen.result[0].best_own, fastest.text);
+    options.policy = "refine";
+    assert_int_equal(list_with(b, three, 1, "", &options), GS_OK);
+    assert_int_equal(seen.result[0].measured, 8);
+    assert_string_equal(seen.result[0].best_own, fastest.text);
+    assert_string_equal(trial_of(b, PROBLEM, fastest.text).stage, "search");
+
+    /* the caller knows better */
+    gs_found given;
+    assert_int_equal(gs_problem_parse(&given.problem, PROBLEM, NULL), GS_OK);
+    assert_int_equal(gs_schedule_shortlist(&given.problem, gs_caps_find("h200"), 1u << GS_FAMILY_MMA, &given.schedule, 1), 1);
+    options.found = &given;
+    options.found_count = options.candidates = 1;
+    assert_int_equal(list_with(b, three, 1, "", &options), GS_OK);
+    assert_string_equal(seen.result[0].best_own, gs_schedule_format(&given.schedule, text));
+}
+
+static void what_was_found_may_be_much(void **state)
+{
+    enum { MUCH = 300 };
+    bench *const b = *state;
+    const answer fastest = fastest_ws(PROBLEM);
+    gs_found *found;
+    int count, sum = 0;
+    for (int i = 1; i <= MUCH; i++) {
+        char problem[GS_PROBLEM_TEXT];
+        snprintf(problem, sizeof problem, "f16:%dx64x64:tn", 8 * i);
+        put_found(b, "0", problem, fastest.text);
+    }
+    assert_int_equal(gs_run_found(b->store, &b->session, &found, &count, NULL), GS_OK);
+    assert_int_equal(count, MUCH);
+    for (int i = 0; i < count; i++) sum += (int)found[i].problem.m / 8;
+    assert_int_equal(sum, MUCH * (MUCH + 1) / 2);
+    free(found);
+}
+
 static void what_learns_is_no_list(void **state)
 {
     bench *const b = *state;
@@ -465,7 +634,8 @@ int main(void)
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
         CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
         CASE(a_budget_ends_the_list), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
-        CASE(kernels_are_compiled_ahead), CASE(what_learns_is_no_list),
+        CASE(kernels_are_compiled_ahead), CASE(refine_searches_what_was_found_again), CASE(refine_asks_the_neighbours),
+        CASE(refine_races_what_other_kernels_found), CASE(what_was_found_may_be_much), CASE(what_learns_is_no_list),
     };
     return cmocka_run_group_tests_name("unit/tune_list", tests, NULL, NULL);
 }
