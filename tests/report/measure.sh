@@ -47,17 +47,21 @@ expect "given schedules" 1 "$(grep -c ',own,simple,' out/rows.0.csv)"
 out=finer
 measured() { sed 's/.*"measured":\([0-9]*\).*/\1/' "finer/tune.$1.jsonl" | paste -s -d ' ' -; }   # of each problem, in the order of the log
 knows() { "$build/gemmsmith" db show "$2" --store "finer/store.$1.db" --gpu emu-h200 --json | grep -c '^{'; }
+measure --refine 2000000
+expect "so many are refused" 2 $?
+expect "nothing was refined" 0 "$(ls finer | grep -c '^refined$')"
+expect "so nothing is confirmed" 0 "$(ls finer | grep -c '^rows')"
 measure --refine 4
 expect "search, refine, eval" 0 $?
 expect "the mark of refine" 1 "$(ls finer | grep -c '^refined$')"
-expect "what the first share measured" "1 1 1 1 4 4 4 4" "$(measured 0)"
-expect "what the second share measured" "1 1 4 4" "$(measured 1)"
+expect "what the first share measured" "1 1 1 1 0 0 0 0 4 4 4 4" "$(measured 0)"
+expect "what the second share measured" "1 1 0 0 4 4" "$(measured 1)"
 expect "the first share has refined" 4 "$(knows 0 f16:64x64x64:tn)"
 expect "the second share knows what was found before" 1 "$(knows 1 f16:64x64x64:tn)"
 expect "rows of what was refined" 6 "$(grep -c '^f16:' finer/found.tuned)"
 measure --refine 4
 expect "refined before" 0 $?
-expect "only the search looks again, and finds all in the store" "1 1 4 4 0 0" "$(measured 1)"
+expect "only the search looks again, and finds all in the store" "1 1 0 0 4 4 0 0" "$(measured 1)"
 measure --refine few
 expect "wrong usage" 2 $?
 out=out
