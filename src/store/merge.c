@@ -86,11 +86,11 @@ static int run_steps(gs_store *store, int64_t *copied, int *lost)
 
 static gs_status merge_attached(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
 {
-    GS_TRY(gs_schema_check_other(store, other_path, error));
     int lost = 0;
-    int code = gs_sql_text_run(store, "BEGIN");
-    if (code == SQLITE_OK) code = run_steps(store, copied, &lost);
-    const gs_status status = gs_sql_end(store, gs_sql_status(store, code, error), error);
+    gs_status status = gs_sql_status(store, gs_sql_text_run(store, "BEGIN"), error);
+    if (status == GS_OK) status = gs_schema_check_other(store, other_path, error);
+    if (status == GS_OK) status = gs_sql_status(store, run_steps(store, copied, &lost), error);
+    status = gs_sql_end(store, status, error);
     if (status != GS_OK) {
         *copied = 0;
         return status;

@@ -111,6 +111,7 @@ typedef struct stamp {
     int64_t version, application, objects;
 } stamp;
 
+/* Within a transaction: the three are read one by one, and another process may be making the store. */
 static int read_stamp(gs_store *store, const char *database, stamp *out)
 {
     static const struct {
@@ -145,7 +146,7 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
     return GS_OK;
 }
 
-/* Within a transaction, and read again: another process may have done the steps since they were found missing. */
+/* Within a transaction of its own, which writes: another process may have done the steps since they were found missing. */
 static gs_status migrate(gs_store *store, gs_error *error)
 {
     stamp have;
@@ -160,8 +161,9 @@ static gs_status migrate(gs_store *store, gs_error *error)
 gs_status gs_schema_prepare(gs_store *store, gs_error *error)
 {
     stamp have;
-    const int code = read_stamp(store, "main", &have);
-    if (code != SQLITE_OK) return gs_sql_status(store, code, error);
+    int code = gs_sql_text_run(store, "BEGIN");
+    if (code == SQLITE_OK) code = read_stamp(store, "main", &have);
+    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
     if (have.objects > 0 && have.application != APPLICATION_ID) return foreign(store->path, error);
     if (have.version > VERSION) return newer(store->path, have.version, error);
     if (have.version < 0 || (have.version > 0) != (have.objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);

@@ -453,6 +453,46 @@ static void processes_share_a_store(void **state)
     assert_true(ask("shared.db", "SELECT count(*) FROM session") == CHILDREN);
 }
 
+/* Another program makes the store at the worst moment: after its version was read, before the rest. */
+static struct {
+    char path[GS_PATH], sql[160];
+    int  tried;
+} maker;
+
+static int make_between(unsigned event, void *unused, void *statement, void *sql)
+{
+    (void)event, (void)unused, (void)statement;
+    sqlite3 *db;
+    if (!strstr(sql, "application_id") || maker.tried++) return 0;
+    assert_int_equal(sqlite3_open(maker.path, &db), SQLITE_OK);
+    const int code = sqlite3_exec(db, maker.sql, NULL, NULL, NULL);
+    assert_true(code == SQLITE_OK || code == SQLITE_BUSY);
+    sqlite3_close(db);
+    return 0;
+}
+
+static int watch(sqlite3 *db, const char **message, const void *routines)
+{
+    (void)message, (void)routines;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, make_between, NULL);
+}
+
+static void opens_while_another_makes_it(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("pattern.db");
+    gs_store_close(&store);
+    snprintf(maker.sql, sizeof maker.sql, "BEGIN; CREATE TABLE session (id); PRAGMA user_version = %.0f; PRAGMA application_id = %.0f; COMMIT",
+             ask("pattern.db", "PRAGMA user_version"), ask("pattern.db", "PRAGMA application_id"));
+    path_of(maker.path, "made.db");
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
+    const gs_status status = gs_store_open(&store, maker.path, &error);
+    sqlite3_cancel_auto_extension((void (*)(void))watch);
+    assert_true(maker.tried > 0);
+    CHECK(status);
+    gs_store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +507,7 @@ int main(void)
         cmocka_unit_test(merges_what_is_missing),
         cmocka_unit_test(finds_its_default_place),
         cmocka_unit_test(processes_share_a_store),
+        cmocka_unit_test(opens_while_another_makes_it),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
