@@ -37,7 +37,7 @@ suite() { # suite PRESET: builds and runs a preset's tests with ctest
     passed=$((passed + p))
     skipped=$((skipped + s))
     failed=$((failed + all - p - s))
-    [ "$all" -eq "$((p + s))" ] || sed -n '/Output:/,$p;/Error/p' "$log" | tail -n 120
+    [ "$all" -eq "$((p + s))" ] || awk '/^ *[0-9]+\/[0-9]+ Test/ { shown = /\*\*\*/ && !/\*\*\*Skipped/ } /^ *Start / { next } shown || /^Error/' "$log" | tail -n 120
     [ "$all" -gt 0 ] || failed=$((failed + 1))
 }
 

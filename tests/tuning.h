@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "fake/times.h"
+#include "texts.h"
 #include "tune/tune.h"
 
 #define PROGRAM    GS_BINARY_DIR "/tests/fake/fake_worker"
@@ -79,9 +80,8 @@ static inline gs_tune_options options_of(const bench *b)
 static inline gs_status tune_with(bench *b, const char *problem_text, const char *script, const gs_tune_options *options,
                            gs_tune_result *result)
 {
-    gs_problem problem;
+    const gs_problem problem = problem_of(problem_text);
     gs_error error = {0};
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     setenv("FAKE_WORKER", script, 1);
     gs_worker_stop(&b->worker);   /* the script is the child's environment */
     const gs_status status = gs_tune(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, options, result, &error);
@@ -104,10 +104,9 @@ static inline int by_us(const void *left, const void *right)
 
 static inline void right_answers(const char *problem_text, answer list[CANDIDATES])
 {
-    gs_problem problem;
+    const gs_problem problem = problem_of(problem_text);
     gs_policy policy;
     gs_schedule schedules[CANDIDATES];
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
     assert_int_equal(policy.propose(&policy, &problem, gs_caps_find("h200"), schedules, CANDIDATES), CANDIDATES);
     policy.destroy(&policy);
@@ -121,10 +120,9 @@ static inline void right_answers(const char *problem_text, answer list[CANDIDATE
 /* The fastest of every valid schedule of the family ws, by the simulated times. */
 static inline answer fastest_ws(const char *problem_text)
 {
-    gs_problem problem;
+    const gs_problem problem = problem_of(problem_text);
     answer best = {.us = 1e30};
     gs_schedule schedule = gs_schedule_first(GS_FAMILY_WS);
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     do {
         if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK || fake_us(&schedule, &problem) >= best.us) continue;
         best.us = fake_us(&schedule, &problem);
@@ -144,8 +142,7 @@ static inline void put_found(bench *b, const char *version, const char *problem,
 
 static inline double library_us(const char *problem_text, double factor)
 {
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    const gs_problem problem = problem_of(problem_text);
     return fake_library_us(&problem, factor);
 }
 
@@ -192,14 +189,24 @@ static inline int winners(bench *b)
 static inline bool table_row(const bench *b, const char *problem_text, gs_row *row)
 {
     gs_table *table;
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
+    const gs_problem problem = problem_of(problem_text);
     assert_int_equal(gs_table_create(&table), GS_OK);
     const gs_status status = gs_table_load(table, b->table_path, NULL, NULL, NULL);
     const gs_row *const found = status == GS_OK ? gs_table_find(table, &problem) : NULL;
     if (found) *row = *found;
     gs_table_destroy(&table);
     return found != NULL;
+}
+
+static inline int files_in(const char *folder)
+{
+    char command[160], text[32] = "0";
+    snprintf(command, sizeof command, "find %s -type f | wc -l", folder);
+    FILE *const pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(text, sizeof text, pipe));
+    pclose(pipe);
+    return atoi(text);
 }
 
 #endif

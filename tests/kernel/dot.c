@@ -13,22 +13,7 @@
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
 #include "schedule/grammar.h"
-
-static gs_schedule parsed(const char *text)
-{
-    gs_schedule schedule;
-    gs_error error;
-    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return schedule;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    gs_error error;
-    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return problem;
-}
+#include "texts.h"
 
 /* legend: problem; together they cover layouts, the order of the operands, input types, output types, beta, batches, K that is no
  * multiple of a step, few and many rows */
@@ -100,14 +85,6 @@ static void test_compiles(void **state)
     assert_true(ampere >= 35);
 }
 
-static int64_t value(const gs_formula *formula, const gs_problem *p)
-{
-    const gs_formula_names names = {.m = p->m, .n = p->n, .k = p->k, .batch = p->batch, .sms = 132};
-    int64_t result = 0;
-    assert_int_equal(gs_formula_value(formula, &names, &result, NULL), GS_OK);
-    return result;
-}
-
 /* The manifest is what the kernel needs: the sentence must have promised the same. */
 static void test_resources(void **state)
 {
@@ -125,13 +102,13 @@ static void test_resources(void **state)
             const gs_resources resources = gs_schedule_resources(&schedule, &problem, caps);
             const gs_entry *const entry = &kernel.manifest.entry[0];
             const int64_t columns = problem.n < problem.m ? problem.m : problem.n, tile = gs_schedule_value(&schedule, GS_DOT_TILE)[1];
-            assert_int_equal(value(&entry->smem, &problem), resources.smem);
+            assert_int_equal(value_of(&entry->smem, &problem), resources.smem);
             assert_true(resources.smem <= caps->smem_block);
             assert_true((resources.smem + 1024) * resources.blocks_sm <= caps->smem_sm);
             assert_int_equal(entry->block[0], resources.threads);
             assert_int_equal(entry->cluster[0], resources.cluster);
-            assert_int_equal(value(&entry->grid[0], &problem), (columns + tile - 1) / tile * resources.cluster);
-            assert_int_equal(value(&entry->grid[1], &problem), problem.batch);
+            assert_int_equal(value_of(&entry->grid[0], &problem), (columns + tile - 1) / tile * resources.cluster);
+            assert_int_equal(value_of(&entry->grid[1], &problem), problem.batch);
             assert_true(resources.registers * resources.threads * resources.blocks_sm <= caps->registers_sm);
             assert_true(resources.threads * resources.blocks_sm <= caps->threads_sm);
             assert_true(entry->dependent && kernel.manifest.bitwise);
@@ -142,60 +119,42 @@ static void test_resources(void **state)
     }
 }
 
-static void refuse(const char *schedule, const char *problem, const char *profile, const char *field)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    if (gs_schedule_check(&s, &p, gs_caps_find(profile), &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s for %s is not refused", schedule, problem);
-    assert_string_equal(error.field, field);
-    assert_true(error.text[0] != '\0');
-}
-
-static void accept(const char *schedule, const char *problem, const char *profile)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    if (gs_schedule_check(&s, &p, gs_caps_find(profile), &error) != GS_OK) fail_msg("%s for %s: %s: %s", schedule, problem, error.field, error.text);
-}
-
 static void test_refuses(void **state)
 {
     (void)state;
     const char *const tn = "dot/8x16/w8/d4/r128/p0/k1/any", *const nn = "dot/8x64/w8/d3/s128/p0/k1/fixed";
-    accept(tn, "f16:8x4096x4096:tn", "h200");
-    accept(tn, "f16:8x4096x4096:tn", "a100");
-    accept(tn, "f16:4096x8x4096:tn", "h200");
-    accept(nn, "f16:8x4096x4096:nn", "h200");
-    refuse(tn, "f16:17x4096x4096:tn", "h200", "m");
-    refuse(nn, "f16:4096x8x4096:nn", "h200", "m");
-    refuse(tn, "f16:0x4096x4096:tn", "h200", "m");
-    refuse(tn, "f16:4096x0x4096:tn", "h200", "n");
-    refuse(tn, "f16:8x4096x4092:tn", "h200", "k");
-    refuse(nn, "f16:8x4092x4096:nn", "h200", "n");
-    refuse(tn, "f16:8x4096x4096:tn:lda=4100", "h200", "lda");
-    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", "h200", "ldb");
-    refuse(tn, "f16:8x4096x4096:tn:ep=bias", "h200", "ep");
-    refuse(tn, "f16:9x4096x4096:tn", "h200", "tile");                                             /* more rows than the tile has */
-    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "tile");               /* fewer than are worth it */
-    refuse(tn, "f16:8x8x4096:tn", "h200", "tile");
-    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "tile");
-    refuse(tn, "f16:8x4096x4096:nn", "h200", "tile");
-    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", "h200", "warps");
-    refuse(tn, "f16:8x4096x256:tn", "h200", "warps");                                             /* more warps than steps of K */
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", "h200", "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", "a100", "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", "h200", "split");              /* blocks enough */
-    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");              /* deeper than K */
-    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");
-    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");               /* registers */
-    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", "h200", "depth");               /* shared memory */
-    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", "h200", "ahead");               /* the rings hold all of K */
-    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", "h200", "ahead");              /* more than L2 keeps */
-    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", "a100", "ahead");
-    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", "h200", "ahead");
-    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", "h200", "sizes");
+    accept(tn, "f16:8x4096x4096:tn", gs_caps_find("h200"));
+    accept(tn, "f16:8x4096x4096:tn", gs_caps_find("a100"));
+    accept(tn, "f16:4096x8x4096:tn", gs_caps_find("h200"));
+    accept(nn, "f16:8x4096x4096:nn", gs_caps_find("h200"));
+    refuse(tn, "f16:17x4096x4096:tn", gs_caps_find("h200"), "m");
+    refuse(nn, "f16:4096x8x4096:nn", gs_caps_find("h200"), "m");
+    refuse(tn, "f16:0x4096x4096:tn", gs_caps_find("h200"), "m");
+    refuse(tn, "f16:4096x0x4096:tn", gs_caps_find("h200"), "n");
+    refuse(tn, "f16:8x4096x4092:tn", gs_caps_find("h200"), "k");
+    refuse(nn, "f16:8x4092x4096:nn", gs_caps_find("h200"), "n");
+    refuse(tn, "f16:8x4096x4096:tn:lda=4100", gs_caps_find("h200"), "lda");
+    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", gs_caps_find("h200"), "ldb");
+    refuse(tn, "f16:8x4096x4096:tn:ep=bias", gs_caps_find("h200"), "ep");
+    refuse(tn, "f16:9x4096x4096:tn", gs_caps_find("h200"), "tile");                                             /* more rows than the tile has */
+    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "tile");               /* fewer than are worth it */
+    refuse(tn, "f16:8x8x4096:tn", gs_caps_find("h200"), "tile");
+    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "tile");
+    refuse(tn, "f16:8x4096x4096:nn", gs_caps_find("h200"), "tile");
+    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", gs_caps_find("h200"), "warps");
+    refuse(tn, "f16:8x4096x256:tn", gs_caps_find("h200"), "warps");                                             /* more warps than steps of K */
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", gs_caps_find("h200"), "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", gs_caps_find("a100"), "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", gs_caps_find("h200"), "split");              /* blocks enough */
+    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");              /* deeper than K */
+    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");
+    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");               /* registers */
+    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");               /* shared memory */
+    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "ahead");               /* the rings hold all of K */
+    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", gs_caps_find("h200"), "ahead");              /* more than L2 keeps */
+    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", gs_caps_find("a100"), "ahead");
+    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", gs_caps_find("h200"), "ahead");
+    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", gs_caps_find("h200"), "sizes");
 }
 
 int main(void)

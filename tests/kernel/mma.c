@@ -16,26 +16,11 @@
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
 #include "schedule/grammar.h"
+#include "texts.h"
 
 #define __device__ static
 #define __forceinline__ inline
 #include "common/raster.cuh"
-
-static gs_schedule parsed(const char *text)
-{
-    gs_schedule schedule;
-    gs_error error;
-    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return schedule;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    gs_error error;
-    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return problem;
-}
 
 /* ---- raster ---- */
 
@@ -103,15 +88,6 @@ static void test_vector(void **state)
     }
 }
 
-static int64_t value(const gs_formula *formula, const gs_problem *problem)
-{
-    const gs_formula_names names = {.m = problem->m, .n = problem->n, .k = problem->k, .batch = problem->batch, .sms = 132};
-    int64_t result = -1;
-    gs_error error;
-    if (gs_formula_value(formula, &names, &result, &error) != GS_OK) fail_msg("%s: %s", formula->text, error.text);
-    return result;
-}
-
 static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
 {
     int valid = 0;
@@ -129,9 +105,9 @@ static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
         assert_int_equal(kernel.manifest.align[0], vector * 2);
         assert_int_equal(kernel.manifest.align[1], vector * 2);
         assert_int_equal(problem->ldd * (int64_t)gs_type_size(problem->out) % kernel.manifest.align[3], 0);
-        assert_int_equal(value(&entry->smem, problem), resources.smem);
-        assert_int_equal(value(&entry->grid[0], problem), tiles);
-        assert_true(value(&entry->grid[1], problem) * value(&entry->grid[2], problem) >= problem->batch);
+        assert_int_equal(value_of(&entry->smem, problem), resources.smem);
+        assert_int_equal(value_of(&entry->grid[0], problem), tiles);
+        assert_true(value_of(&entry->grid[1], problem) * value_of(&entry->grid[2], problem) >= problem->batch);
         assert_int_equal(entry->block[0], resources.threads);
         assert_int_equal(resources.cluster, 1);
         assert_true(resources.smem <= caps->smem_block);
@@ -156,21 +132,11 @@ static void test_resources(void **state)
     }
 }
 
-static void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    assert_int_equal(gs_schedule_check(&s, &p, caps, &error), GS_ERROR_UNSUPPORTED);
-    assert_string_equal(error.field, field);
-    assert_true(error.text[0] != '\0');
-}
-
 static void test_refuses(void **state)
 {
     (void)state;
     const char *const good = "mma/128x128x32/w2x2/s3/g8";
-    const gs_schedule s = parsed(good);
+    const gs_schedule s = schedule_of(good);
     const gs_problem p = problem_of("f16:4096x4096x4096:tn");
     gs_caps turing = *gs_caps_find("a100"), small = *gs_caps_find("a100");
     turing.cc = 75;
@@ -207,7 +173,7 @@ static const char *const problems[] = {
 
 static bool compile(const char *target, const gs_caps *caps, const char *sentence, const char *problem_text)
 {
-    const gs_schedule schedule = parsed(sentence);
+    const gs_schedule schedule = schedule_of(sentence);
     const gs_problem problem = problem_of(problem_text);
     if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) return false;
     gs_error error = {0};

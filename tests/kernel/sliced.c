@@ -17,35 +17,11 @@
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
 #include "schedule/grammar.h"
+#include "texts.h"
 
 enum { TRIES = 200000 };
 
-static gs_schedule parsed(const char *text)
-{
-    gs_schedule schedule;
-    gs_error error;
-    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return schedule;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    gs_error error;
-    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return problem;
-}
-
 /* ---- resources ---- */
-
-static int64_t value(const gs_formula *formula, const gs_problem *problem)
-{
-    const gs_formula_names names = {.m = problem->m, .n = problem->n, .k = problem->k, .batch = problem->batch, .sms = 132};
-    int64_t result = -1;
-    gs_error error;
-    if (gs_formula_value(formula, &names, &result, &error) != GS_OK) fail_msg("%s: %s", formula->text, error.text);
-    return result;
-}
 
 static void agrees(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
@@ -60,11 +36,11 @@ static void agrees(const gs_schedule *schedule, const gs_problem *problem, const
     assert_int_equal(kernel.manifest.align[0], 16);
     assert_int_equal(kernel.manifest.align[1], 16);
     assert_int_equal(problem->ldd * (int64_t)gs_type_size(problem->out) % kernel.manifest.align[3], 0);
-    assert_int_equal(value(&entry->grid[0], problem), (problem->m + tile[0] - 1) / tile[0] * split);
-    assert_int_equal(value(&entry->grid[1], problem), (problem->n + tile[1] - 1) / tile[1]);
-    assert_int_equal(value(&entry->grid[2], problem), problem->batch);
-    assert_true(value(&entry->grid[1], problem) <= 65535);
-    assert_int_equal(value(&entry->smem, problem), resources.smem);
+    assert_int_equal(value_of(&entry->grid[0], problem), (problem->m + tile[0] - 1) / tile[0] * split);
+    assert_int_equal(value_of(&entry->grid[1], problem), (problem->n + tile[1] - 1) / tile[1]);
+    assert_int_equal(value_of(&entry->grid[2], problem), problem->batch);
+    assert_true(value_of(&entry->grid[1], problem) <= 65535);
+    assert_int_equal(value_of(&entry->smem, problem), resources.smem);
     assert_int_equal(entry->block[0], resources.threads);
     assert_int_equal(resources.threads, 32 * warps[0] * warps[1] * warps[2]);
     assert_int_equal(entry->cluster[0], split);
@@ -114,24 +90,6 @@ static void test_size(void **state)
 }
 
 /* ---- rules ---- */
-
-static void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    if (gs_schedule_check(&s, &p, caps, &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s takes %s", schedule, problem);
-    if (strcmp(error.field, field) != 0) fail_msg("%s, %s: field %s: %s", schedule, problem, error.field, error.text);
-    assert_true(error.text[0] != '\0');
-}
-
-static void accept(const char *schedule, const char *problem, const gs_caps *caps)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    if (gs_schedule_check(&s, &p, caps, &error) != GS_OK) fail_msg("%s, %s: field %s: %s", schedule, problem, error.field, error.text);
-}
 
 static void test_refuses(void **state)
 {
@@ -267,7 +225,7 @@ static void test_loads_first(void **state)
     (void)state;
     if (!has_compiler()) skip();
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
-        const gs_schedule schedule = parsed(cases[i].schedule);
+        const gs_schedule schedule = schedule_of(cases[i].schedule);
         const gs_problem problem = problem_of(cases[i].problem);
         gs_image image = compiled("sm_90a", gs_caps_find("h200"), &schedule, &problem);
         const char *const end = image.ptx + image.ptx_size, *const product = strstr(image.ptx, "mma.sync");

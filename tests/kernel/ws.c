@@ -14,27 +14,12 @@
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
 #include "schedule/grammar.h"
+#include "texts.h"
 
 #define __device__ static
 #define __forceinline__ inline
 #include "common/raster.cuh"
 #include "common/walk.cuh"
-
-static gs_schedule parsed(const char *text)
-{
-    gs_schedule schedule;
-    gs_error error;
-    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return schedule;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    gs_error error;
-    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
-    return problem;
-}
 
 /* ---- the walk ---- */
 
@@ -118,7 +103,7 @@ static void test_compiles(void **state)
                 char text[GS_SCHEDULE_TEXT];
                 const char *const cluster = clusters->words[(tile + turn) % clusters->count].text;
                 snprintf(text, sizeof text, "ws/%s/s3/%s/%s/%s", tiles->words[tile].text, cluster, modes->words[mode].text, turn % 2 ? "h4" : "g8");
-                const gs_schedule schedule = parsed(text);
+                const gs_schedule schedule = schedule_of(text);
                 if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
                 compile(&schedule, &problem);
                 compiled++;
@@ -141,10 +126,7 @@ static void test_resources(void **state)
         gs_kernel kernel;
         assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
         const gs_resources resources = gs_schedule_resources(&schedule, &problem, gs_caps_find("h200"));
-        const gs_formula_names names = {.m = 4000, .n = 4000, .k = 4000, .sms = 132};
-        int64_t smem = 0, grid = 0;
-        assert_int_equal(gs_formula_value(&kernel.manifest.entry[0].smem, &names, &smem, NULL), GS_OK);
-        assert_int_equal(gs_formula_value(&kernel.manifest.entry[0].grid[0], &names, &grid, NULL), GS_OK);
+        const int64_t smem = value_of(&kernel.manifest.entry[0].smem, &problem), grid = value_of(&kernel.manifest.entry[0].grid[0], &problem);
         assert_int_equal(smem, resources.smem);
         assert_true(smem <= gs_caps_find("h200")->smem_block);
         assert_int_equal(kernel.manifest.entry[0].block[0], resources.threads);
@@ -154,16 +136,6 @@ static void test_resources(void **state)
         valid++;
     } while (gs_schedule_next(&schedule));
     assert_true(valid > 5000);
-}
-
-static void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
-{
-    const gs_schedule s = parsed(schedule);
-    const gs_problem p = problem_of(problem);
-    gs_error error = {0};
-    assert_int_equal(gs_schedule_check(&s, &p, caps, &error), GS_ERROR_UNSUPPORTED);
-    assert_string_equal(error.field, field);
-    assert_true(error.text[0] != '\0');
 }
 
 /* Epilogue buffers take what the stages leave, as far as they are of use. */
@@ -185,7 +157,7 @@ static void test_shapes(void **state)
         {"ws/192x160x64/s4/c1x1/coop/g8",  "f16:4096x4096x4096:tn:ldd=4097", 3, 64, 160,  80, 3, 1},
     };
     for (size_t i = 0; i < GS_COUNT(expected); i++) {
-        const gs_schedule schedule = parsed(expected[i].schedule);
+        const gs_schedule schedule = schedule_of(expected[i].schedule);
         const gs_problem problem = problem_of(expected[i].problem);
         const gs_ws_shape s = gs_ws_shape_of(&schedule, &problem);
         if (s.consumers != expected[i].consumers || s.wm != expected[i].wm || s.wn != expected[i].wn || s.accumulators != expected[i].accumulators ||

@@ -17,13 +17,7 @@
 #include "base/error.h"
 #include "schedule/grammar.h"
 #include "schedule/model.h"
-
-static gs_problem parse(const char *text)
-{
-    gs_problem problem;
-    if (gs_problem_parse(&problem, text, NULL) != GS_OK) fail_msg("%s", text);
-    return problem;
-}
+#include "texts.h"
 
 static void near(double value, double expected, double share)
 {
@@ -33,18 +27,18 @@ static void near(double value, double expected, double share)
 static void floors_agree_with_arithmetic(void **state)
 {
     (void)state;
-    gs_problem p = parse("f16:4096x4096x4096:tn");
+    gs_problem p = problem_of("f16:4096x4096x4096:tn");
     near(gs_floor_us(&p, gs_caps_find("h200")), 2.0 * 4096 * 4096 * 4096 / 790e6, 0.01);              /* flops at 790 TFLOP/s */
-    p = parse("f16:16384x16384x64:nn");
+    p = problem_of("f16:16384x16384x64:nn");
     near(gs_floor_us(&p, gs_caps_find("h200")), (2.0 * 2 * 16384 * 64 + 2.0 * 16384 * 16384) / 4.4e6, 1e-9);   /* bytes at 4.4 TB/s */
     p.beta = 1;
     near(gs_floor_us(&p, gs_caps_find("h200")), (2.0 * 2 * 16384 * 64 + 4.0 * 16384 * 16384) / 4.4e6, 1e-9);   /* and C */
-    p = parse("f16:64x64x64:nn");
+    p = problem_of("f16:64x64x64:nn");
     assert_true(gs_floor_us(&p, gs_caps_find("h200")) == gs_caps_find("h200")->launch_us);
     assert_int_equal(gs_floor_band(&p, gs_caps_find("h200")), 0);
-    p = parse("f16:64x64x64:nn:b=100000");
+    p = problem_of("f16:64x64x64:nn:b=100000");
     assert_true(gs_floor_us(&p, gs_caps_find("h200")) > 100);
-    p = parse("f16:0x64x64:nn");
+    p = problem_of("f16:0x64x64:nn");
     assert_int_equal(gs_floor_band(&p, gs_caps_find("h200")), 0);
 }
 
@@ -82,7 +76,7 @@ static void rates_of_a_driver_agree_with_the_profiles(void **state)
 
 static gs_schedule best(const char *text, const gs_caps *caps)
 {
-    const gs_problem problem = parse(text);
+    const gs_problem problem = problem_of(text);
     gs_schedule schedule;
     assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &schedule, 1), 1);
     return schedule;
@@ -109,7 +103,7 @@ static void middle_problems_get_plain_tiles(void **state)
     enum { MOST = 24 };
     static const char *const texts[] = {"f16:1024x1024x8192:tn", "f16:512x2048x8192:tn", "f16:512x1024x4096:tn"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
-        const gs_problem problem = parse(texts[i]);
+        const gs_problem problem = problem_of(texts[i]);
         gs_schedule list[MOST];
         const int count = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, MOST);
         int plain = 0;
@@ -161,7 +155,7 @@ static void predictions_stay_above_the_floor(void **state)
                                         "f16:1x1x1:nn", "f16:100x100x0:nn", "f16:100x36x77:nn:acc=f16:b=9:beta=1",
                                         "bf16:16384x16384x16384:tn:d=f32", "f16:0x0x0:nn"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
-        const gs_problem problem = parse(texts[i]);
+        const gs_problem problem = problem_of(texts[i]);
         const double floor_us = gs_floor_us(&problem, gs_caps_find("h200"));
         for (int family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule = gs_schedule_first((gs_family)family);
@@ -180,7 +174,7 @@ static void shortlists_are_sorted_valid_and_diverse(void **state)
     static const char *const texts[] = {"f16:4096x4096x4096:tn", "f16:64x4096x64:nn", "f16:1000x1000x1000:nn", "f16:33x17x65:tn",
                                         "f16:512x512x512:nn:acc=f16"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
-        const gs_problem problem = parse(texts[i]);
+        const gs_problem problem = problem_of(texts[i]);
         enum { MOST = 48 };
         gs_schedule list[MOST + 1];
         memset(list, 0xee, sizeof list);
@@ -216,7 +210,7 @@ static void the_first_is_the_best(void **state)
     (void)state;
     static const char *const texts[] = {"f16:4096x4096x4096:tn", "f16:8192x1024x256:nn", "f16:96x96x5000:tn"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
-        const gs_problem problem = parse(texts[i]);
+        const gs_problem problem = problem_of(texts[i]);
         gs_schedule head;
         assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, &head, 1), 1);
         double least = INFINITY;
@@ -234,7 +228,7 @@ static void the_first_is_the_best(void **state)
 static void families_can_be_chosen(void **state)
 {
     (void)state;
-    const gs_problem square = parse("f16:1024x1024x1024:tn"), few = parse("f16:4x4096x4096:tn"), epilogue = parse("f16:64x64x64:nn:ep=bias,silu");
+    const gs_problem square = problem_of("f16:1024x1024x1024:tn"), few = problem_of("f16:4x4096x4096:tn"), epilogue = problem_of("f16:64x64x64:nn:ep=bias,silu");
     gs_schedule list[8];
     for (int family = 0; family < GS_FAMILIES; family++) {
         const int size = gs_schedule_shortlist(family == GS_FAMILY_DOT ? &few : &square, gs_caps_find("h200"), 1u << family, list, 8);
@@ -311,7 +305,7 @@ static int read_measured(measured *list, const char *path)
             list[count++].count = 0;
         }
         measured *const m = &list[count - 1];
-        const gs_problem p = parse(problem);
+        const gs_problem p = problem_of(problem);
         assert_int_equal(gs_schedule_parse(&schedule, text, NULL), GS_OK);
         assert_true(m->count < MOST_ROWS);
         m->us[m->count] = us;

@@ -16,15 +16,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "problem/layout.h"
-
-static gs_problem parse(const char *text)
-{
-    gs_problem problem;
-    gs_error error = {0};
-    const gs_status status = gs_problem_parse(&problem, text, &error);
-    if (status != GS_OK) fail_msg("%s: %s, column %d: %s", text, error.field, error.column, error.text);
-    return problem;
-}
+#include "texts.h"
 
 /* legend: what is written, its canonical form */
 static void texts_become_canonical(void **state)
@@ -52,9 +44,9 @@ static void texts_become_canonical(void **state)
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         char text[GS_PROBLEM_TEXT];
-        const gs_problem first = parse(cases[i].text);
+        const gs_problem first = problem_of(cases[i].text);
         assert_string_equal(gs_problem_format(&first, text), cases[i].canonical);
-        const gs_problem second = parse(text);
+        const gs_problem second = problem_of(text);
         assert_memory_equal(&first, &second, sizeof first);
     }
 }
@@ -147,7 +139,7 @@ static void locale_does_not_matter(void **state)
     for (size_t i = 0; i < GS_COUNT(commas) && !found; i++) found = setlocale(LC_NUMERIC, commas[i]) != NULL;
     if (!found) skip();
     char text[GS_PROBLEM_TEXT];
-    const gs_problem problem = parse("f16:1x1x1:nn:alpha=0.5:beta=1.5");
+    const gs_problem problem = problem_of("f16:1x1x1:nn:alpha=0.5:beta=1.5");
     gs_problem_format(&problem, text);
     setlocale(LC_NUMERIC, "C");
     assert_string_equal(text, "f16:1x1x1:nn:alpha=0.5:beta=1.5");
@@ -218,7 +210,7 @@ static void check_finds_what_no_kernel_can_do(void **state)
 static void bytes_and_flops(void **state)
 {
     (void)state;
-    gs_problem p = parse("f16:3x5x7:nn:d=f32:lda=8:ldb=6:b=2");
+    gs_problem p = problem_of("f16:3x5x7:nn:d=f32:lda=8:ldb=6:b=2");
     assert_int_equal(gs_problem_bytes(&p, 'a'), ((6 - 1) * 8 + 7) * 2);
     assert_int_equal(gs_problem_bytes(&p, 'b'), ((14 - 1) * 6 + 5) * 2);
     assert_int_equal(gs_problem_bytes(&p, 'c'), 6 * 5 * 4);
@@ -227,9 +219,9 @@ static void bytes_and_flops(void **state)
     assert_int_equal(gs_problem_bytes(&p, 'b'), ((10 - 1) * 8 + 7) * 2);
     p.k = 0;
     assert_int_equal(gs_problem_bytes(&p, 'a'), 0);
-    p = parse("f16:2147483647x2147483647x1:nn:b=2147483647");
+    p = problem_of("f16:2147483647x2147483647x1:nn:b=2147483647");
     assert_true(gs_problem_bytes(&p, 'd') == SIZE_MAX);   /* unchecked: saturates */
-    p = parse("f16:64x128x256:nn:b=3");
+    p = problem_of("f16:64x128x256:nn:b=3");
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256 * 3);
     assert_int_equal(gs_type_size(GS_F32), 4);
     assert_int_equal(gs_type_size(GS_BF16), 2);
@@ -244,11 +236,11 @@ static void any_struct_can_be_formatted(void **state)
     assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
     memset(&p, 0x80, sizeof p);
     assert_true(strlen(gs_problem_format(&p, text)) < sizeof text);
-    p = parse("bf16:2147483647x2147483647x2147483647:tn:d=f32"
+    p = problem_of("bf16:2147483647x2147483647x2147483647:tn:d=f32"
               ":lda=68719476736:ldb=68719476736:ldc=68719476736:ldd=68719476736:b=2147483647");
     p.alpha = p.beta = -1.17549435e-38f;
     p.epilogue = GS_EPILOGUE_BIAS | GS_EPILOGUE_SILU;
-    const gs_problem back = parse(gs_problem_format(&p, text));   /* the longest valid text fits */
+    const gs_problem back = problem_of(gs_problem_format(&p, text));   /* the longest valid text fits */
     assert_memory_equal(&p, &back, sizeof p);
 }
 

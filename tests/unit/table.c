@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "plan/table.h"
+#include "texts.h"
 
 #define HEAD  "gemmsmith-tuned 1\n"
 #define TAIL  " 1755 nvidia-h200 90 132 130100 2026-11-20T12:00:00Z tune-0.1.0\n"
@@ -31,13 +32,6 @@ static gs_table *read_table(const char *text, const gs_caps *caps, int want_skip
     assert_int_equal(gs_table_read(table, text, caps, &skipped, &error), GS_OK);
     if (skipped != want_skipped) fail_msg("skipped %d rows: %s", skipped, error.text);
     return table;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
-    return problem;
 }
 
 static const gs_row *find(const gs_table *table, const char *text)

@@ -44,7 +44,7 @@ static gs_status list_with(bench *b, const char *const *texts, int count, const 
     gs_error error = {0};
     const int end_after = seen.end_after;
     seen = (reports){.end_after = end_after};
-    for (int i = 0; i < count; i++) assert_int_equal(gs_problem_parse(&problems[i], texts[i], NULL), GS_OK);
+    for (int i = 0; i < count; i++) problems[i] = problem_of(texts[i]);
     setenv("FAKE_WORKER", script, 1);
     gs_worker_stop(&b->worker);
     b->worker.started = 0;
@@ -163,7 +163,7 @@ static void unconfirmed_is_found_again(void **state)
     for (int i = 0; i < 3; i++) {
         expect_best(b, i, three[i], 0);
         assert_false(seen.result[i].confirmed || seen.result[i].resumed);
-        assert_int_equal(gs_problem_parse(&problem, three[i], NULL), GS_OK);
+        problem = problem_of(three[i]);
         assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
         assert_string_equal(text, seen.result[i].best_own);
     }
@@ -357,11 +357,10 @@ static void own_is_known_from_tuning_too(void **state)
     bench *const b = *state;
     answer best[CANDIDATES];
     char text[GS_SCHEDULE_TEXT];
-    gs_problem problem;
+    const gs_problem problem = problem_of(PROBLEM);
     gs_tune_result result;
     const gs_tune_options options = options_of(b);
     right_answers(PROBLEM, best);
-    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
     assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
     assert_string_equal(text, "");
     assert_int_equal(tune_with(b, PROBLEM, "library=0.8", &options, &result), GS_OK);   /* also where the library won */
@@ -375,7 +374,6 @@ static void edges_are_proved_once(void **state)
     static const char *const texts[] = {PROBLEM, "f16:1024x1024x1024:tn:lda=1088", "f16:1024x1024x1024:nn"};
     bench *const b = *state;
     char script[160];
-    gs_problem problem;
     gs_tune_options options = options_of(b);
     options.candidates = 1;
     options.families = 1u << GS_FAMILY_WS;
@@ -385,19 +383,7 @@ static void edges_are_proved_once(void **state)
     assert_string_equal(seen.result[0].best_own, seen.result[1].best_own);
     assert_int_equal(asked(b, "\"parts\":127"), 2);   /* the other layout is another kernel */
     assert_int_equal(asked(b, "\"parts\":111"), 1);
-    assert_int_equal(gs_problem_parse(&problem, texts[1], NULL), GS_OK);
     assert_non_null(strstr(trial_of(b, texts[1], seen.result[1].best_own).reason, "before"));
-}
-
-static int files_in(const char *folder)
-{
-    char command[160], text[32] = "0";
-    snprintf(command, sizeof command, "find %s -type f | wc -l", folder);
-    FILE *const pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(text, sizeof text, pipe));
-    pclose(pipe);
-    return atoi(text);
 }
 
 static void kernels_are_compiled_ahead(void **state)
@@ -413,7 +399,7 @@ static void kernels_are_compiled_ahead(void **state)
     int count, failed;
     snprintf(cache, sizeof cache, "%s/cache", b->folder);
     const gs_tune_options options = {.cache_path = cache, .seed = 1, .families = 1u << GS_FAMILY_WS};
-    for (int i = 0; i < 2; i++) assert_int_equal(gs_problem_parse(&problems[i], three[i], NULL), GS_OK);
+    for (int i = 0; i < 2; i++) problems[i] = problem_of(three[i]);
     assert_int_equal(gs_ahead_start(&ahead, gs_caps_find("h200"), problems, 2, 4, &options, &error), GS_OK);
     assert_int_equal(gs_ahead_take(ahead, 1, second, &count, &failed, &error), GS_OK);
     assert_int_equal(count, 4);
@@ -450,19 +436,16 @@ static void kernels_are_compiled_ahead(void **state)
 
 static double fake_time(const char *problem_text, const char *schedule_text)
 {
-    gs_problem problem;
-    gs_schedule schedule;
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
-    assert_int_equal(gs_schedule_parse(&schedule, schedule_text, NULL), GS_OK);
+    const gs_problem problem = problem_of(problem_text);
+    const gs_schedule schedule = schedule_of(schedule_text);
     return fake_us(&schedule, &problem);
 }
 
 static bool is_shortlisted(const char *problem_text, const char *schedule_text, int most)
 {
-    gs_problem problem;
+    const gs_problem problem = problem_of(problem_text);
     gs_schedule list[CANDIDATES];
     char text[GS_SCHEDULE_TEXT];
-    assert_int_equal(gs_problem_parse(&problem, problem_text, NULL), GS_OK);
     const int count = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, most);
     for (int i = 0; i < count; i++)
         if (strcmp(gs_schedule_format(&list[i], text), schedule_text) == 0) return true;
@@ -509,7 +492,7 @@ static void refine_searches_what_was_found_again(void **state)
         assert_true(fake_time(three[i], seen.result[i].best_own) <= fake_time(three[i], before[i]));
         faster += fake_time(three[i], seen.result[i].best_own) < fake_time(three[i], before[i]);
         memcpy(before[i], seen.result[i].best_own, sizeof before[i]);
-        assert_int_equal(gs_problem_parse(&problem, three[i], NULL), GS_OK);
+        problem = problem_of(three[i]);
         assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
         assert_string_equal(text, before[i]);
     }
@@ -588,7 +571,7 @@ static void refine_races_what_other_kernels_found(void **state)
 
     /* the caller knows better */
     gs_found given;
-    assert_int_equal(gs_problem_parse(&given.problem, PROBLEM, NULL), GS_OK);
+    given.problem = problem_of(PROBLEM);
     assert_int_equal(gs_schedule_shortlist(&given.problem, gs_caps_find("h200"), 1u << GS_FAMILY_MMA, &given.schedule, 1), 1);
     options.found = &given;
     options.found_count = options.candidates = 1;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * Problems, schedules and a manifest's numbers from their texts, and whether a schedule suits a problem, for tests: what is not as it should
+ * be fails the test. Included after cmocka. */
+#ifndef TESTS_TEXTS_H
+#define TESTS_TEXTS_H
+
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/manifest.h"
+#include "schedule/grammar.h"
+
+static inline gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    gs_error error = {0};
+    if (gs_problem_parse(&problem, text, &error) != GS_OK) fail_msg("%s: %s, column %d: %s", text, error.field, error.column, error.text);
+    return problem;
+}
+
+static inline gs_schedule schedule_of(const char *text)
+{
+    gs_schedule schedule;
+    gs_error error = {0};
+    if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return schedule;
+}
+
+/* On a device of 132 multiprocessors. */
+static inline int64_t value_of(const gs_formula *formula, const gs_problem *p)
+{
+    const gs_formula_names names = {p->m, p->n, p->k, p->batch, p->lda, p->ldb, p->ldc, p->ldd, 132};
+    int64_t value = -1;
+    gs_error error = {0};
+    if (gs_formula_value(formula, &names, &value, &error) != GS_OK) fail_msg("%s: %s", formula->text, error.text);
+    return value;
+}
+
+static inline void accept(const char *schedule, const char *problem, const gs_caps *caps)
+{
+    const gs_schedule s = schedule_of(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    if (gs_schedule_check(&s, &p, caps, &error) != GS_OK) fail_msg("%s %s: %s: %s", schedule, problem, error.field, error.text);
+}
+
+/* field: the slot of the schedule or the field of the problem that is to blame. */
+static inline void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
+{
+    const gs_schedule s = schedule_of(schedule);
+    const gs_problem p = problem_of(problem);
+    gs_error error = {0};
+    if (gs_schedule_check(&s, &p, caps, &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s %s is accepted", schedule, problem);
+    if (strcmp(error.field, field) != 0) fail_msg("%s %s: %s, not %s: %s", schedule, problem, error.field, field, error.text);
+    assert_true(error.text[0] != '\0');
+}
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ * The policies, without a tuner: what each proposes, in which order, nothing twice and nothing that cannot run. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "texts.h"
+#include "tune/tune.h"
+
+#define PROBLEM "f16:1024x1024x1024:tn"
+
+/* ---- enumerate, spread ---- */
+
+static int by_bytes(const void *left, const void *right) { return memcmp(left, right, sizeof(gs_schedule)); }
+
+static void enumerate_proposes_every_valid_schedule_once(void **state)
+{
+    (void)state;
+    enum { MOST = 500000 };
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_policy policy;
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 1, NULL), GS_OK);
+    gs_schedule *const list = calloc(MOST, sizeof *list);
+    assert_non_null(list);
+    int count = 0, valid = 0;
+    for (int got; (got = policy.propose(&policy, &problem, gs_caps_find("h200"), list + count, GS_MIN(48, MOST - count))) > 0;)
+        count += got;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        do valid += gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) == GS_OK;
+        while (gs_schedule_next(&schedule));
+    }
+    assert_int_equal(count, valid);
+    for (int i = 0; i < count; i++) assert_int_equal(gs_schedule_check(&list[i], &problem, gs_caps_find("h200"), NULL), GS_OK);
+    for (int i = 49; i + 1 < count; i++)
+        assert_true(gs_schedule_predict(&list[i], &problem, gs_caps_find("h200")) <=
+                    gs_schedule_predict(&list[i + 1], &problem, gs_caps_find("h200")));
+    qsort(list, (size_t)count, sizeof *list, by_bytes);
+    for (int i = 0; i + 1 < count; i++) assert_true(memcmp(&list[i], &list[i + 1], sizeof *list) != 0);
+    free(list);
+    policy.destroy(&policy);
+}
+
+static void spread_asks_every_family(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    const gs_caps *const caps = gs_caps_find("h200");
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_policy policy;
+    gs_schedule list[MOST], first, again[MOST];
+    assert_int_equal(gs_policy_create(&policy, "spread", 1, NULL), GS_OK);
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
+    double best = 1e30;
+    for (int i = 0; i < MOST; i++) best = GS_MIN(best, gs_schedule_predict(&list[i], &problem, caps));
+    int there[GS_FAMILIES] = {0};
+    for (int i = 0; i < MOST; i++) {
+        assert_int_equal(gs_schedule_check(&list[i], &problem, caps, NULL), GS_OK);
+        there[list[i].family]++;
+        for (int j = 0; j < i; j++) assert_true(memcmp(&list[i], &list[j], sizeof list[i]) != 0);
+    }
+    int asked = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        if (gs_schedule_shortlist(&problem, caps, 1u << family, &first, 1) == 0) continue;
+        const bool near = gs_schedule_predict(&first, &problem, caps) <= 4 * best;
+        assert_true(near ? there[family] >= 1 : there[family] == 0);
+        asked += near;
+    }
+    assert_true(asked >= 2);
+
+    /* the two that sliced is granted differ in more than whether sizes are compiled in */
+    gs_schedule small[8];
+    const gs_problem narrow = problem_of("f16:64x4096x64:tn");
+    policy.families = 1u << GS_FAMILY_SLICED;
+    assert_int_equal(policy.propose(&policy, &narrow, caps, small, 8), 8);
+    bool differ = false;
+    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICED); slot++)
+        differ |= small[0].word[slot] != small[1].word[slot] && strcmp(gs_family_slot(GS_FAMILY_SLICED, slot)->name, "sizes") != 0;
+    assert_true(differ);
+    policy.families = 0;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
+
+    /* no schedule twice, families as they were asked for, and then no more */
+    int count = MOST;
+    for (int got; (got = policy.propose(&policy, &problem, caps, again, MOST)) > 0; count += got)
+        for (int i = 0; i < got; i++)
+            for (int j = 0; j < MOST; j++) assert_true(memcmp(&again[i], &list[j], sizeof list[j]) != 0);
+    assert_true(count > MOST && count <= GS_FAMILIES * MOST);
+    policy.families = 1u << GS_FAMILY_MMA;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, 4), 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(list[i].family, GS_FAMILY_MMA);
+    policy.destroy(&policy);
+}
+
+/* ---- refine ---- */
+
+enum { ROOM = 512 };
+
+static bool same(const gs_schedule *a, const gs_schedule *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+static bool is_among(const gs_schedule *schedule, const gs_schedule *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (same(&list[i], schedule)) return true;
+    return false;
+}
+
+static int words_changed(const gs_schedule *a, const gs_schedule *b)
+{
+    int changed = a->family != b->family ? GS_MAX_SLOTS + 1 : 0;
+    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
+    return changed;
+}
+
+/* Those of the family ws that the model takes for the fastest, in the opposite order. */
+static void slowest_first(gs_schedule *list, int count)
+{
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << GS_FAMILY_WS, list, count), count);
+    for (int i = 0; i < count / 2; i++) {
+        const gs_schedule swap = list[i];
+        list[i] = list[count - 1 - i];
+        list[count - 1 - i] = swap;
+    }
+}
+
+/* All that it proposes for PROBLEM, `most` at a time. */
+static int refined(uint32_t families, const gs_found *found, int found_count, int most, gs_schedule list[ROOM])
+{
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_policy policy;
+    int count = 0;
+    assert_int_equal(gs_policy_create(&policy, "refine", 1, NULL), GS_OK);
+    assert_true(policy.builds_on_found);
+    policy.families = families;
+    policy.found = found;
+    policy.found_count = found_count;
+    for (int got; (got = policy.propose(&policy, &problem, gs_caps_find("h200"), list + count, GS_MIN(most, ROOM - count))) > 0; count += got)
+        assert_true(got <= most);
+    assert_true(count < ROOM);
+    assert_int_equal(policy.propose(&policy, &problem, gs_caps_find("h200"), list, most), 0);
+    policy.destroy(&policy);
+    return count;
+}
+
+static void refine_begins_with_what_was_found_nearest(void **state)
+{
+    (void)state;
+    gs_schedule own[4], list[ROOM];
+    slowest_first(own, 4);
+    const gs_found found[] = {
+        {problem_of("f16:1024x4096x2048:tn"), own[3]}, {problem_of("f16:1024x1024x512:tn"), own[2]},
+        {problem_of(PROBLEM), own[0]}, {problem_of("f16:1024x1024x1024:nn"), own[1]},
+    };
+    assert_true(refined(0, found, 4, 16, list) > 16);
+    for (int i = 0; i < 4; i++) assert_true(same(&list[i], &own[i]));
+
+    /* half of what is asked for, but at least one */
+    assert_true(refined(0, found, 4, 4, list) > 4);
+    assert_true(same(&list[0], &own[0]) && same(&list[1], &own[1]));
+    assert_false(same(&list[2], &own[2]));
+    assert_int_equal(words_changed(&list[2], &own[0]), 1);
+    assert_true(refined(0, found, 4, 1, list) > 1);
+    assert_true(same(&list[0], &own[0]));
+}
+
+static void refine_builds_on_its_own_kind_only(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_found found[8];
+    gs_schedule schedule, plain[ROOM], list[ROOM];
+    slowest_first(plain, 8);
+    schedule = plain[0];
+    for (int i = 0; i < 8; i++) found[i] = (gs_found){problem, schedule};
+    found[0].problem.in = GS_BF16;
+    found[1].problem.acc = GS_F16;
+    found[2].problem.out = GS_F32;
+    found[3].problem.epilogue = GS_EPILOGUE_RELU;
+    found[4].problem.batch = 2;
+    found[5].problem.beta = 1;
+    found[6].problem = problem_of("f16:64x256x512:tn");   /* seven octaves */
+    found[7].problem = problem_of("f16:1024x1024x0:tn");
+    const int count = refined(0, NULL, 0, 16, plain);
+    assert_false(same(&plain[0], &schedule));
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(refined(0, &found[i], 1, 16, list), count);
+        assert_memory_equal(list, plain, (size_t)count * sizeof *list);
+    }
+    found[0].problem = problem_of("f16:64x512x512:tn");   /* six */
+    assert_true(refined(0, found, 1, 16, list) > count);
+    assert_true(same(&list[0], &schedule));
+}
+
+static void refine_leaves_out_what_cannot_run(void **state)
+{
+    (void)state;
+    const gs_caps *const caps = gs_caps_find("h200");
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_schedule valid[4], invalid = gs_schedule_first(GS_FAMILY_WS), plain[ROOM], list[ROOM];
+    while (gs_schedule_check(&invalid, &problem, caps, NULL) == GS_OK) assert_true(gs_schedule_next(&invalid));
+    slowest_first(valid, 4);
+    const gs_found found[] = {{problem, invalid}, {problem_of("f16:1024x1024x2048:tn"), valid[0]}};
+    const int count = refined(0, found + 1, 1, 16, plain);
+    assert_int_equal(refined(0, found, 2, 16, list), count);
+    assert_memory_equal(list, plain, (size_t)count * sizeof *list);
+
+    /* families that nobody asked for */
+    const int others = refined(1u << GS_FAMILY_MMA, NULL, 0, 16, plain);
+    assert_int_equal(refined(1u << GS_FAMILY_MMA, found, 2, 16, list), others);
+    for (int i = 0; i < others; i++) assert_int_equal(list[i].family, GS_FAMILY_MMA);
+    assert_memory_equal(list, plain, (size_t)others * sizeof *list);
+    assert_true(refined(1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS, found, 2, 16, list) > others);
+    assert_true(same(&list[0], &valid[0]));
+}
+
+/* What was found, then its variations, then the shortlist; nothing twice, and nothing else. */
+static void refine_varies_the_first_by_one_word(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    const gs_caps *const caps = gs_caps_find("h200");
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_schedule own[2], list[ROOM], shortlist[MOST];
+    slowest_first(own, 2);
+    const gs_schedule first = own[0];
+    const gs_found found[] = {
+        {problem, first}, {problem_of("f16:1024x1024x2048:tn"), own[1]}, {problem_of("f16:1024x1024x4096:tn"), first}, {problem, first},
+    };
+    const int count = refined(0, found, 4, MOST, list);
+    int variations = 0, at = 2;
+    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_WS); slot++)
+        for (int word = 0; word < gs_family_slot(GS_FAMILY_WS, slot)->count; word++) {
+            gs_schedule schedule = first;
+            schedule.word[slot] = (uint8_t)word;
+            if (same(&schedule, &first) || same(&schedule, &own[1]) || gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;
+            assert_true(is_among(&schedule, list, count));
+            variations++;
+        }
+    assert_true(variations > 2);
+    assert_true(same(&list[0], &first) && same(&list[1], &own[1]));
+    for (; at < 2 + variations; at++) {
+        assert_int_equal(words_changed(&list[at], &first), 1);
+        assert_int_equal(gs_schedule_check(&list[at], &problem, caps, NULL), GS_OK);
+        if (at > 2) assert_true(gs_schedule_predict(&list[at - 1], &problem, caps) <= gs_schedule_predict(&list[at], &problem, caps));
+    }
+    assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, shortlist, MOST), MOST);
+    for (int i = 0; i < MOST; i++)
+        if (!is_among(&shortlist[i], list, 2 + variations)) assert_true(at < count && same(&list[at++], &shortlist[i]));
+    assert_true(at > 2 + variations);
+    assert_int_equal(at, count);
+    for (int i = 0; i < count; i++) assert_false(is_among(&list[i], list, i));
+}
+
+static void refine_without_a_find_is_the_shortlist(void **state)
+{
+    (void)state;
+    enum { MOST = 12 };
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_schedule list[ROOM], shortlist[MOST];
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, shortlist, MOST), MOST);
+    assert_int_equal(refined(0, NULL, 0, MOST, list), MOST);
+    assert_memory_equal(list, shortlist, sizeof shortlist);
+}
+
+static void refine_begins_anew_for_another_problem(void **state)
+{
+    (void)state;
+    enum { MOST = 8 };
+    const gs_caps *const caps = gs_caps_find("h200");
+    const gs_problem problem = problem_of(PROBLEM), other = problem_of("f16:2048x1024x1024:nn");
+    gs_schedule own[2], list[MOST], again[MOST];
+    gs_policy policy;
+    slowest_first(own, 2);
+    const gs_found found[] = {{problem, own[0]}, {other, own[1]}};
+    assert_int_equal(gs_policy_create(&policy, "refine", 1, NULL), GS_OK);
+    policy.found = found;
+    policy.found_count = 2;
+    assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
+    assert_true(same(&list[0], &own[0]) && same(&list[1], &own[1]));
+    assert_int_equal(policy.propose(&policy, &other, caps, again, MOST), MOST);
+    assert_true(same(&again[0], &own[1]) && same(&again[1], &own[0]));
+    assert_int_equal(policy.propose(&policy, &problem, caps, again, MOST), MOST);
+    assert_memory_equal(again, list, sizeof list);
+    policy.families = 1u << GS_FAMILY_MMA;
+    assert_int_equal(policy.propose(&policy, &problem, caps, again, MOST), MOST);
+    for (int i = 0; i < MOST; i++) assert_int_equal(again[i].family, GS_FAMILY_MMA);
+    policy.destroy(&policy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enumerate_proposes_every_valid_schedule_once),
+        cmocka_unit_test(spread_asks_every_family),
+        cmocka_unit_test(refine_begins_with_what_was_found_nearest),
+        cmocka_unit_test(refine_builds_on_its_own_kind_only),
+        cmocka_unit_test(refine_leaves_out_what_cannot_run),
+        cmocka_unit_test(refine_varies_the_first_by_one_word),
+        cmocka_unit_test(refine_without_a_find_is_the_shortlist),
+        cmocka_unit_test(refine_begins_anew_for_another_problem),
+    };
+    return cmocka_run_group_tests_name("unit/policies", tests, NULL, NULL);
+}
