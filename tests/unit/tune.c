@@ -89,7 +89,7 @@ static void bad_candidates_become_verdicts(void **state)
     gs_tune_result result;
     gs_text rules = {0};
     gs_tune_options options = options_of(b);
-    options.timeout_s = 1;
+    options.timeout_s = 2;
     right_answers(PROBLEM, best);
     gs_text_add(&rules, "library=1.3");
     for (size_t i = 0; i < GS_COUNT(bad); i++) gs_text_addf(&rules, ";%s=%s", bad[i][0], best[i].text);
@@ -154,7 +154,7 @@ static void no_reference_blames_nobody(void **state)
     bench *const b = *state;
     gs_tune_result result;
     gs_tune_options options = options_of(b);
-    options.timeout_s = 1;
+    options.timeout_s = 2;
     assert_int_equal(tune_with(b, PROBLEM, "reference=GS_ERROR_NO_LIBRARY", &options, &result), GS_ERROR_NO_LIBRARY);
     assert_int_equal(tune_with(b, PROBLEM, "mode=abort", &options, &result), GS_ERROR_WORKER_DIED);
     assert_int_equal(tune_with(b, PROBLEM, "hang=cublaslt-autotuning", &options, &result), GS_ERROR_WORKER_HUNG);
@@ -243,7 +243,7 @@ static void a_short_budget_still_confirms(void **state)
     assert_int_equal(tune_with(b, PROBLEM, "delay=1000;library=1.5", &options, &result), GS_OK);
     assert_true(result.measured >= 12 && result.measured <= CANDIDATES);
     assert_false(result.row.library);
-    assert_true(result.seconds < 8.5);
+    assert_true(result.seconds < 10);
     assert_string_equal(trial_of(b, PROBLEM, result.best_own).stage, "confirm");
 }
 
