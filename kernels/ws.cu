@@ -8,12 +8,15 @@
  * Modes: consumers share a tile (COOP); each has tiles of its own, and one stores while the other multiplies (PP); they share a tile
  * and store it, rounded and kept in registers, while they multiply the next (LAG).
  *
+ * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, turned, B and A; what wgmma computes
+ * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
+ *
  * Set by the builder (src/kernel/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
- * GS_BM GS_BN (tile), GS_WN (columns of a consumer: GS_BN, or less where consumers stand side by side), GS_STAGES, GS_CM GS_CN
- * (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS (epilogue buffers of a
- * consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or end at multiples of
- * 16 bytes, plain stores instead of tensor copies). */
-#define GS_WGMMA_N GS_WN
+ * GS_BM GS_BN (tile), GS_TURNED (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
+ * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
+ * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
+ * end at multiples of 16 bytes, plain stores instead of tensor copies). */
+#define GS_WGMMA_N GS_WY
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -26,29 +29,43 @@
 #define PP 1
 #define LAG 2
 
+#if GS_TURNED
+#define BX GS_BN
+#define BY GS_BM
+#define CX GS_CN                                     /* cluster blocks along X, Y */
+#define CY GS_CM
+#define X_ALONG_K GS_LAYOUT
+#define Y_ALONG_K 1
+#else
+#define BX GS_BM
+#define BY GS_BN
+#define CX GS_CM
+#define CY GS_CN
+#define X_ALONG_K 1
+#define Y_ALONG_K GS_LAYOUT
+#endif
 #define BK 64                                        /* halves: one row of the 128-byte swizzle */
-#define CLUSTER (GS_CM * GS_CN)
-#define PEERS (GS_CM + GS_CN - 1)                    /* blocks that receive what this block's producer copies, itself among them */
+#define CLUSTER (CX * CY)
+#define PEERS (CX + CY - 1)                          /* blocks that receive what this block's producer copies, itself among them */
 #define SHARING (GS_MODE == PP ? 1 : GS_CONSUMERS)   /* consumers of a tile */
-#define SIDE (GS_BN / GS_WN)                         /* of which stand side by side */
-#define BLOCKS (GS_BM / 64 * SIDE / SHARING)         /* 64-row blocks of a consumer */
-#define A_BYTES (GS_BM * BK * 2)
-#define B_BYTES (GS_BN * BK * 2)
-#define B_SPAN (GS_LAYOUT == 1 || GS_WN % 64 == 0 ? 128 : 64)   /* B's swizzle */
-#define B_ROWS (GS_BN / GS_CM > 256 ? GS_BN / GS_CM / 2 : GS_BN / GS_CM)   /* of a tensor copy, tn */
+#define SIDE (BY / GS_WY)                            /* of which stand side by side */
+#define BLOCKS (BX / 64 * SIDE / SHARING)            /* 64-row blocks of a consumer */
+#define X_BYTES (BX * BK * 2)
+#define Y_BYTES (BY * BK * 2)
+#define Y_SPAN (Y_ALONG_K || GS_WY % 64 == 0 ? 128 : 64)   /* Y's swizzle */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
-#define CHUNK (128 / OUT_BYTES)                      /* columns of a part of the epilogue: 64 rows of 128 bytes, 16 of them a warp's */
-#define TAIL (GS_WN % CHUNK)                         /* columns of a row's last part where it is narrower */
-#define CHUNKS ((GS_WN + CHUNK - 1) / CHUNK)
+#define SLAB_BYTES 2048                              /* what a warp stores of a part: 16 along X */
+#define CHUNK (128 / OUT_BYTES)                      /* extent of a part of the epilogue along Y, for all 64 of a block along X */
+#define TAIL (GS_WY % CHUNK)                         /* of the last part where it is less */
+#define CHUNKS ((GS_WY + CHUNK - 1) / CHUNK)
 #define PARTS (BLOCKS * CHUNKS)
-#define SLAB_BYTES 2048
 #define PART_WORDS 16                                /* of a thread */
 
 #if GS_ACC == 2
-#define ACC_COUNT (GS_WN / 2)
+#define ACC_COUNT (GS_WY / 2)
 typedef float accumulator;
 #else
-#define ACC_COUNT (GS_WN / 4)
+#define ACC_COUNT (GS_WY / 4)
 typedef unsigned accumulator;
 #endif
 #if GS_OUT == 2
@@ -60,11 +77,11 @@ typedef unsigned word;
 #define PASTE_(a, b, c, d) a##b##c##d
 #define PASTE(a, b, c, d) PASTE_(a, b, c, d)
 #if GS_ACC == 2 && GS_IN == 0
-#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f32, _f16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WY, _f32, _f16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
 #elif GS_ACC == 2
-#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f32, _bf16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WY, _f32, _bf16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
 #else
-#define WGMMA PASTE(gs_wgmma_n, GS_WN, _f16, _f16)<1 - GS_LAYOUT>
+#define WGMMA PASTE(gs_wgmma_n, GS_WY, _f16, _f16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
 #endif
 
 /* Registers per thread after the roles split: the launch gives every thread the same. */
@@ -93,13 +110,18 @@ static __device__ __forceinline__ gs_tile_walk walk_start(const gs_kernel_args *
     return gs_tile_walk_start(blockIdx.x / CLUSTER + turn * clusters, turns * clusters, GS_GROUP, length(p));
 }
 
-/* First row and column of this block's tile. A tile of the padded grid may lie wholly outside D: its copies are empty. */
-static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, int *row, int *col)
+/* Where a tile, or a warp's share of it, lies in D. */
+typedef struct place {
+    int row, col;
+} place;
+
+/* This block's tile. One of the padded grid may lie wholly outside D: its copies are empty. */
+static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
 {
     unsigned line, along;
     if (!gs_tile_walk_at(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
-    *row = (int)(((GS_ALONG_N ? along : line) * GS_CM + rank / GS_CN) * GS_BM);
-    *col = (int)(((GS_ALONG_N ? line : along) * GS_CN + rank % GS_CN) * GS_BN);
+    tile->row = (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_TURNED ? rank % CY : rank / CY)) * GS_BM);
+    tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_TURNED ? rank / CY : rank % CY)) * GS_BN);
     return true;
 }
 
@@ -127,64 +149,60 @@ static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsig
 }
 #endif
 
-/* One block's k-block into stage memory at `a` and `b`; blocks that share an operand load a slice each and multicast it. */
-static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_a, const gs_tensor_map *map_b, unsigned a, unsigned b, unsigned full,
-                                                  int row, int col, int k, unsigned rank)
+/* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. SHARERS blocks load a slice each and multicast it to all of
+ * mask. */
+template <int SHARERS>
+static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int inner, int outer, unsigned full, unsigned short mask)
 {
-    gs_mbarrier_expect(full, A_BYTES + B_BYTES);
-    const unsigned rank_m = rank / GS_CN, rank_n = rank % GS_CN;
-#if GS_CN > 1
-    const unsigned a_rows = GS_BM / GS_CN;
-    const unsigned short same_rows = ((1 << GS_CN) - 1) << (rank_m * GS_CN);
-    gs_tma_load_multicast(a + rank_n * a_rows * 128, map_a, k, row + rank_n * a_rows, full, same_rows);
-#else
-    gs_tma_load(a, map_a, k, row, full);
-#endif
-#if GS_CM > 1
-    const unsigned short same_columns = (1 | 1 << GS_CN) << rank_n;
-#endif
-#if GS_LAYOUT == 1
+    if (SHARERS > 1)
+        gs_tma_load_multicast(to, map, inner, outer, full, mask);
+    else
+        gs_tma_load(to, map, inner, outer, full);
+}
+
+template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS>
+static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, unsigned full, unsigned rank, unsigned short mask)
+{
+    if (ALONG_K) {
+        constexpr unsigned slice = EXTENT / SHARERS, rows = slice > 256 ? slice / 2 : slice;
 #pragma unroll
-    for (unsigned n = 0; n < GS_BN / GS_CM; n += B_ROWS) {
-#if GS_CM > 1
-        const unsigned slice = rank_m * (GS_BN / GS_CM) + n;
-        gs_tma_load_multicast(b + slice * 128, map_b, k, col + slice, full, same_columns);
-#else
-        gs_tma_load(b + n * 128, map_b, k, col + n, full);
-#endif
-    }
-#else
+        for (unsigned n = 0; n < slice; n += rows) load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, full, mask);
+    } else {
+        constexpr unsigned k_rows = BK / SHARERS;
 #pragma unroll
-    for (int n = 0; n < GS_BN; n += B_SPAN / 2) {
-#if GS_CM > 1
-        const unsigned k_rows = BK / GS_CM;
-        gs_tma_load_multicast(b + n * 128 + rank_m * k_rows * B_SPAN, map_b, col + n, k + rank_m * k_rows, full, same_columns);
-#else
-        gs_tma_load(b + n * 128, map_b, col + n, k, full);
-#endif
+        for (int n = 0; n < EXTENT; n += SPAN / 2)
+            load_box<SHARERS>(to + n * 128 + rank * k_rows * SPAN, map, first + n, k + rank * k_rows, full, mask);
     }
-#endif
-    (void)rank_m;
-    (void)rank_n;
+}
+
+/* One block's k-block into stage memory at `x` and `y`. Blocks of a cluster that stand along Y share X, those along X share Y. */
+static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, const gs_tensor_map *map_y, unsigned x, unsigned y, unsigned full,
+                                                  place tile, int k, unsigned rank)
+{
+    const unsigned rank_x = rank / CY, rank_y = rank % CY;
+    gs_mbarrier_expect(full, X_BYTES + Y_BYTES);
+    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_TURNED ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_TURNED ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 /* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0, the first full
  * barrier, and the first empty barrier of the block that this lane tells; lanes from PEERS on tell nobody. */
 typedef struct stages {
-    unsigned a, b, full, empty;
+    unsigned x, y, full, empty;
 } stages;
 
 /* The four k16 steps of a k-block for all of this consumer's rows. */
 static __device__ __forceinline__ void multiply_stage(accumulator (&acc)[BLOCKS][ACC_COUNT], const stages *at, unsigned stage, bool first)
 {
-    const unsigned a = at->a + stage * (A_BYTES / 16), b = at->b + stage * (B_BYTES / 16);
+    const unsigned x = at->x + stage * (X_BYTES / 16), y = at->y + stage * (Y_BYTES / 16);
     gs_wgmma_fence();
 #pragma unroll
     for (int step = 0; step < BK / 16; step++) {
-        const unsigned long long b_step = gs_wgmma_words<B_SPAN>(b + step * (GS_LAYOUT == 1 ? 32 : 16 * B_SPAN) / 16);
+        const int x_step = X_ALONG_K ? 32 : 16 * 128, y_step = Y_ALONG_K ? 32 : 16 * Y_SPAN;
+        const unsigned long long y_words = gs_wgmma_words<Y_SPAN>(y + step * y_step / 16);
 #pragma unroll
         for (int block = 0; block < BLOCKS; block++)
-            WGMMA(acc[block], gs_wgmma_words<128>(a + (block * 8192 + step * 32) / 16), b_step, step > 0 || !first);
+            WGMMA(acc[block], gs_wgmma_words<128>(x + (block * 8192 + step * x_step) / 16), y_words, step > 0 || !first);
     }
     gs_wgmma_commit();
 }
@@ -235,7 +253,7 @@ static __device__ __forceinline__ float2 scaled_pair(unsigned pair, float alpha)
 }
 #endif
 
-/* The pair of neighbouring elements of 8-column group g, half h, in f32; row, col: of the first in D. */
+/* The pair of neighbours along Y in group g of 8 along Y, half h along X, in f32; row, col: of the first in D. */
 static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int row, int col)
 {
 #if GS_ACC == 2
@@ -245,46 +263,43 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
 #endif
 #if GS_BETA
     value.x += p->beta * load_c(p, row, col);
-    value.y += p->beta * load_c(p, row, col + 1);
+    value.y += p->beta * load_c(p, row + GS_TURNED, col + !GS_TURNED);
 #endif
     return value;
 }
 
-/* Where the warp's share of a tile lies: its first row and the consumer's first column, in D. */
-typedef struct place {
-    int row, col;
-} place;
-
 template <int PART>
 struct part {
     static constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
-    static constexpr int columns = chunk == CHUNKS - 1 && TAIL ? TAIL : CHUNK;
-    static constexpr int span = columns * OUT_BYTES;   /* bytes of a row in the slab */
+    static constexpr int wide = chunk == CHUNKS - 1 && TAIL ? TAIL : CHUNK;   /* along Y */
+    static constexpr int row = GS_TURNED ? chunk * CHUNK : block * 64, col = GS_TURNED ? block * 64 : chunk * CHUNK;   /* in the consumer's share */
+    static constexpr int rows = GS_TURNED ? wide : 16, span = (GS_TURNED ? 16 : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
 };
 
-/* This thread's words of a part: by groups of 8 columns, the upper 8 rows and the lower. */
+/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile. */
 template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at)
 {
-    const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * ACC_COUNT / GS_WN;
+    const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * ACC_COUNT / GS_WY;
 #if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
-    for (int i = 0; i < part<PART>::columns / 4; i++) words[i] = own[i];
+    for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
     if (p->alpha == 1) return;
 #pragma unroll
-    for (int i = 0; i < part<PART>::columns / 4; i++) {
+    for (int i = 0; i < part<PART>::wide / 4; i++) {
         const float2 value = scaled_pair(words[i], p->alpha);
         words[i] = gs_pack_f16x2(value.x, value.y);
     }
     (void)at;
 #else
-    const int row = at.row + part<PART>::block * 64 + threadIdx.x % 32 / 4, col = at.col + part<PART>::chunk * CHUNK + threadIdx.x % 4 * 2;
+    const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
+    const int row = at.row + part<PART>::row + (GS_TURNED ? along : across), col = at.col + part<PART>::col + (GS_TURNED ? across : along);
 #pragma unroll
-    for (int g = 0; g < part<PART>::columns / 8; g++) {
+    for (int g = 0; g < part<PART>::wide / 8; g++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            const float2 value = output_pair(own, g, h, p, row + 8 * h, col + 8 * g);
+            const float2 value = output_pair(own, g, h, p, row + 8 * (GS_TURNED ? g : h), col + 8 * (GS_TURNED ? h : g));
 #if GS_OUT == 2
             words[4 * g + 2 * h] = value.x;
             words[4 * g + 2 * h + 1] = value.y;
@@ -302,10 +317,36 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
 
 /* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
 template <int SPAN>
-static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : r / 4 % 2; }
+static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
-/* The warp's 16 rows of a part into a slab. */
-template <int SPAN>
+/* The warp's share of a part into a slab: 16 rows of SPAN bytes or, turned, ROWS rows of 16 columns. */
+#if GS_TURNED
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
+{
+    const int lane = threadIdx.x % 32;
+#if GS_OUT == 2
+    const int r = lane % 4 * 2;   /* and the next row, which is swizzled alike */
+#pragma unroll
+    for (int g = 0; g < ROWS / 8; g++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const unsigned to = slab + (8 * g + r) * SPAN + ((2 * h + lane / 16) ^ swizzled<SPAN>(r)) * 16 + lane / 4 % 4 * 4;
+            gs_store_shared_f32(to, words[4 * g + 2 * h]);
+            gs_store_shared_f32(to + SPAN, words[4 * g + 2 * h + 1]);
+        }
+    }
+#else
+    const int r = lane % 8;       /* matrices: (g, first 8 columns), (g, the others), (g + 1, first), (g + 1, others) */
+    const unsigned to = slab + (lane / 16 * 8 + r) * SPAN + (lane / 8 % 2 ^ swizzled<SPAN>(r)) * 16;
+#pragma unroll
+    for (int g = 0; g + 1 < ROWS / 8; g += 2)
+        gs_stmatrix_x4_trans(to + g * 8 * SPAN, words[2 * g], words[2 * g + 1], words[2 * g + 2], words[2 * g + 3]);
+    if (ROWS / 8 % 2) gs_stmatrix_x2_trans(to + (ROWS / 8 - 1) * 8 * SPAN, words[ROWS / 4 - 2], words[ROWS / 4 - 1]);
+#endif
+}
+#else
+template <int ROWS, int SPAN>
 static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
 {
     const int lane = threadIdx.x % 32;
@@ -328,13 +369,14 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
     }
 #endif
 }
+#endif
 
 #if GS_DIRECT
 /* The warp's rows of a part from its slab to D by element: neighbouring columns at a time. */
-template <int SPAN>
+template <int ROWS, int SPAN>
 static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int row, int col)
 {
-    for (int r = 0; r < 16; r++) {
+    for (int r = 0; r < ROWS; r++) {
         if (row + r >= p->m) break;
 #pragma unroll
         for (int c = threadIdx.x % 32; c < SPAN / OUT_BYTES; c += 32) {
@@ -366,23 +408,23 @@ template <int PART>
 static __device__ __forceinline__ void store_part(const sink *to, const word (&words)[PART_WORDS], place at)
 {
     unsigned char *const slab = to->slabs + PART % GS_SLABS * SLAB_BYTES;
-    const int row = at.row + part<PART>::block * 64, col = at.col + part<PART>::chunk * CHUNK;
-    constexpr int span = part<PART>::span;
+    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
+    constexpr int rows = part<PART>::rows, span = part<PART>::span;
 #if GS_DIRECT
-    fill_slab<span>(gs_shared_address(slab), words);
+    fill_slab<rows, span>(gs_shared_address(slab), words);
     __syncwarp();
-    store_slab_direct<span>(slab, to->p, row, col);
+    store_slab_direct<rows, span>(slab, to->p, row, col);
     __syncwarp();
 #else
     /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
     constexpr int pending = PART >= GS_SLABS ? GS_SLABS - 1 : PARTS - 1 - (PARTS - 1 - PART) / GS_SLABS * GS_SLABS;
     if (gs_elect()) gs_tma_wait_read<pending>();
     __syncwarp();
-    fill_slab<span>(gs_shared_address(slab), words);
+    fill_slab<rows, span>(gs_shared_address(slab), words);
     gs_tma_fence();
     __syncwarp();
     if (gs_elect()) {
-        const gs_tensor_map *const map = span < 128 ? to->map_tail : to->map;
+        const gs_tensor_map *const map = part<PART>::wide < CHUNK ? to->map_tail : to->map;
         if (row < to->p->m && col < to->p->n) {
 #if GS_FIRST
             gs_tma_store_hint(map, col, row, gs_shared_address(slab), gs_policy_evict_first());
@@ -445,9 +487,9 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     unsigned char *const base = shared + (1024 - gs_shared_address(shared) % 1024) % 1024;
-    const unsigned a_stages = gs_shared_address(base);
-    const unsigned b_stages = a_stages + GS_STAGES * A_BYTES;
-    unsigned char *const slabs = base + GS_STAGES * (A_BYTES + B_BYTES);
+    const unsigned x_stages = gs_shared_address(base);
+    const unsigned y_stages = x_stages + GS_STAGES * X_BYTES;
+    unsigned char *const slabs = base + GS_STAGES * (X_BYTES + Y_BYTES);
     const unsigned full = gs_shared_address(slabs + GS_CONSUMERS * 4 * GS_SLABS * SLAB_BYTES);
     const unsigned empty = full + GS_STAGES * 8;
 #if GS_MODE == PP
@@ -487,7 +529,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
     }
 
     const int k_blocks = (p.k - 1) / BK + 1;
-    int row, col;
+    place tile;
 
     if (warp < 4) {
 #ifdef PRODUCER_REGISTERS
@@ -497,17 +539,18 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
             gs_tile_walk walk = walk_start(&p, 0, 1);
             ring at = {0, 0};
             gs_dependent_wait();
-            bool more = walk_at(&walk, &p, rank, &row, &col);
+            bool more = walk_at(&walk, &p, rank, &tile);
             while (more) {
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
-                    load_stage(&map_a, &map_b, a_stages + at.stage * A_BYTES, b_stages + at.stage * B_BYTES, full + at.stage * 8, row, col, block * BK, rank);
+                    load_stage(GS_TURNED ? &map_b : &map_a, GS_TURNED ? &map_a : &map_b, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES,
+                               full + at.stage * 8, tile, block * BK, rank);
                     ring_next(&at);
                 }
                 walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
                 walk_on(&walk, &p);
-                more = walk_at(&walk, &p, rank, &row, &col);
+                more = walk_at(&walk, &p, rank, &tile);
             }
             gs_dependent_launch();
             /* Peers still arrive on these barriers: stay until every stage came back. Nothing else of theirs reaches this block then. */
@@ -521,9 +564,9 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         gs_setmaxnreg_inc<CONSUMER_REGISTERS>();
 #endif
         const int consumer = warp / 4 - 1, lane = threadIdx.x % 32;
-        const int own_row = GS_MODE == PP ? 0 : consumer / SIDE * BLOCKS * 64, own_col = GS_MODE == PP ? 0 : consumer % SIDE * GS_WN;
+        const int own_x = GS_MODE == PP ? 0 : consumer / SIDE * BLOCKS * 64, own_y = GS_MODE == PP ? 0 : consumer % SIDE * GS_WY;
         const stages in = {
-            gs_wgmma_low(a_stages + own_row * 128, 0), gs_wgmma_low(b_stages + own_col * 128, GS_LAYOUT == 1 ? 0 : B_SPAN * BK), full,
+            gs_wgmma_low(x_stages + own_x * 128, X_ALONG_K ? 0 : 128 * BK), gs_wgmma_low(y_stages + own_y * 128, Y_ALONG_K ? 0 : Y_SPAN * BK), full,
             CLUSTER > 1 ? gs_cluster_address(empty, rank ^ lane % PEERS) : empty,
         };
         const sink to = {
@@ -552,7 +595,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         lagging late;
         late.next = PARTS;
 #endif
-        while (walk_at(&walk, &p, rank, &row, &col)) {
+        while (walk_at(&walk, &p, rank, &tile)) {
             walk_on(&walk, &p);   /* here, not behind the tile: registers */
             accumulator acc[BLOCKS][ACC_COUNT];
 #if GS_MODE == PP
@@ -585,7 +628,11 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
             gs_wgmma_wait<0>();
             release(&in, last);
             scale(acc, p.alpha);
-            const place corner = {row + own_row + warp % 4 * 16, col + own_col};
+#if GS_TURNED
+            const place corner = {tile.row + own_y, tile.col + own_x + warp % 4 * 16};
+#else
+            const place corner = {tile.row + own_x + warp % 4 * 16, tile.col + own_y};
+#endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);
             late.at = corner;

@@ -62,6 +62,8 @@ __device__ __forceinline__ void gs_stmatrix_x2_trans(unsigned address, unsigned 
     asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0), "r"(r1) : "memory");
 }
 
+__device__ __forceinline__ void gs_store_shared_f32(unsigned address, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory"); }
+
 __device__ __forceinline__ void gs_store_shared_f32x2(unsigned address, float x, float y)
 {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

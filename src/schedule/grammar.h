@@ -43,9 +43,11 @@ typedef struct gs_ws_shape {
     int  mode;           /* GS_WS_COOP, ... */
     bool first;          /* D is the first to leave L2 */
     int  consumers;      /* warpgroups */
-    int  wm, wn;         /* rows and columns of a consumer */
+    bool turned;         /* B's columns meet wgmma's 64-row side: D is computed transposed */
+    int  bx, by;         /* of the tile: wgmma's 64-row side, and its columns */
+    int  wx, wy;         /* the same of a consumer */
     int  accumulators;   /* 32-bit registers of a consumer thread */
-    int  chunk;          /* columns of a part of the epilogue: 128 bytes */
+    int  chunk;          /* of wy, what a part of the epilogue has: 128 bytes */
     int  parts;          /* of a consumer's epilogue */
     int  slabs;          /* epilogue buffers of a consumer warp: as many as are of use and fit beside the stages, at least 1 */
     int  smem;           /* bytes of a block: alignment slack, stages, slabs, barriers */

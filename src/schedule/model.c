@@ -86,7 +86,7 @@ static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, 
     enum { HAND_OVER = 60, ROUNDING = 40 };   /* pp: to the other consumer; lag: per chunk, to registers [judgement] */
     const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE);
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
-    const double chunks = shape.wm / 64.0 * shape.wn / shape.chunk;
+    const double chunks = shape.wx / 64.0 * shape.wy / shape.chunk;
     const double chunk = r->ws_chunk + (gs_ws_direct(problem) ? r->ws_direct : 0) + (problem->beta != 0 ? r->ws_read_c : 0);
     const double finish = r->ws_finish + chunks * chunk;
     const double store = gs_inside(tile[0], problem->m) * gs_inside(tile[1], problem->n) * (double)gs_type_size(problem->out) * (problem->beta != 0 ? 2 : 1);
@@ -108,7 +108,7 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
     const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
     const gs_ws_shape shape = gs_ws_shape_of(schedule, p);
-    const double wgmmas = bm / 64 * (bn / shape.wn) * bk / 16;
+    const double wgmmas = shape.bx / 64.0 * (shape.by / (double)shape.wy) * bk / 16;
     const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
     const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
     const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
@@ -118,13 +118,13 @@ static gs_work ws_work(const gs_schedule *schedule, const gs_problem *p, const g
     const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
     const gs_order order = {along_n ? lines_n : lines_m, along_n ? lines_m : lines_n, fmax(1, raster[0]), along_n ? bn : bm, along_n ? bm : bn,
                             cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n};
-    const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wn * ideal / r->wgmma_share + r->wgmma_issue) + sync;
+    const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wy * ideal / r->wgmma_share + r->wgmma_issue) + sync;
     const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
     return (gs_work){
         .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
         .steps   = steps,
         .matrix  = matrix,
-        .port    = (wgmmas * (2048 + 32.0 * shape.wn) + (bm + bn) * bk * 2) / r->port_bytes,
+        .port    = (wgmmas * (2048 + 32.0 * shape.wy) + (bm + bn) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
         .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),

@@ -19,15 +19,18 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
 {
     const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE), *const mode = gs_schedule_value(schedule, GS_WS_MODE);
     const int stages = gs_schedule_value(schedule, GS_WS_STAGES)[0];
-    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .wm = tile[0], .wn = tile[1]};
-    s.consumers = s.mode == GS_WS_PP ? 2 : mode[0] ? mode[0] : tile[0] == 64 ? 1 : tile[0] == 192 ? 3 : 2;
-    if (s.mode != GS_WS_PP && tile[1] > 256)
-        s.wn /= s.consumers;
+    const bool turned = tile[0] % 64 != 0;
+    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .turned = turned, .bx = tile[turned], .by = tile[!turned]};
+    s.wx = s.bx;
+    s.wy = s.by;
+    s.consumers = s.mode == GS_WS_PP ? 2 : mode[0] ? mode[0] : s.bx == 64 ? 1 : s.bx == 192 ? 3 : 2;
+    if (s.mode != GS_WS_PP && s.by > 256)
+        s.wy /= s.consumers;
     else if (s.mode != GS_WS_PP)
-        s.wm /= s.consumers;
-    s.accumulators = s.wm / 64 * s.wn / (problem->acc == GS_F32 ? 2 : 4);
+        s.wx /= s.consumers;
+    s.accumulators = s.wx / 64 * s.wy / (problem->acc == GS_F32 ? 2 : 4);
     s.chunk = 128 / (int)gs_type_size(problem->out);
-    s.parts = s.wm / 64 * ((s.wn + s.chunk - 1) / s.chunk);
+    s.parts = s.wx / 64 * ((s.wy + s.chunk - 1) / s.chunk);
     const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
     const int slab = s.consumers * 4 * SLAB_BYTES;
     s.slabs = gs_ws_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
@@ -41,7 +44,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
 {
     const int16_t *const cluster = gs_schedule_value(schedule, GS_WS_CLUSTER);
     const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
-    const int kept = s->mode == GS_WS_LAG ? s->wm / 64 * s->wn / 4 : 0;   /* words of the tile before */
+    const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (problem->beta != 0 || gs_ws_direct(problem)))
@@ -54,13 +57,13 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
 /* What a mode can do with a tile and a problem. */
 static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE), *const mode = gs_schedule_value(schedule, GS_WS_MODE);
-    if (mode[0] > 0 && tile[0] != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
-    if (s->wn > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
+    const int16_t *const mode = gs_schedule_value(schedule, GS_WS_MODE);
+    if (mode[0] > 0 && s->bx != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
+    if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
     if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || gs_ws_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
     if (s->first && gs_ws_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by element, without cache hints");
-    if (problem->layout == GS_NN && s->wn % 32 != 0)
+    if (problem->layout == GS_NN && !s->turned && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
     return GS_OK;
 }

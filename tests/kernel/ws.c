@@ -142,10 +142,10 @@ static void test_resources(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    /* legend: sentence, problem, consumers, rows and columns of each, accumulators, parts, slabs */
+    /* legend: sentence, problem, consumers, extents of each on wgmma's 64-row side and on the other, accumulators, parts, slabs */
     static const struct {
         const char *schedule, *problem;
-        int consumers, wm, wn, accumulators, parts, slabs;
+        int consumers, wx, wy, accumulators, parts, slabs;
     } expected[] = {
         {"ws/128x256x64/s4/c1x1/coop/g8",  "f16:4096x4096x4096:tn",         2,  64, 256, 128, 4, 2},
         {"ws/128x256x64/s3/c1x1/coop/g8",  "f16:4096x4096x4096:tn",         2,  64, 256, 128, 4, 4},
@@ -155,14 +155,17 @@ static void test_shapes(void **state)
         {"ws/128x320x64/s3/c1x1/coop/g8",  "f16:4096x4096x4096:tn",         2, 128, 160, 160, 6, 3},
         {"ws/256x256x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn:acc=f16", 4,  64, 256,  64, 4, 1},
         {"ws/192x160x64/s4/c1x1/coop/g8",  "f16:4096x4096x4096:tn:ldd=4097", 3, 64, 160,  80, 3, 1},
+        {"ws/136x256x64/s3/c2x1/coop/g8",  "f16:257x4096x4096:tn",          2, 128, 136, 136, 6, 4},
+        {"ws/112x256x64/s4/c1x1/coop4/g8", "f16:200x4096x4096:nn",          4,  64, 112,  56, 2, 1},
+        {"ws/48x256x64/s4/c1x1/pp/g8",     "bf16:40x4096x4096:nn:d=f32",    2, 256,  48,  96, 8, 4},
     };
     for (size_t i = 0; i < GS_COUNT(expected); i++) {
         const gs_schedule schedule = schedule_of(expected[i].schedule);
         const gs_problem problem = problem_of(expected[i].problem);
         const gs_ws_shape s = gs_ws_shape_of(&schedule, &problem);
-        if (s.consumers != expected[i].consumers || s.wm != expected[i].wm || s.wn != expected[i].wn || s.accumulators != expected[i].accumulators ||
+        if (s.consumers != expected[i].consumers || s.wx != expected[i].wx || s.wy != expected[i].wy || s.accumulators != expected[i].accumulators ||
             s.parts != expected[i].parts || s.slabs != expected[i].slabs)
-            fail_msg("%s %s: %d consumers of %d x %d, %d accumulators, %d parts, %d slabs", expected[i].schedule, expected[i].problem, s.consumers, s.wm, s.wn,
+            fail_msg("%s %s: %d consumers of %d x %d, %d accumulators, %d parts, %d slabs", expected[i].schedule, expected[i].problem, s.consumers, s.wx, s.wy,
                      s.accumulators, s.parts, s.slabs);
         assert_int_equal(gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
     }
@@ -189,6 +192,9 @@ static void test_refuses(void **state)
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", gs_caps_find("h200"), "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", gs_caps_find("h200"), "mode");
     refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
+    refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "cluster");   /* a slice of 68 rows */
+    refuse("ws/136x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "mode");
+    refuse("ws/176x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
     refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:ldd=4097", gs_caps_find("h200"), "mode");
 }
 
