@@ -138,6 +138,8 @@ static const variant variants[] = {
     {"multicast to the other column's blocks", WS_FOUR, {{"(1 | 1 << CY) << rank_y);", "(1 | 1 << CY) << (1 - rank_y));"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED), F(OVERWRITE)}},
     {"releases a stage to its own block only", WS_PAIR, {{"gs_cluster_address(empty, rank ^ lane % PEERS)", "gs_cluster_address(empty, rank)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
     {"releases a stage to the block across", WS_FOUR, {{"gs_cluster_address(empty, rank ^ lane % PEERS)", "gs_cluster_address(empty, lane % PEERS == 2 ? rank ^ 3 : rank ^ lane % PEERS)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(BYTE_COUNT)}},
+    {"a descriptor with the block's rank in it", "f16:256x128x320:nn ws/128x128x64/s3/c2x1/coop/g1",
+     {{"gs_wgmma_low(y_stages + own_y * 128, Y_ALONG_K ? 0 : Y_SPAN * BK)", "(y_stages + own_y * 128) >> 4 | (Y_SPAN * BK >> 4) << 16"}}, {F(DESCRIPTOR), F(UNINITIALIZED), F(EARLY_READ), RESULT}},
     {"no cluster barrier after the initialisation", WS_PAIR, {{"        gs_cluster_barrier_init();\n", "        ;\n"}}, {F(BARRIER)}},
     {"leaves while the peer still uses its memory", WS_PAIR, {{"CLUSTER > 1 && s < GS_STAGES", "s < 0"}}, {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
     {"both load the same half", WS_PAIRN, {{"to + (rank * slice + n) * 128", "to + n * 128"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},

@@ -286,13 +286,15 @@ static void set_hosts(gs_emu_reach *reach, uint8_t *host, uint64_t base)
     for (int l = 0; l < GS_EMU_LANES; l++) reach->at[l] = host + (reach->address[l] - base);
 }
 
-/* Own shared memory; `window` is subtracted from the addresses. */
+/* Own shared memory, whether the addresses name the block or not; `window` and the name are subtracted from them. */
 static bool find_shared(const gs_emu_warp *w, uint64_t window, uint32_t size, gs_emu_reach *reach)
 {
-    if (!lie_in(reach, window, w->cluster->launch->shared_bytes, size)) return false;
-    set_hosts(reach, w->block->shared, window);
-    if (window)
-        for (int l = 0; l < GS_EMU_LANES; l++) reach->address[l] -= window;
+    const uint64_t own = ((uint64_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT, named = (reach->address[0] - window) & ~(uint64_t)RANK_BITS;
+    const uint64_t base = window + (named == own ? own : 0);
+    if (!lie_in(reach, base, w->cluster->launch->shared_bytes, size)) return false;
+    set_hosts(reach, w->block->shared, base);
+    if (base)
+        for (int l = 0; l < GS_EMU_LANES; l++) reach->address[l] -= base;
     reach->space = GS_PTX_SHARED;
     return true;
 }

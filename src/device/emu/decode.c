@@ -15,7 +15,7 @@
 
 typedef struct constant {
     uint64_t bits;
-    uint32_t bytes;    /* of a lane; 0: free */
+    uint32_t key;      /* 0: free */
     uint32_t offset;
 } constant;
 
@@ -111,9 +111,9 @@ static bool grow_constants(constants *own)
     constant *const table = calloc(capacity, sizeof *table);
     if (!table) return false;
     for (uint32_t i = 0; i < own->capacity; i++) {
-        if (!own->table[i].bytes) continue;
+        if (!own->table[i].key) continue;
         uint32_t at = (uint32_t)(own->table[i].bits * 0x9e3779b97f4a7c15ull >> 40) & (capacity - 1);
-        while (table[at].bytes) at = (at + 1) & (capacity - 1);
+        while (table[at].key) at = (at + 1) & (capacity - 1);
         table[at] = own->table[i];
     }
     free(own->table);
@@ -122,7 +122,8 @@ static bool grow_constants(constants *own)
     return true;
 }
 
-uint32_t gs_emu_constant(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
+/* A constant is told from others by its value, its size and whether it is an address in shared memory, which differs between blocks. */
+static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, bool shared)
 {
     constants *const own = d->constants;
     const uint32_t bytes = lane_bytes(type);
@@ -132,15 +133,34 @@ uint32_t gs_emu_constant(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
         no_memory(d);
         return 0;
     }
-    const uint32_t key = bytes + 1;   /* of a predicate: 1 */
+    const uint32_t key = bytes + 1 + (shared ? 16 : 0);   /* of a predicate: 1 */
     uint32_t at = (uint32_t)(bits * 0x9e3779b97f4a7c15ull >> 40) & (own->capacity - 1);
-    for (; own->table[at].bytes; at = (at + 1) & (own->capacity - 1))
-        if (own->table[at].bits == bits && own->table[at].bytes == key) return own->table[at].offset;
+    for (; own->table[at].key; at = (at + 1) & (own->capacity - 1))
+        if (own->table[at].bits == bits && own->table[at].key == key) return own->table[at].offset;
     const uint32_t offset = take_bytes(d, register_size(type));
     if (d->status != GS_OK) return 0;
     fill_lanes(d->code->image + offset, bytes, bits);
     own->table[at] = (constant){bits, key, offset};
     own->used++;
+    return offset;
+}
+
+uint32_t gs_emu_constant(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits) { return constant_of(d, type, bits, false); }
+
+/* The address of a shared variable as a value: code->shared_address lists them, because a block's rank belongs into it. */
+static uint32_t shared_address(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
+{
+    gs_emu_code *const code = d->code;
+    const constants *const own = d->constants;
+    const uint32_t used = own->used, offset = constant_of(d, type, bits, true);
+    if (d->status != GS_OK || own->used == used) return offset;   /* known */
+    gs_emu_shared_address *const grown = realloc(code->shared_address, (size_t)(code->shared_addresses + 1) * sizeof *grown);
+    if (!grown) {
+        no_memory(d);
+        return 0;
+    }
+    code->shared_address = grown;
+    code->shared_address[code->shared_addresses++] = (gs_emu_shared_address){offset, lane_bytes(type) == 8};
     return offset;
 }
 
@@ -253,7 +273,9 @@ uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_
         if (lane_bytes(type) >= 4) return gs_emu_constant(d, type, float_bits(operand, type));
         gs_emu_unsupported(d, "a floating-point number has 32 or 64 bits");
         return 0;
-    case GS_PTX_VARIABLE: return gs_emu_constant(d, type, address_of(d, operand));
+    case GS_PTX_VARIABLE:
+        if (d->module->variable[operand->index].space == GS_PTX_SHARED && lane_bytes(type) >= 4) return shared_address(d, type, address_of(d, operand));
+        return gs_emu_constant(d, type, address_of(d, operand));
     case GS_PTX_SPECIAL:  offset = special_of(d, operand->name, type); break;
     default:
         gs_emu_unsupported(d, "an operand has a form that is not expected here");
@@ -532,6 +554,7 @@ void gs_emu_code_free(gs_emu_code **code)
     free((*code)->reconverge);
     free((*code)->leader);
     free((*code)->image);
+    free((*code)->shared_address);
     free((*code)->offset_of);
     free(*code);
     *code = NULL;

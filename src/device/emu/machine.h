@@ -35,7 +35,8 @@
 #define GS_EMU_PARAM_WINDOW  0x300000000ull   /* + offset in the parameter block */
 #define GS_EMU_WINDOW_SIZE   0x100000000ull
 
-/* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset names a block of the cluster. */
+/* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset names a block of the cluster. A variable's
+ * address, where it becomes a value, names the own block if there are others: a GPU, too, has the block's place above bit 23. */
 #define GS_EMU_RANK_SHIFT 24
 
 typedef struct gs_emu_op      gs_emu_op;
@@ -101,6 +102,11 @@ typedef enum gs_emu_special {
     GS_EMU_SPECIAL_COUNT
 } gs_emu_special;
 
+typedef struct gs_emu_shared_address {
+    uint32_t offset;   /* of the register */
+    bool     wide;     /* 64 bits */
+} gs_emu_shared_address;
+
 /* One kernel, decoded. Owned by the module that it was loaded with; not changed by running. */
 struct gs_emu_code {
     const gs_ptx_module *module;
@@ -112,6 +118,8 @@ struct gs_emu_code {
     uint32_t  *reconverge;                    /* per op: where its divergent lanes meet again (op index), GS_EMU_NONE: at the exit */
     uint8_t   *leader;                        /* per op: 1 if it starts a basic block */
     uint8_t   *image;                         /* initial register bytes: zero, and the constants */
+    gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables: offsets in the own block */
+    int        shared_addresses;
     uint32_t   register_bytes, register_capacity;
     uint32_t   special[GS_EMU_SPECIAL_COUNT];
     uint32_t   static_shared;                 /* bytes; dynamic shared memory follows, aligned as the extern variable asks */

@@ -246,6 +246,18 @@ static void set_specials(gs_emu_warp *w)
     set_special(w, GS_EMU_TOTAL_SMEM, launch->shared_bytes);
 }
 
+/* Addresses of shared variables name their block. */
+static void set_shared_addresses(gs_emu_warp *w)
+{
+    const uint32_t own = ((uint32_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT;
+    for (int i = 0; w->cluster->blocks > 1 && i < w->code->shared_addresses; i++) {
+        const gs_emu_shared_address *const at = &w->code->shared_address[i];
+        for (int l = 0; l < GS_EMU_LANES; l++)
+            if (at->wide) gs_emu_u64(w, at->offset)[l] += own;
+            else gs_emu_u32(w, at->offset)[l] += own;
+    }
+}
+
 static void start_warp(gs_emu_warp *w)
 {
     if (w->local) memset(w->local, 0xa5, (size_t)w->code->local_bytes * GS_EMU_LANES);
@@ -254,6 +266,7 @@ static void start_warp(gs_emu_warp *w)
     gs_emu_wgmma_free(w);
     memcpy(w->registers, w->code->image, w->code->register_bytes);
     set_specials(w);
+    set_shared_addresses(w);
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;
     gs_emu_warp_start(w);
