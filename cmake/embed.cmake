@@ -13,5 +13,7 @@ function(gs_embed_folder folder table out)   # the generated file is ${out}; fur
 endfunction()
 set(GS_EMBEDDED ${CMAKE_BINARY_DIR}/embedded.c)
 set(GS_PROFILES ${CMAKE_BINARY_DIR}/profiles.c)
+set(GS_PROBE_KERNELS ${CMAKE_BINARY_DIR}/probe_kernels.c)   # of tools/probe.c alone; not in the library
 gs_embed_folder(kernels gs_embedded_files ${GS_EMBEDDED} *.cu *.cuh *.h)
 gs_embed_folder(profiles gs_embedded_profiles ${GS_PROFILES} *.profile)
+gs_embed_folder(tools gs_embedded_probe ${GS_PROBE_KERNELS} probe.cu)
