@@ -58,6 +58,7 @@
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
 #define LANDING_BYTES ((X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES) + (Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES))   /* of them, copied */
 #define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64)   /* registers: sums live from pass to pass */
+#define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
 #define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
@@ -353,16 +354,19 @@ static __device__ __forceinline__ const float4 *leave(const slice &sum, unsigned
 }
 #endif
 
-/* The sums of COUNT groups of a 64-row block from group FIRST on: the accumulators, or all parts in the workspace in the order of shares. */
+/* The sums of COUNT groups of a 64-row block from group FIRST on: the accumulators, or all parts in the order of shares, from the
+ * workspace but for the own one where that is kept. */
 template <int FIRST, int COUNT>
-static __device__ __forceinline__ void gather(float (&sum)[4 * COUNT], const float (&own)[4 * SLICE], const float4 *parts, int block)
+static __device__ __forceinline__ void gather(float (&sum)[4 * COUNT], const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block)
 {
 #if GS_TICKETS > 1
 #pragma unroll(COUNT >= 8 ? 2 : 16 / COUNT)
-    for (int ticket = 0; ticket < GS_TICKETS; ticket++) {
+    for (unsigned ticket = 0; ticket < GS_TICKETS; ticket++) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            const float4 part = gs_load_part(parts + ticket * GS_CK * (SLICE_BYTES / 16) + (block * SLICE + FIRST + i) * WORKERS);
+            const int at = 4 * (FIRST + i);
+            float4 part = make_float4(own[at], own[at + 1], own[at + 2], own[at + 3]);
+            if (!OWN_KEPT || ticket != mine) part = gs_load_part(parts + ticket * GS_CK * (SLICE_BYTES / 16) + (block * SLICE + FIRST + i) * WORKERS);
             sum[4 * i] = ticket ? sum[4 * i] + part.x : part.x;
             sum[4 * i + 1] = ticket ? sum[4 * i + 1] + part.y : part.y;
             sum[4 * i + 2] = ticket ? sum[4 * i + 2] + part.z : part.z;
@@ -373,7 +377,7 @@ static __device__ __forceinline__ void gather(float (&sum)[4 * COUNT], const flo
 #pragma unroll
     for (int i = 0; i < 4 * COUNT; i++) sum[i] = own[4 * FIRST + i];
 #endif
-    (void)own, (void)parts, (void)block;
+    (void)own, (void)parts, (void)mine, (void)block;
 }
 
 /* ---- the consumers: D ---- */
@@ -507,14 +511,14 @@ static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT]
 
 /* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. */
 template <int FIRST>
-static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, int block, unsigned buffer, const gs_kernel_args &p,
-                                                    const target &to, int x, int y)
+static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
+                                                    const gs_kernel_args &p, const target &to, int x, int y)
 {
     constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     float sum[4 * COUNT];
-    gather<FIRST, COUNT>(sum, own, parts, block);
+    gather<FIRST, COUNT>(sum, own, parts, mine, block);
     store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
-    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, block, buffer, p, to, x, y);
+    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y);
 }
 
 /* The slice of this block to D; without `on` no row of it. parts: as of leave. */
@@ -528,7 +532,7 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) store_groups<0>(sum[block], parts, block, buffer, p, to, x + block * 64, y);
+    for (int block = 0; block < ROW_BLOCKS; block++) store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
