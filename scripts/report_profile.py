@@ -57,7 +57,7 @@ class Profile:
         kinds = {}
         for name, text in self.values.items():
             match = STALL.match(name)
-            if match and number(text) is not None and match.group(1) not in kinds:
+            if match and number(text) is not None and match.group(1) not in kinds and not match.group(1).endswith("not_issued"):   # part of the others
                 kinds[match.group(1)] = number(text)
         total = sum(kinds.values())
         return sorted(((kind, value / total) for kind, value in kinds.items() if value > 0), key=lambda pair: (-pair[1], pair[0])) if total > 0 else []

@@ -122,39 +122,40 @@ static void test_resources(void **state)
 static void test_refuses(void **state)
 {
     (void)state;
+    const gs_caps *const h200 = gs_caps_find("h200"), *const a100 = gs_caps_find("a100");
     const char *const tn = "dot/8x16/w8/d4/r128/p0/k1/any", *const nn = "dot/8x64/w8/d3/s128/p0/k1/fixed";
-    accept(tn, "f16:8x4096x4096:tn", gs_caps_find("h200"));
-    accept(tn, "f16:8x4096x4096:tn", gs_caps_find("a100"));
-    accept(tn, "f16:4096x8x4096:tn", gs_caps_find("h200"));
-    accept(nn, "f16:8x4096x4096:nn", gs_caps_find("h200"));
-    refuse(tn, "f16:17x4096x4096:tn", gs_caps_find("h200"), "m");
-    refuse(nn, "f16:4096x8x4096:nn", gs_caps_find("h200"), "m");
-    refuse(tn, "f16:0x4096x4096:tn", gs_caps_find("h200"), "m");
-    refuse(tn, "f16:4096x0x4096:tn", gs_caps_find("h200"), "n");
-    refuse(tn, "f16:8x4096x4092:tn", gs_caps_find("h200"), "k");
-    refuse(nn, "f16:8x4092x4096:nn", gs_caps_find("h200"), "n");
-    refuse(tn, "f16:8x4096x4096:tn:lda=4100", gs_caps_find("h200"), "lda");
-    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", gs_caps_find("h200"), "ldb");
-    refuse(tn, "f16:8x4096x4096:tn:ep=bias", gs_caps_find("h200"), "ep");
-    refuse(tn, "f16:9x4096x4096:tn", gs_caps_find("h200"), "tile");                                             /* more rows than the tile has */
-    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "tile");               /* fewer than are worth it */
-    refuse(tn, "f16:8x8x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse(tn, "f16:8x4096x4096:nn", gs_caps_find("h200"), "tile");
-    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", gs_caps_find("h200"), "warps");
-    refuse(tn, "f16:8x4096x256:tn", gs_caps_find("h200"), "warps");                                             /* more warps than steps of K */
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", gs_caps_find("h200"), "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", gs_caps_find("a100"), "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", gs_caps_find("h200"), "split");              /* blocks enough */
-    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");              /* deeper than K */
-    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");
-    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");               /* registers */
-    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "depth");               /* shared memory */
-    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", gs_caps_find("h200"), "ahead");               /* the rings hold all of K */
-    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", gs_caps_find("h200"), "ahead");              /* more than L2 keeps */
-    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", gs_caps_find("a100"), "ahead");
-    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", gs_caps_find("h200"), "ahead");
-    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", gs_caps_find("h200"), "sizes");
+    accept(tn, "f16:8x4096x4096:tn", h200);
+    accept(tn, "f16:8x4096x4096:tn", a100);
+    accept(tn, "f16:4096x8x4096:tn", h200);
+    accept(nn, "f16:8x4096x4096:nn", h200);
+    refuse(tn, "f16:17x4096x4096:tn", h200, "m");
+    refuse(nn, "f16:4096x8x4096:nn", h200, "m");
+    refuse(tn, "f16:0x4096x4096:tn", h200, "m");
+    refuse(tn, "f16:4096x0x4096:tn", h200, "n");
+    refuse(tn, "f16:8x4096x4092:tn", h200, "k");
+    refuse(nn, "f16:8x4092x4096:nn", h200, "n");
+    refuse(tn, "f16:8x4096x4096:tn:lda=4100", h200, "lda");
+    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", h200, "ldb");
+    refuse(tn, "f16:8x4096x4096:tn:ep=bias", h200, "ep");
+    refuse(tn, "f16:9x4096x4096:tn", h200, "tile");                                  /* more rows than the tile has */
+    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
+    refuse(tn, "f16:8x8x4096:tn", h200, "tile");
+    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");
+    refuse(tn, "f16:8x4096x4096:nn", h200, "tile");
+    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", h200, "warps");
+    refuse(tn, "f16:8x4096x256:tn", h200, "warps");                                  /* more warps than steps of K */
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", h200, "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", a100, "split");
+    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", h200, "split");   /* blocks enough */
+    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");   /* deeper than K */
+    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");
+    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* registers */
+    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* shared memory */
+    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", h200, "ahead");    /* the rings hold all of K */
+    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than L2 keeps */
+    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", a100, "ahead");
+    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", h200, "ahead");
+    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", h200, "sizes");
 }
 
 int main(void)

@@ -174,28 +174,29 @@ static void test_shapes(void **state)
 static void test_refuses(void **state)
 {
     (void)state;
+    const gs_caps *const h200 = gs_caps_find("h200"), *const a100 = gs_caps_find("a100");
     const char *const good = "ws/128x128x64/s4/c1x1/coop/g8";
-    refuse(good, "f16:4096x4096x4096:tn", gs_caps_find("a100"), "family");
-    refuse(good, "f16:2147483600x8x8:tn", gs_caps_find("h200"), "m");
-    refuse(good, "f16:4096x4096x4095:tn", gs_caps_find("h200"), "lda");
-    refuse(good, "f16:4096x4095x4096:nn", gs_caps_find("h200"), "ldb");
-    refuse(good, "f16:4096x4096x4096:tn:b=2", gs_caps_find("h200"), "b");
-    refuse(good, "f16:4096x4096x0:tn", gs_caps_find("h200"), "m");
-    refuse(good, "f16:64x64x64:tn:ep=bias", gs_caps_find("h200"), "ep");
-    refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "stages");
-    refuse("ws/256x128x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("ws/128x320x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("ws/128x208x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", gs_caps_find("h200"), "tile");
-    refuse("ws/128x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "mode");
-    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:beta=1", gs_caps_find("h200"), "mode");
-    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", gs_caps_find("h200"), "mode");
-    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", gs_caps_find("h200"), "mode");
-    refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "cluster");   /* a slice of 68 rows */
-    refuse("ws/136x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "mode");
-    refuse("ws/176x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "tile");
-    refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:ldd=4097", gs_caps_find("h200"), "mode");
+    refuse(good, "f16:4096x4096x4096:tn", a100, "family");
+    refuse(good, "f16:2147483600x8x8:tn", h200, "m");
+    refuse(good, "f16:4096x4096x4095:tn", h200, "lda");
+    refuse(good, "f16:4096x4095x4096:nn", h200, "ldb");
+    refuse(good, "f16:4096x4096x4096:tn:b=2", h200, "b");
+    refuse(good, "f16:4096x4096x0:tn", h200, "m");
+    refuse(good, "f16:64x64x64:tn:ep=bias", h200, "ep");
+    refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
+    refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");
+    refuse("ws/256x128x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:tn", h200, "tile");
+    refuse("ws/128x320x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:tn", h200, "tile");
+    refuse("ws/128x208x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", h200, "tile");
+    refuse("ws/128x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
+    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:beta=1", h200, "mode");
+    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", h200, "mode");
+    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
+    refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");
+    refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");   /* a slice of 68 rows */
+    refuse("ws/136x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
+    refuse("ws/176x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");
+    refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
 }
 
 int main(void)

@@ -6,18 +6,7 @@
 set -u
 source=$1 build=$2
 "$build/gemmsmith" info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-grid.XXXXXX") || exit 2
-trap 'rm -rf "$work"' EXIT
-unset GEMMSMITH_STORE GEMMSMITH_TUNED GEMMSMITH_DEVICE GEMMSMITH_WORKER
-HOME=$work XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
-export HOME XDG_CACHE_HOME XDG_DATA_HOME
-cd "$work" || exit 2
-failed=0
-expect() {   # expect WHAT WANTED GOT
-    [ "$2" = "$3" ] && return
-    echo "not ok: $1: expected $2, got $3"
-    failed=1
-}
+. "$source/tests/report/folder.sh"
 out=out
 measure() { sh "$source/scripts/measure_grid.sh" "$build" $out list.txt --device emu:h200 --gpus 2 --candidates 1 "$@" > said.txt 2>&1; }
 

@@ -1,20 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/probe on emulated devices: every probe prints its rows, with numbers that can be; a device without clusters says which it cannot run.
-# Usage: probe.sh BUILD
+# Usage: probe.sh SOURCE BUILD
 set -u
-build=$1
+source=$1 build=$2
 "$build/gemmsmith" info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-probe.XXXXXX") || exit 2
-trap 'rm -rf "$work"' EXIT
-unset GEMMSMITH_DEVICE GEMMSMITH_CACHE GEMMSMITH_EMU_SEED GEMMSMITH_EMU_CHECK
-HOME=$work XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
-export HOME XDG_CACHE_HOME XDG_DATA_HOME
-failed=0
-fail() {
-    echo "not ok: $*"
-    failed=1
-}
+. "$source/tests/report/folder.sh"
 
 cat > "$work/names" <<'END'
 clock,1 block

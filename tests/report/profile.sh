@@ -5,15 +5,7 @@
 set -u
 source=$1
 command -v python3 > /dev/null || { echo "no python3"; exit 77; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-profile.XXXXXX") || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-failed=0
-expect() {   # expect WHAT WANTED GOT
-    [ "$2" = "$3" ] && return
-    echo "not ok: $1: expected $2, got $3"
-    failed=1
-}
+. "$source/tests/report/folder.sh"
 
 mkdir bin build
 cat > bin/ncu << 'END'
@@ -25,9 +17,9 @@ case "$*" in
 *gs_dot*) echo "pass"; exit 0 ;;
 esac
 echo '==PROF== Connected to process 1'
-echo '"ID","Kernel Name","gpu__time_duration.sum","sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed","lts__throughput.avg.pct_of_peak_sustained_elapsed","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio","smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio","launch__registers_per_thread"'
-echo '"","","ns","%","%","%","inst","inst","register/thread"'
-echo '"0","gs_wave","5,730.5","41.6","30.2","12.4","1.0","3.0","168"'
+echo '"ID","Kernel Name","gpu__time_duration.sum","sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed","lts__throughput.avg.pct_of_peak_sustained_elapsed","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio","smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio","smsp__average_warps_issue_stalled_barrier_not_issued_per_issue_active.ratio","launch__registers_per_thread"'
+echo '"","","ns","%","%","%","inst","inst","inst","register/thread"'
+echo '"0","gs_wave","5,730.5","41.6","30.2","12.4","1.0","3.0","0.9","168"'
 echo 'pass  f16:64x64x64:tn'
 END
 printf '#!/bin/sh\necho "gemmsmith $*"\n' > build/gemmsmith
@@ -54,10 +46,23 @@ for family in ws dot; do
     expect "$family: failure" 1 $?
     expect "$family: said" 1 "$(grep -c "$family/a: exit code" said.txt)"
 done
+expect "no report of nothing" 0 "$(find out -name 'report.md' | wc -l)"
 expect "the reason" 1 "$(grep -c 'no kernel was profiled' said.txt)"
+# one that fails leaves the others their rows, and an earlier longer list leaves none
+printf 'f16:64x64x64:tn ws/a\nf16:64x64x64:tn wave/a\n' > list.txt
+rm -rf out
+mkdir out
+cp list.txt out/3.csv
+sh "$source/scripts/profile.sh" build out list.txt > said.txt 2>&1
+expect "one of two" 1 $?
+expect "the other one's row" 1 "$(grep -c '^| f16' out/report.md)"
+expect "what is kept of the failure" 1 "$(grep -c 'no permission' out/1.err)"
 printf 'f16:64x64x64:tn\n' > list.txt
 sh "$source/scripts/profile.sh" build out list.txt > said.txt 2>&1
 expect "no schedule" 2 $?
+echo "# nothing" > list.txt
+sh "$source/scripts/profile.sh" build out list.txt > said.txt 2>&1
+expect "an empty list" 2 $?
 if [ ! -x /usr/local/cuda/bin/ncu ] && [ ! -x /usr/bin/ncu ]; then
     PATH=/usr/bin:/bin sh "$source/scripts/profile.sh" build out list.txt > said.txt 2>&1
     expect "no ncu" 77 $?
