@@ -363,10 +363,11 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 #else
     const int r = lane % 16;  /* matrices: (g, upper), (g, lower), (g + 1, upper), (g + 1, lower) */
 #pragma unroll
-    for (int g = 0; g < SPAN / 16; g += 2) {
+    for (int g = 0; g + 1 < SPAN / 16; g += 2) {
         const int piece = (g + lane / 16) ^ swizzled<SPAN>(r);
         gs_stmatrix_x4(slab + r * SPAN + piece * 16, words[2 * g], words[2 * g + 1], words[2 * g + 2], words[2 * g + 3]);
     }
+    if (SPAN / 16 % 2) gs_stmatrix_x2(slab + r * SPAN + (SPAN / 16 - 1) * 16, words[SPAN / 8 - 2], words[SPAN / 8 - 1]);   /* such rows are not swizzled */
 #endif
 }
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes kernels/common/wgmma_shapes.cuh: one wrapper per wgmma instruction shape. Usage: gen_wgmma.py > FILE"""
 
-SHAPES = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 136, 144, 160, 176, 192, 208, 224, 240, 256)
+SHAPES = (8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184, 192, 200, 208, 224, 240, 256)
 # name, accumulator, operands, registers per thread as a function of N, constraint, C type
 KINDS = (
     ("f32_f16", "f32", "f16", lambda n: n // 2, "+f", "float"),

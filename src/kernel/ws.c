@@ -11,11 +11,11 @@ static gs_map map_of(char operand, int inner, int outer, int swizzle)
     return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = swizzle};
 }
 
-/* What a warp stores of a part: 16 along X, `wide` along Y. Rows of 96 bytes have no swizzle. */
+/* What a warp stores of a part: 16 along X, `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
 static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
 {
     const int columns = shape->turned ? 16 : wide, row_bytes = columns * out_bytes;
-    return map_of('d', columns, shape->turned ? wide : 16, row_bytes == 96 ? 0 : row_bytes);
+    return map_of('d', columns, shape->turned ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
 }
 
 /* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: A by rows; B by rows (tn) or by k (nn). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The shortlist: the valid schedules with the lowest predicted time, none twice but for its raster, few of a tile. */
+ * The shortlist: the valid schedules with the lowest predicted time, none twice but for its raster or a hint, few of a tile. */
 #include <math.h>
 #include <string.h>
 
@@ -22,11 +22,18 @@ static double time_of(const shortlist *s, const gs_schedule *schedule)
     return gs_work_us(&work, s->profile);
 }
 
-/* Same sentence but for the last slot, the raster: the two differ little, so only the better is kept. */
+/* How ws works, without the hint of who leaves L2 first, which the model knows nothing of. */
+static const int16_t *ws_mode(const gs_schedule *schedule) { return gs_schedule_value(schedule, GS_WS_MODE); }
+static bool same_mode(const gs_schedule *a, const gs_schedule *b) { return memcmp(ws_mode(a), ws_mode(b), 2 * sizeof(int16_t)) == 0; }
+
+/* Same sentence but for the last slot, the raster, and hints: the two differ little, so only the better is kept. */
 static bool same_but_raster(const gs_schedule *a, const gs_schedule *b)
 {
+    if (a->family != b->family) return false;
     const int slots = gs_family_slots((gs_family)a->family);
-    return a->family == b->family && memcmp(a->word, b->word, (size_t)GS_MAX(slots - 1, 0)) == 0;
+    for (int slot = 0; slot < slots - 1; slot++)
+        if (a->word[slot] != b->word[slot] && !(a->family == GS_FAMILY_WS && slot == GS_WS_MODE && same_mode(a, b))) return false;
+    return true;
 }
 
 static bool same_tile(const gs_schedule *a, const gs_schedule *b) { return a->family == b->family && a->word[0] == b->word[0]; }

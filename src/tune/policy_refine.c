@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The policy "refine": starts from what earlier searches found. First what was found for this problem, then what was found for the problems
- * nearest to it, then every schedule that is one word away from the first of these, by predicted time, then the shortlist. */
+ * nearest to it, then, in turn, a schedule that is one word away from the first of these and one of the shortlist, both by predicted time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,16 +87,16 @@ static void take_found(refine *self, const gs_policy *policy, const gs_problem *
     free(list);
 }
 
-/* One word of the first one changed. */
-static void take_varied(refine *self, const gs_problem *problem, const gs_caps *caps)
+/* Those that are valid with one word of the first one changed, by predicted time. The caller frees the list. */
+static int vary(const refine *self, const gs_problem *problem, const gs_caps *caps, varied **out)
 {
-    if (self->count == 0) return;
+    *out = NULL;
+    if (self->count == 0) return 0;
     const gs_schedule from = self->list[0];
     const int slots = gs_family_slots((gs_family)from.family);
-    varied *list = NULL;
     int count = 0, words = 0;
     for (int slot = 0; slot < slots; slot++) words += gs_family_slot((gs_family)from.family, slot)->count;
-    list = malloc(((size_t)words + 1) * sizeof *list);
+    varied *const list = malloc(((size_t)words + 1) * sizeof *list);
     for (int slot = 0; list && slot < slots; slot++)
         for (int word = 0; word < gs_family_slot((gs_family)from.family, slot)->count; word++) {
             gs_schedule schedule = from;
@@ -104,16 +104,22 @@ static void take_varied(refine *self, const gs_problem *problem, const gs_caps *
             if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) list[count++] = (varied){schedule, gs_schedule_predict(&schedule, problem, caps)};
         }
     if (count > 1) qsort(list, (size_t)count, sizeof *list, by_time);
-    for (int i = 0; i < count; i++) take(self, &list[i].schedule, problem, caps);
-    free(list);
+    *out = list;
+    return count;
 }
 
-static void take_shortlist(refine *self, const gs_problem *problem, const gs_caps *caps, int most)
+static void take_new(refine *self, const gs_problem *problem, const gs_caps *caps, int most)
 {
-    gs_schedule *const list = calloc((size_t)most, sizeof *list);
-    const int count = list ? gs_schedule_shortlist(problem, caps, self->families, list, most) : 0;
-    for (int i = 0; i < count; i++) take(self, &list[i], problem, caps);
-    free(list);
+    varied *near_first;
+    const int near_count = vary(self, problem, caps, &near_first);
+    gs_schedule *const shortlist = calloc((size_t)most, sizeof *shortlist);
+    const int count = shortlist ? gs_schedule_shortlist(problem, caps, self->families, shortlist, most) : 0;
+    for (int i = 0, j = 0; i < near_count || j < count;) {
+        while (i < near_count && !take(self, &near_first[i++].schedule, problem, caps)) continue;
+        while (j < count && !take(self, &shortlist[j++], problem, caps)) continue;
+    }
+    free(near_first);
+    free(shortlist);
 }
 
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
@@ -126,8 +132,7 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
         self->families = policy->families;
         self->count = self->next = 0;
         take_found(self, policy, problem, caps, most);
-        take_varied(self, problem, caps);
-        take_shortlist(self, problem, caps, most);
+        take_new(self, problem, caps, most);
     }
     int count = 0;
     while (count < most && self->next < self->count) list[count++] = self->list[self->next++];
