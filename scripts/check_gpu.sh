@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every test that needs a GPU, with what was built in BUILD: the GPU test programs, random problems through verification, and
-# compute-sanitizer's memcheck on a sample of each family. Usage: check_gpu.sh BUILD [RANDOM_PROBLEMS]
+# compute-sanitizer on a sample of each family. Usage: check_gpu.sh BUILD [RANDOM_PROBLEMS]; 0: compute-sanitizer alone
 # Ends with "N passed, N failed, N skipped". Without a GPU all of it counts as skipped.
 set -u
 build=$1
@@ -39,7 +39,7 @@ count() {
 }
 
 [ -z "${GEMMSMITH_ROWS:-}" ] || mkdir -p "$GEMMSMITH_ROWS"
-for test in "$build"/tests/test_gpu_*; do   # GEMMSMITH_ROWS: folder for the raw rows of those that have some, <test>.jsonl
+[ "$random" = 0 ] || for test in "$build"/tests/test_gpu_*; do   # GEMMSMITH_ROWS: folder for the raw rows of those that have some, <test>.jsonl
     count "${test##*/test_}" 400 "$test" ${GEMMSMITH_ROWS:+"$GEMMSMITH_ROWS/${test##*/test_}.jsonl"}
 done
 
@@ -59,20 +59,23 @@ check() {
         tail -n 20 "$log"
     fi
 }
-check "gemm, random data" "$program" gemm bf16:257x512x320:tn
-check "gemm, beta"        "$program" gemm f16:100x200x300:nn:alpha=0.5:beta=2:d=f32
-check "example matmul"    "$build"/examples/example_matmul
-check "example graph"     "$build"/examples/example_graph
-check "Python binding"    env PYTHONPATH=python GEMMSMITH_LIBRARY="$build/libgemmsmith.so" python3 -c '
+whole_programs() {
+    check "gemm, random data" "$program" gemm bf16:257x512x320:tn
+    check "gemm, beta"        "$program" gemm f16:100x200x300:nn:alpha=0.5:beta=2:d=f32
+    check "example matmul"    "$build"/examples/example_matmul
+    check "example graph"     "$build"/examples/example_graph
+    check "Python binding"    env PYTHONPATH=python GEMMSMITH_LIBRARY="$build/libgemmsmith.so" python3 -c '
 import gemmsmith
 with gemmsmith.Context() as context:
     plan = context.plan("f16:64x128x256:tn")
     print(plan.why)'
+}
+[ "$random" = 0 ] || whole_programs
 
 # verification is no timing: several processes may share the GPU, and compilation is most of the work
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
-count "random problems" 900 sh -c '
+[ "$random" = 0 ] || count "random problems" 900 sh -c '
     "$1" doctor > /dev/null 2>&1 || { echo "needs a GPU"; exit 3; }
     for job in $(seq "$2"); do "$1" verify --random $((($3 + $2 - 1) / $2)) --seed "$job" --quiet > "$4.$job" 2>&1 & done
     wait
@@ -84,14 +87,39 @@ count "random problems" 900 sh -c '
     done
     exit $code' verify "$program" "$jobs" "$random" "$log"
 
-if command -v compute-sanitizer >/dev/null 2>&1 && "$program" doctor >/dev/null 2>&1; then
-    for sample in "f16:200x136x104:tn ws/128x128x64/s4/c2x1/coop/g8" "bf16:200x136x104:nn:ldd=137:beta=1 ws/64x64x64/s4/c1x1/coop/h4" \
-                  "f16:129x131x133:nn mma/64x64x64/w2x2/s3/g8" "bf16:130x72x136:tn:d=f32 mma/64x128x32/w2x2/s3/g4" "f16:33x35x37:nn:acc=f16 simple"; do
-        set -- $sample
-        count "memcheck $sample" 300 compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 "$program" verify "$1" --schedule "$2" --parts exact
-    done
+# one sample for each way that a family works: tool, problem, schedule. racecheck and synccheck follow threads, not tensor copies.
+samples="
+memcheck  f16:33x35x37:nn:acc=f16              simple
+memcheck  f16:129x131x133:nn                   mma/64x64x64/w2x2/s3/g8
+memcheck  bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
+memcheck  f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+memcheck  bf16:200x136x104:nn:ldd=137:beta=1   ws/64x64x64/s4/c1x1/coop/h4
+memcheck  f16:200x136x104:tn                   ws/88x128x64/s4/c1x1/pp/g8
+memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
+memcheck  f16:257x136x328:nn                   wave/136x64x64/s3/ba/c1x1/k2/any
+memcheck  bf16:200x144x1032:tn:beta=1          wave/128x64x64/s4/ab/c1x1/t2/any
+memcheck  bf16:256x256x1032:tn                 wave/64x64x64/s5/ab/c2x1/k4/fixed
+memcheck  f16:60x72x136:tn                     sliced/32x16/w1x1x4/d1/k2/fixed/f128
+memcheck  f16:60x72x136:nn                     sliced/16x32/w1x1x4/d1/k1/any/f128
+memcheck  bf16:3x520x1000:tn                   dot/8x8/w16/d1/r128/p0/k1/any
+memcheck  bf16:3x520x4096:tn                   dot/8x16/w8/d3/s128/p1/k1/any
+synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+synccheck bf16:256x256x1032:tn                 wave/64x64x64/s5/ab/c2x1/k4/fixed
+racecheck bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
+racecheck f16:60x72x136:tn                     sliced/32x16/w1x1x4/d1/k1/any/f128
+racecheck bf16:3x520x1000:tn                   dot/8x8/w16/d1/r128/p0/k1/any
+"
+sanitize() {   # PROBLEM SCHEDULE
+    count "$tool $1 $2" 120 compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 "$program" verify "$1" --schedule "$2" --parts exact
+}
+if command -v compute-sanitizer > /dev/null 2>&1 && "$program" doctor > /dev/null 2>&1; then
+    while read -r tool problem schedule; do
+        [ -z "$tool" ] || sanitize "$problem" "$schedule" < /dev/null
+    done << END
+$samples
+END
 else
-    echo "skipped  memcheck: needs a GPU and compute-sanitizer"
+    echo "skipped  compute-sanitizer: needs a GPU and compute-sanitizer"
     skipped=$((skipped + 1))
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
