@@ -14,7 +14,7 @@ from pathlib import Path
 
 # legend: heading, the first metric that matches
 SHARES = (
-    ("tensor", r"sm__(pipe|inst_executed_pipe)_tensor.*pct_of_peak_sustained_(active|elapsed)$"),
+    ("tensor", r"sm__pipe_tensor_cycles_active\.avg\.pct_of_peak_sustained_elapsed$"),
     ("SM", r"sm__throughput\.avg\.pct_of_peak_sustained_elapsed$"),
     ("L1, shared", r"l1tex__throughput\.avg\.pct_of_peak_sustained_(elapsed|active)$"),
     ("L2", r"lts__throughput\.avg\.pct_of_peak_sustained_elapsed$"),
