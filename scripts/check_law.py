@@ -12,6 +12,7 @@ LAW = {
     "base":     set(),
     "problem":  {"base"},
     "schedule": {"base", "problem"},
+    "learn":    {"base", "problem", "schedule"},
     "kernel":   {"base", "problem", "schedule"},
     "device":   {"base", "schedule"},
     "plan":     {"base", "problem", "schedule", "kernel", "device", "common"},
@@ -19,10 +20,10 @@ LAW = {
     "baseline": {"base", "problem", "schedule", "kernel", "device", "plan"},
     "verify":   {"base", "problem", "schedule", "kernel", "device", "plan", "common"},
     "bench":    {"base", "problem", "schedule", "kernel", "device", "plan", "verify"},
-    "tune":     {"base", "problem", "schedule", "kernel", "device", "plan", "store", "baseline", "verify", "bench"},
-    "cli":      {"base", "problem", "schedule", "kernel", "device", "plan", "store", "baseline", "verify", "bench", "tune"},
+    "tune":     {"base", "problem", "schedule", "learn", "kernel", "device", "plan", "store", "baseline", "verify", "bench"},
+    "cli":      {"base", "problem", "schedule", "learn", "kernel", "device", "plan", "store", "baseline", "verify", "bench", "tune"},
 }
-SHIPPED = ("base", "problem", "schedule", "kernel", "device", "plan")
+SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "device", "plan")
 OUTSIDE = {   # third-party headers and the layers that may use them
     "sqlite3.h": {"store"}, "jansson.h": {"tune", "cli"}, "curl/curl.h": set(), "xxhash.h": {"base"},
     "cuda.h": set(), "nvrtc.h": set(), "cublas_v2.h": set(), "cublasLt.h": set(),

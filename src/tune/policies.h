@@ -6,6 +6,7 @@
 #include "tune/tune.h"
 
 gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_refine(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_spread(gs_policy *out, uint64_t seed, gs_error *error);
 

@@ -44,7 +44,8 @@ struct gs_policy {
 
 /* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
  * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
- * nearest to it, then its variations. NOT_FOUND for an unknown name. */
+ * nearest to it, then its variations and the shortlist in turn. "learned": what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest.
+ * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
 /* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEAD "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=2 d=16\n"
 #define ROW  "196.20 199.10 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-11-20T12:00:00Z tune-0.1.0\n"
 
-/* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table. */
+/* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
@@ -41,6 +41,8 @@ static const char *const seeds[] = {
     "39223372036854775807-1*(0-9223372036854775807)/3",
     "4gemmsmith-tuned 1\n# comment\nf16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 " ROW "f16:64x64x64:nn library " ROW,
     "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,
+    "5gemmsmith-weights 1\nabout these\nnumbers 24 28\nhidden 64\ntokens 3\nws\nws/stages/s2\nnobody\ndata 146948 0123456789abcdef\n",
+    "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 
 /* Pieces that parsers care about. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernel/manifest.h"
+#include "learn/weights.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
 
@@ -135,10 +136,20 @@ static void fuzz_table(const char *text)
     gs_table_destroy(&second);
 }
 
+/* No text is long enough to hold the data. */
+static void fuzz_weights(const char *text)
+{
+    gs_weights weights;
+    gs_error error = {0};
+    const gs_status status = gs_weights_parse(&weights, text, strlen(text), &error);
+    REQUIRE(status == GS_ERROR_CORRUPT);
+    require_reason(text, status, &error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table};
+    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "learn/weights.h"
 #include "texts.h"
 #include "tune/tune.h"
 
@@ -302,6 +304,82 @@ static void refine_begins_anew_for_another_problem(void **state)
     policy.destroy(&policy);
 }
 
+/* ---- learned ---- */
+
+static int propose_all(gs_policy *policy, const char *problem, gs_schedule *list, int room)
+{
+    const gs_problem p = problem_of(problem);
+    int count = 0;
+    for (int got; (got = policy->propose(policy, &p, gs_caps_find("h200"), list + count, GS_MIN(16, room - count))) > 0;) count += got;
+    return count;
+}
+
+static void learned_without_weights_follows_the_time_model(void **state)
+{
+    (void)state;
+    enum { MOST = 1024 };
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_policy policy, again;
+    gs_schedule *const list = malloc(2 * MOST * sizeof *list), *const second = list + MOST, first;
+    unsetenv("GEMMSMITH_WEIGHTS");
+    assert_int_equal(gs_policy_create(&policy, "learned", 1, NULL), GS_OK);
+    assert_int_equal(gs_policy_create(&again, "learned", 1, NULL), GS_OK);
+    const int count = propose_all(&policy, PROBLEM, list, MOST);
+    assert_true(count > 768 && count < 768 + 129);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(gs_schedule_check(&list[i], &problem, gs_caps_find("h200"), NULL), GS_OK);
+        assert_false(is_among(&list[i], list, i));
+    }
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, &first, 1), 1);
+    assert_true(gs_schedule_predict(&list[0], &problem, gs_caps_find("h200")) <= gs_schedule_predict(&first, &problem, gs_caps_find("h200")));
+    assert_int_equal(propose_all(&again, "f16:64x64x64:tn", second, MOST) > 0, 1);   /* another problem in between changes nothing */
+    assert_int_equal(propose_all(&again, PROBLEM, second, MOST), count);
+    assert_memory_equal(list, second, (size_t)count * sizeof *list);
+    policy.families = 1u << GS_FAMILY_MMA;
+    assert_true(propose_all(&policy, PROBLEM, second, MOST) > 16);
+    for (int i = 0; i < 16; i++) assert_int_equal(second[i].family, GS_FAMILY_MMA);
+    free(list);
+    policy.destroy(&policy);
+    again.destroy(&again);
+}
+
+static void learned_follows_its_weights(void **state)
+{
+    (void)state;
+    enum { MOST = 1024 };
+    char path[] = "/tmp/gemmsmith-policy-XXXXXX";
+    const gs_profile profile = gs_profile_of(gs_caps_find("h200"));
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_weights weights;
+    gs_policy policy;
+    gs_random random = {3};
+    gs_error error;
+    gs_schedule *const list = malloc(MOST * sizeof *list);
+    assert_true(close(mkstemp(path)) == 0);
+    assert_int_equal(gs_weights_create(&weights, 1, NULL), GS_OK);
+    gs_net *const net = &weights.surrogate.net;
+    for (int i = net->count - net->width[2] - 1; i < net->count; i++) net->weights[i] = (float)(gs_random_unit(&random) - 0.5);
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(setenv("GEMMSMITH_WEIGHTS", path, 1), 0);
+    assert_int_equal(gs_policy_create(&policy, "learned", 1, NULL), GS_OK);
+    const int count = propose_all(&policy, PROBLEM, list, MOST);
+    int later = 0;   /* the twins begin once, at the fastest of them */
+    for (int i = 1; i < count; i++)
+        later += gs_surrogate_us(&weights.surrogate, &list[i], &problem, &profile) < gs_surrogate_us(&weights.surrogate, &list[i - 1], &problem, &profile);
+    assert_true(later <= 1);
+    assert_true(gs_surrogate_us(&weights.surrogate, &list[0], &problem, &profile) != gs_schedule_predict(&list[0], &problem, gs_caps_find("h200")));
+    assert_int_equal(policy.save(&policy, path, NULL), GS_OK);
+    assert_int_equal(policy.load(&policy, path, NULL), GS_OK);
+    assert_int_equal(policy.load(&policy, "/nowhere/at/all", &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(propose_all(&policy, PROBLEM, list, MOST), count);   /* still those that it had */
+    policy.destroy(&policy);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(gs_policy_create(&policy, "learned", 1, &error), GS_ERROR_NOT_FOUND);
+    unsetenv("GEMMSMITH_WEIGHTS");
+    gs_weights_free(&weights);
+    free(list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +391,8 @@ int main(void)
         cmocka_unit_test(refine_varies_the_first_by_one_word),
         cmocka_unit_test(refine_without_a_find_is_the_shortlist),
         cmocka_unit_test(refine_begins_anew_for_another_problem),
+        cmocka_unit_test(learned_without_weights_follows_the_time_model),
+        cmocka_unit_test(learned_follows_its_weights),
     };
     return cmocka_run_group_tests_name("unit/policies", tests, NULL, NULL);
 }

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith train: weights for the policy "learned", from what stores know, or from the same as rows of text. No GPU is needed.
+ *
+ *     group,problem,schedule,us
+ *     1,f16:64x64x64:nn,sliced/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "command.h"
+#include "learn/train.h"
+#include "output.h"
+#include "store/store.h"
+
+enum { MOST_BYTES = 1 << 30 };   /* of a file that is read */
+
+typedef struct settings {
+    cli_common  common;
+    const char *gpu, *profile, *from, *rows;
+    int64_t     epochs, problems, held_out, seed;
+    bool        json;
+} settings;
+
+static const cli_option options[] = {
+    {"gpu",      0, CLI_TEXT, offsetof(settings, gpu),      "NAME", "whose times, as in the name of a table; default nvidia-h200"},
+    {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
+    {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "go on from these weights"},
+    {"rows",     0, CLI_TEXT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
+    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
+    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the policy tries on what it has learned;\ndefault 600", 0, 10000000},
+    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
+    {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
+    {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
+    {NULL},
+};
+
+/* ---- samples ---- */
+
+typedef struct samples {
+    gs_sample     *list;
+    int            count, capacity, group;
+    char           key[GS_PROBLEM_TEXT + 80];   /* of the last group: problem, program, place of the store */
+    int            store;
+    const gs_caps *caps;
+    bool           failed;
+} samples;
+
+/* key: what its group has in common. What no longer is a schedule for that problem is left out: grammars change. false: no memory. */
+static bool take(samples *s, const char *key, const char *problem, const char *schedule, double us)
+{
+    gs_sample sample = {.us = us};
+    if (gs_problem_parse(&sample.problem, problem, NULL) != GS_OK || gs_schedule_parse(&sample.schedule, schedule, NULL) != GS_OK) return true;
+    if (gs_schedule_check(&sample.schedule, &sample.problem, s->caps, NULL) != GS_OK) return true;
+    if (s->count == s->capacity) {
+        const int capacity = s->capacity ? 2 * s->capacity : 4096;
+        gs_sample *const grown = realloc(s->list, (size_t)capacity * sizeof *grown);
+        s->failed = !grown;
+        if (!grown) return false;
+        s->list = grown;
+        s->capacity = capacity;
+    }
+    if (strcmp(key, s->key) != 0) s->group++;
+    snprintf(s->key, sizeof s->key, "%s", key);
+    sample.group = s->group;
+    s->list[s->count++] = sample;
+    return true;
+}
+
+static bool take_trial(void *self, const gs_trial *trial)
+{
+    samples *const s = self;
+    char key[sizeof s->key];
+    if (!(trial->us > 0) || (strcmp(trial->verdict, "pass") != 0 && trial->verdict[0] != '\0')) return true;
+    snprintf(key, sizeof key, "%s %s %d", trial->problem, trial->version, s->store);
+    return take(s, key, trial->problem, trial->candidate, trial->us);
+}
+
+#define ROWS "group,problem,schedule,us\n"
+
+static gs_status read_rows(samples *s, const char *path, char *text, gs_error *error)
+{
+    int line = 1;
+    for (char *at = text + strlen(ROWS), *next; *at != '\0'; at = next) {
+        char *field[4] = {at}, key[sizeof s->key];
+        int fields = 1;
+        double us;
+        next = at + strcspn(at, "\n");
+        if (*next != '\0') *next++ = '\0';
+        line++;
+        for (char *c = at; *c != '\0' && fields < 4; c++)
+            if (*c == ',') *c = '\0', field[fields++] = c + 1;
+        gs_scan scan = gs_scan_from(fields == 4 ? field[3] : "");
+        if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0))
+            return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", path, line);
+        snprintf(key, sizeof key, "%.60s %d", field[0], s->store);
+        if (!take(s, key, field[1], field[2], us)) break;
+    }
+    return GS_OK;
+}
+
+static int by_group(const void *left, const void *right)
+{
+    const gs_sample *const a = left, *const b = right;
+    if (a->group != b->group) return a->group < b->group ? -1 : 1;
+    return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
+}
+
+static gs_status read_store(samples *s, const char *gpu, const char *path, gs_error *error)
+{
+    gs_store *store;
+    GS_TRY(gs_store_open(&store, path, error));
+    const gs_status status = gs_store_trials(store, gpu, NULL, take_trial, s, error);
+    gs_store_close(&store);
+    return status;
+}
+
+static gs_status read_file(samples *s, const char *gpu, const char *path, gs_error *error)
+{
+    char *text;
+    size_t size;
+    GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
+    const bool rows = strncmp(text, ROWS, strlen(ROWS)) == 0;
+    gs_status status = rows ? read_rows(s, path, text, error) : read_store(s, gpu, path, error);
+    free(text);
+    if (status == GS_OK && s->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", s->count);
+    return status;
+}
+
+static gs_status read_all(samples *s, const char *gpu, char **paths, int count, gs_error *error)
+{
+    for (s->store = 0; s->store < count; s->store++) GS_TRY(read_file(s, gpu, paths[s->store], error));
+    if (s->count > 1) qsort(s->list, (size_t)s->count, sizeof *s->list, by_group);
+    return GS_OK;
+}
+
+static gs_status write_rows(const samples *s, const char *path, gs_error *error)
+{
+    gs_text text = {0};
+    char problem[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
+    gs_text_add(&text, ROWS);
+    for (int i = 0; i < s->count; i++)
+        gs_text_addf(&text, "%d,%s,%s,%.5g\n", s->list[i].group, gs_problem_format(&s->list[i].problem, problem), gs_schedule_format(&s->list[i].schedule, schedule),
+                     s->list[i].us);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rows", s->count) : gs_file_write(path, text.data, text.size, error);
+    gs_text_free(&text);
+    return status;
+}
+
+/* Moves those that are held out behind the others; returns how many stay. */
+static int hold_out(samples *s, int of, gs_error *error)
+{
+    gs_sample *const sorted = malloc(((size_t)s->count + 1) * sizeof *sorted);
+    if (!sorted) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d times", s->count), -1;
+    int kept = 0;
+    for (int pass = 0, at = 0; pass < 2; pass++) {
+        for (int i = 0; i < s->count; i++)
+            if (gs_train_held_out(&s->list[i].problem, of) == (pass == 1)) sorted[at++] = s->list[i];
+        if (pass == 0) kept = at;
+    }
+    free(s->list);
+    s->list = sorted;
+    return kept;
+}
+
+/* ---- what is said ---- */
+
+static bool on_progress(void *self, const char *stage, int done, int total, double value)
+{
+    const settings *const s = self;
+    if (s->json) {
+        gs_text line = {0};
+        gs_json json = gs_json_into(&line);
+        gs_json_begin(&json, NULL, '{');
+        gs_json_string(&json, "stage", stage);
+        gs_json_int(&json, "done", done);
+        gs_json_int(&json, "total", total);
+        gs_json_double(&json, "value", value);
+        gs_json_end(&json, '}');
+        printf("%s\n", gs_text_string(&line));
+        gs_text_free(&line);
+    } else if (strcmp(stage, "surrogate") == 0) {
+        cli_note("surrogate  %d of %d: error %.4f", done, total, value);
+    } else if (strcmp(stage, "actor") == 0) {
+        cli_note("actor      %d of %d: a sentence is worth %.3f of the best of sixteen", done, total, value);
+    }
+    return !cli_stopped();
+}
+
+static void print_worth(const settings *s, const char *what, const gs_worth *worth)
+{
+    if (s->json)
+        printf("{\"order\":\"%s\",\"groups\":%d,\"at_1\":%.4f,\"at_4\":%.4f,\"at_8\":%.4f,\"at_16\":%.4f}\n", what, worth->groups, worth->at[0], worth->at[1],
+               worth->at[2], worth->at[3]);
+    else
+        printf("%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups, worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
+}
+
+static void print_worths(const settings *s, const gs_weights *weights, const gs_sample *list, int count, const gs_profile *profile)
+{
+    enum { LEAST = 17 };
+    const gs_worth model = gs_train_worth(NULL, list, count, LEAST, profile), learned = gs_train_worth(weights, list, count, LEAST, profile);
+    if (!s->json) printf("held out     groups  best of 1      of 4      of 8     of 16   (share of the fastest that was measured)\n");
+    print_worth(s, "time model", &model);
+    print_worth(s, "surrogate", &learned);
+}
+
+/* ---- the command ---- */
+
+static gs_status train(const settings *s, gs_weights *weights, samples *data, const char *out, gs_error *error)
+{
+    const gs_profile *const profile = gs_profile_find(s->profile);
+    if (!profile) return gs_fail(error, GS_ERROR_NOT_FOUND, "--profile", "there is no device profile '%.40s'", s->profile);
+    const int kept = hold_out(data, (int)s->held_out, error);
+    if (kept < 0) return GS_ERROR_MEMORY;
+    const gs_train_options how = {.epochs = (int)s->epochs, .problems = (int)s->problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = (void *)s};
+    GS_TRY(gs_train(weights, data->list, kept, profile, &how, error));
+    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s", kept, s->gpu, (int)s->epochs, (int)s->problems, (int)s->seed,
+             s->held_out ? ", some sizes held out" : "");
+    GS_TRY(gs_weights_save(weights, out, error));
+    if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
+    if (!s->json) printf("%s: %s\n", out, weights->about);
+    return GS_OK;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = 600, .seed = 1};
+    samples data = {0};
+    gs_weights weights;
+    gs_error error = {0};
+    int words;
+    const int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    if (words < 1) return cli_usage(command, "names the file of weights to write, then stores or rows to learn from");
+    cli_signals();
+    data.caps = gs_caps_find(s.profile);
+    if (!data.caps) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
+    gs_status status = read_all(&data, s.gpu, argv + 2, words - 1, &error);
+    if (status == GS_OK && s.rows) status = write_rows(&data, s.rows, &error);
+    if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, (uint64_t)s.seed, &error);
+    if (status == GS_OK) {
+        status = train(&s, &weights, &data, argv[1], &error);
+        gs_weights_free(&weights);
+    }
+    free(data.list);
+    if (status != GS_OK) return cli_fail(command, NULL, &error);
+    return cli_stopped() ? cli_stopped() : CLI_OK;
+}
+
+const cli_command cli_train = {
+    .name     = "train",
+    .words    = "WEIGHTS [STORE|ROWS...]",
+    .summary  = "learn from measured times which schedules are fast: weights for tune --policy learned",
+    .about    = "The surrogate, a small network, learns from the stores what the time model gets wrong; the policy, another one, learns to say\n"
+                "sentences that the surrogate finds fast, for problems at random. Without a store it learns from the time model alone. No GPU is needed.",
+    .options  = options,
+    .examples = "gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
+                "gemmsmith train h200.weights OUT/store.*.db --held_out 10\n"
+                "GEMMSMITH_WEIGHTS=h200.weights gemmsmith tune f16:1000x3000x500:tn --policy learned",
+    .run      = run,
+};

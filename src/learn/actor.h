@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * The actor: a policy that says a sentence of the grammar word by word, each from the problem and the words before it. Words that no valid
+ * sentence goes on with have probability 0, so every sentence that it says is valid. It learns from rewards by clipped policy gradient, and
+ * from sentences that others found to be good. */
+#ifndef GS_LEARN_ACTOR_H
+#define GS_LEARN_ACTOR_H
+
+#include "base/random.h"
+#include "learn/features.h"
+#include "learn/net.h"
+
+/* All valid sentences for a problem on a device, in the order of their bytes. */
+typedef struct gs_space {
+    gs_problem   problem;
+    float        features[GS_PROBLEM_FEATURES];
+    gs_schedule *list;
+    int          count;
+} gs_space;
+
+/* families: a bit set, 0: all. May be empty. MEMORY. */
+gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_error *error);
+void      gs_space_free(gs_space *space);
+int       gs_space_find(const gs_space *space, const gs_schedule *schedule);   /* its place, -1: not valid */
+
+typedef struct gs_actor {
+    gs_net net;
+} gs_actor;
+
+/* Untrained, it draws each word evenly from those that are possible. */
+gs_status gs_actor_create(gs_actor *actor, uint64_t seed, gs_error *error);
+void      gs_actor_free(gs_actor *actor);
+
+/* A sentence from a space that is not empty; *log_probability (may be NULL) is that of the whole sentence. */
+gs_schedule gs_actor_say(const gs_actor *actor, const gs_space *space, gs_random *random, double *log_probability);
+
+/* The most probable word each time. */
+gs_schedule gs_actor_best(const gs_actor *actor, const gs_space *space);
+
+double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule);
+
+/* What came of a sentence that was said with that probability; for gs_actor_imitate weight is how much it counts. */
+typedef struct gs_outcome {
+    gs_schedule schedule;
+    double      log_probability, reward;
+} gs_outcome;
+
+typedef struct gs_lesson {
+    double clip;       /* the new probability over the old one counts within 1 - clip to 1 + clip; 0.2 */
+    double entropy;    /* what a word's entropy is worth, in rewards; 0.01 */
+} gs_lesson;
+
+/* Adds the gradient of a group of outcomes in one space (2 at least), each reward against the mean of the others', in units of their
+ * spread; down which gs_adam_step goes. */
+void gs_actor_learn(const gs_actor *actor, const gs_space *space, const gs_outcome *outcomes, int count, const gs_lesson *lesson, float *gradient);
+
+/* Adds the gradient that makes a valid sentence more probable, weight times; without a space: words are set against all words of their slot. */
+void gs_actor_imitate(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, const gs_schedule *schedule, double weight, float *gradient);
+
+#endif

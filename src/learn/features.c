@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * Problems, schedules and the time model's quantities as numbers of about one. */
+#include "learn/features.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "schedule/model.h"
+#include "schedule/work.h"
+
+/* ---- tokens ---- */
+
+int gs_token_of(gs_family family, int slot, int word)
+{
+    int token = 0;
+    for (int f = 0; f < (int)family; f++) {
+        token++;
+        for (int s = 0; s < gs_family_slots((gs_family)f); s++) token += gs_family_slot((gs_family)f, s)->count;
+    }
+    if (slot < 0) return token;
+    token++;
+    for (int s = 0; s < slot; s++) token += gs_family_slot(family, s)->count;
+    return token + word;
+}
+
+int gs_token_count(void) { return gs_token_of(GS_FAMILIES, -1, 0); }
+
+char *gs_token_name(int token, char text[96])
+{
+    text[0] = '\0';
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        const gs_family family = (gs_family)f;
+        if (token == gs_token_of(family, -1, 0)) snprintf(text, 96, "%s", gs_family_name(family));
+        for (int s = 0; s < gs_family_slots(family); s++) {
+            const gs_slot *const slot = gs_family_slot(family, s);
+            const int word = token - gs_token_of(family, s, 0);
+            if (word >= 0 && word < slot->count) snprintf(text, 96, "%s/%s/%s", gs_family_name(family), slot->name, slot->words[word].text);
+        }
+    }
+    return text;
+}
+
+/* ---- problems ---- */
+
+static float octaves(double value) { return value > 0 ? (float)(log2(value) / 8 - 1) : -1; }   /* -1 to 1 for 1 to 65536 */
+
+/* How much of the last 2^n rows is used: what tiles leave over. */
+static float used(int64_t extent, int64_t unit) { return (float)extent / (float)((extent + unit - 1) / unit * unit); }
+
+void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k, floor_us = gs_floor_us(p, caps);
+    const float all[] = {
+        octaves(m), octaves(n), octaves(k), octaves(fmin(m, n)), octaves(fmax(m, n)), octaves(sqrt(m * n)), octaves(m * n / caps->sms / 64), octaves(n / m * 256),
+        octaves(floor_us * 16), octaves(gs_problem_flops(p) / gs_compulsory_bytes(p) * 4), octaves(gs_compulsory_bytes(p) / caps->l2_bytes * 256),
+        p->layout == GS_NN, p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, p->ldd % 8 != 0, (p->lda % 8 || p->ldb % 8) ? 1 : 0,
+        used(p->m, 64), used(p->n, 64), used(p->m, 128), used(p->n, 128), (float)caps->sms / 132, octaves(caps->memory_gbs / 16),
+    };
+    _Static_assert(GS_COUNT(all) == GS_PROBLEM_FEATURES, "as many as there are");
+    memcpy(x, all, sizeof all);
+}
+
+/* ---- schedules ---- */
+
+static float share(double part, double all) { return all > 0 && part > 0 ? (float)fmin(part / all, 4) : 0; }
+
+double gs_work_features(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile, float x[GS_WORK_FEATURES])
+{
+    const gs_work w = gs_schedule_work(schedule, p, profile);
+    const gs_resources r = gs_schedule_resources(schedule, p, &profile->caps);
+    const gs_caps *const caps = &profile->caps;
+    const double us = gs_work_us(&w, profile), cycles = us * caps->clock_mhz, places = (double)caps->sms * fmax(1, w.resident);
+    const double turns = w.blocks / places, rounds = fmax(1, ceil(turns)), steps = w.steps * rounds * fmax(1, w.resident);
+    const double floor_us = gs_floor_us(p, caps);
+    const float all[] = {
+        (float)(log(us / floor_us) / 2), octaves(us * 16), octaves(w.blocks), octaves(turns * 256), (float)(rounds / fmax(turns, 1e-3) > 4 ? 4 : rounds / fmax(turns, 1e-3)) / 4,
+        octaves(w.steps), (float)w.cluster / 8, (float)w.resident / 8, w.persistent,
+        share(w.matrix * steps, cycles), share(w.port * steps, cycles), share(w.issue * steps / 4, cycles), share(w.chain * w.steps * rounds, cycles),
+        share(w.feed * steps / 64, cycles), share(w.feed * w.fresh * steps / 32, cycles), (float)w.fresh, share(w.memory_bytes / (caps->memory_gbs * 1e3), us),
+        share(w.latency, cycles), share(w.start, cycles), share((w.finish + w.finish_port) * rounds, cycles), share(w.store * rounds / 64, cycles),
+        octaves(w.ahead * 16), octaves(w.ahead * w.feed / 64), octaves(w.outside + 1), (float)r.smem / (float)caps->smem_block, (float)r.threads / 512, (float)r.registers / 256,
+        share(w.memory_bytes, gs_compulsory_bytes(p)) / 2,
+    };
+    _Static_assert(GS_COUNT(all) == GS_WORK_FEATURES, "as many as there are");
+    memcpy(x, all, sizeof all);
+    return us;
+}

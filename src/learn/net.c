@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ * Forward, backward and Adam of a small dense network. */
+#include "learn/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+static int weights_of(const int *width, int layer) { return (width[layer] + 1) * width[layer + 1]; }
+
+static double normal(gs_random *random)
+{
+    const double u = 1 - gs_random_unit(random), v = gs_random_unit(random);
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+
+gs_status gs_net_create(gs_net *net, int layers, const int *width, uint64_t seed, gs_error *error)
+{
+    *net = (gs_net){.layers = layers};
+    for (int i = 0; i <= layers; i++) net->width[i] = width[i];
+    for (int i = 0; i < layers; i++) net->count += weights_of(width, i);
+    net->weights = calloc((size_t)net->count, sizeof *net->weights);
+    if (!net->weights) {
+        *net = (gs_net){0};
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a network");
+    }
+    gs_random random = {seed};
+    float *w = net->weights;
+    for (int i = 0; i < layers - 1; w += weights_of(width, i++)) {
+        const double scale = sqrt(2.0 / width[i]);
+        for (int j = 0; j < width[i] * width[i + 1]; j++) w[j] = (float)(scale * normal(&random));
+    }
+    return GS_OK;
+}
+
+void gs_net_free(gs_net *net)
+{
+    free(net->weights);
+    *net = (gs_net){0};
+}
+
+int gs_net_room(const gs_net *net)
+{
+    int room = 0;
+    for (int i = 1; i <= net->layers; i++) room += 2 * net->width[i];   /* outputs, and what they should have been more of */
+    return room;
+}
+
+const float *gs_net_forward(const gs_net *net, const float *x, float *room)
+{
+    const float *w = net->weights;
+    for (int layer = 0; layer < net->layers; layer++) {
+        const int in = net->width[layer], out = net->width[layer + 1];
+        memcpy(room, w + in * out, (size_t)out * sizeof *room);
+        for (int i = 0; i < in; i++) {
+            const float value = x[i], *const row = w + i * out;
+            if (value == 0) continue;
+            for (int j = 0; j < out; j++) room[j] += value * row[j];
+        }
+        if (layer < net->layers - 1)
+            for (int j = 0; j < out; j++) room[j] = room[j] > 0 ? room[j] : 0;
+        w += weights_of(net->width, layer);
+        x = room;
+        room += 2 * out;
+    }
+    return x;
+}
+
+void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_out, float *gradient)
+{
+    const float *w = net->weights + net->count;
+    float *outputs[GS_NET_LAYERS];
+    for (int layer = 0; layer < net->layers; room += 2 * net->width[++layer]) outputs[layer] = room;
+    gradient += net->count;
+    for (int layer = net->layers - 1; layer >= 0; layer--) {
+        const int in = net->width[layer], out = net->width[layer + 1];
+        const float *const input = layer > 0 ? outputs[layer - 1] : x;
+        float *const d_in = layer > 0 ? outputs[layer - 1] + in : NULL;
+        w -= weights_of(net->width, layer);
+        gradient -= weights_of(net->width, layer);
+        for (int j = 0; j < out; j++) gradient[in * out + j] += d_out[j];
+        for (int i = 0; i < in; i++) {
+            const float value = input[i], *const row = w + i * out;
+            float *const g = gradient + i * out;
+            if (value == 0) {   /* rectified, or nothing there: no part in it */
+                if (d_in) d_in[i] = 0;
+                continue;
+            }
+            float sum = 0;
+            for (int j = 0; j < out; j++) {
+                g[j] += value * d_out[j];
+                sum += row[j] * d_out[j];
+            }
+            if (d_in) d_in[i] = sum;
+        }
+        d_out = d_in;
+    }
+}
+
+gs_status gs_adam_create(gs_adam *adam, const gs_net *net, float rate, gs_error *error)
+{
+    *adam = (gs_adam){.rate = rate, .count = net->count};
+    adam->first = calloc((size_t)net->count, sizeof *adam->first);
+    adam->second = calloc((size_t)net->count, sizeof *adam->second);
+    if (adam->first && adam->second) return GS_OK;
+    gs_adam_free(adam);
+    return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the moments of a network");
+}
+
+void gs_adam_free(gs_adam *adam)
+{
+    free(adam->first);
+    free(adam->second);
+    *adam = (gs_adam){0};
+}
+
+void gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most)
+{
+    const float keep_first = 0.9f, keep_second = 0.999f, tiny = 1e-8f;
+    double norm = 0;
+    for (int i = 0; i < adam->count; i++) norm += (double)gradient[i] * gradient[i];
+    norm = sqrt(norm);
+    const float scale = most > 0 && norm > most ? (float)(most / norm) : 1;
+    adam->steps++;
+    const double warm_first = 1 - pow(keep_first, (double)adam->steps), warm_second = 1 - pow(keep_second, (double)adam->steps);
+    const float rate = (float)(adam->rate * sqrt(warm_second) / warm_first);
+    for (int i = 0; i < adam->count; i++) {
+        const float g = gradient[i] * scale;
+        adam->first[i] = keep_first * adam->first[i] + (1 - keep_first) * g;
+        adam->second[i] = keep_second * adam->second[i] + (1 - keep_second) * g * g;
+        net->weights[i] -= rate * adam->first[i] / (sqrtf(adam->second[i]) + tiny);
+    }
+    memset(gradient, 0, (size_t)adam->count * sizeof *gradient);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * The surrogate: rows for the network, and learning from groups. */
+#include "learn/surrogate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+enum {
+    NUMBERS = GS_PROBLEM_FEATURES + GS_WORK_FEATURES,
+    INPUTS  = NUMBERS + GS_MOST_TOKENS,
+    ROOM    = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
+    BATCH   = 8,        /* groups of a step */
+    MOST_GROUP = 256    /* samples of a group that are looked at */
+};
+#define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
+#define FAR      0.1    /* and one far behind still counts so much */
+#define WORST    0.5    /* errors beyond count as this one */
+#define STEEPEST 1.0f
+
+/* A sample as the network sees it: numbers, tokens, and the time model's logarithm. */
+typedef struct row {
+    float   numbers[NUMBERS];
+    int16_t token[GS_MAX_SLOTS + 1];
+    int     tokens;
+    float   model, y;
+} row;
+
+static row row_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    row r = {.tokens = 0};
+    gs_problem_features(problem, &profile->caps, r.numbers);
+    r.model = (float)log(gs_work_features(schedule, problem, profile, r.numbers + GS_PROBLEM_FEATURES));
+    const gs_family family = (gs_family)schedule->family;
+    r.token[r.tokens++] = (int16_t)gs_token_of(family, -1, 0);
+    for (int slot = 0; slot < gs_family_slots(family); slot++) r.token[r.tokens++] = (int16_t)gs_token_of(family, slot, schedule->word[slot]);
+    return r;
+}
+
+static void fill(float x[INPUTS], const row *r)
+{
+    memset(x + NUMBERS, 0, GS_MOST_TOKENS * sizeof *x);
+    memcpy(x, r->numbers, sizeof r->numbers);
+    for (int i = 0; i < r->tokens; i++) x[NUMBERS + r->token[i]] = 1;
+}
+
+gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *error)
+{
+    static const int width[] = {INPUTS, GS_HIDDEN, GS_HIDDEN, 1};
+    if (gs_token_count() > GS_MOST_TOKENS) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "more than %d tokens", GS_MOST_TOKENS);
+    return gs_net_create(&surrogate->net, 3, width, seed, error);
+}
+
+void gs_surrogate_free(gs_surrogate *surrogate) { gs_net_free(&surrogate->net); }
+
+double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    float x[INPUTS], room[ROOM];
+    const row r = row_of(schedule, problem, profile);
+    fill(x, &r);
+    return exp(r.model + *gs_net_forward(&surrogate->net, x, room));
+}
+
+/* ---- learning ---- */
+
+typedef struct span {
+    int begin, count;
+} span;
+
+typedef struct lesson {
+    row   *rows;
+    span  *groups;
+    int    group_count;
+    float *rooms, *gradient, *x;
+} lesson;
+
+static void forget(lesson *l)
+{
+    free(l->rows);
+    free(l->groups);
+    free(l->rooms);
+    free(l->gradient);
+    free(l->x);
+}
+
+static gs_status prepare(lesson *l, const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, gs_error *error)
+{
+    *l = (lesson){
+        .rows     = malloc(((size_t)count + 1) * sizeof *l->rows),
+        .groups   = malloc(((size_t)count + 1) * sizeof *l->groups),
+        .rooms    = malloc((size_t)MOST_GROUP * ROOM * sizeof *l->rooms),
+        .gradient = calloc((size_t)surrogate->net.count, sizeof *l->gradient),
+        .x        = malloc(INPUTS * sizeof *l->x),
+    };
+    if (!l->rows || !l->groups || !l->rooms || !l->gradient || !l->x) {
+        forget(l);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d samples", count);
+    }
+    for (int i = 0; i < count; i++) {
+        l->rows[i] = row_of(&samples[i].schedule, &samples[i].problem, profile);
+        l->rows[i].y = (float)log(samples[i].us);
+        if (i == 0 || samples[i].group != samples[i - 1].group) l->groups[l->group_count++] = (span){i, 0};
+        if (l->groups[l->group_count - 1].count < MOST_GROUP) l->groups[l->group_count - 1].count++;
+    }
+    return GS_OK;
+}
+
+/* Adds a group's gradient; returns its loss: the weighted square of how far predicted distances are from measured ones. */
+static double learn_group(const gs_surrogate *surrogate, const lesson *l, span group)
+{
+    const row *const rows = l->rows + group.begin;
+    float error[MOST_GROUP], weight[MOST_GROUP], best = rows[0].y;
+    double sum = 0, mean = 0, loss = 0;
+    for (int i = 1; i < group.count; i++) best = fminf(best, rows[i].y);
+    for (int i = 0; i < group.count; i++) {
+        fill(l->x, &rows[i]);
+        error[i] = rows[i].model + *gs_net_forward(&surrogate->net, l->x, l->rooms + i * ROOM) - rows[i].y;
+        weight[i] = (float)(FAR + exp((best - rows[i].y) / NEAR));
+        sum += weight[i];
+        mean += weight[i] * error[i];
+    }
+    mean /= sum;
+    for (int i = 0; i < group.count; i++) {
+        const double e = fmax(-WORST, fmin(WORST, error[i] - mean));
+        float d_out = (float)(2 * weight[i] * e / sum / BATCH);
+        loss += weight[i] * e * e / sum;
+        fill(l->x, &rows[i]);
+        gs_net_backward(&surrogate->net, l->x, l->rooms + i * ROOM, &d_out, l->gradient);
+    }
+    return loss;
+}
+
+static void shuffle(span *groups, int count, gs_random *random)
+{
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)gs_random_below(random, (uint64_t)i + 1);
+        const span swap = groups[i];
+        groups[i] = groups[j];
+        groups[j] = swap;
+    }
+}
+
+gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,
+                             gs_error *error)
+{
+    lesson l;
+    gs_adam adam;
+    GS_TRY(prepare(&l, surrogate, samples, count, profile, error));
+    gs_status status = gs_adam_create(&adam, &surrogate->net, training->rate, error);
+    gs_random random = {training->seed};
+    for (int epoch = 0; status == GS_OK && epoch < training->epochs; epoch++) {
+        double loss = 0;
+        int learned = 0;
+        adam.rate = training->rate * (float)pow(0.1, (double)epoch / GS_MAX(training->epochs, 1));
+        shuffle(l.groups, l.group_count, &random);
+        for (int g = 0; g < l.group_count; g++) {
+            if (l.groups[g].count < 2) continue;
+            loss += learn_group(surrogate, &l, l.groups[g]);
+            if (++learned % BATCH == 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
+        }
+        if (learned % BATCH != 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
+        if (training->epoch) training->epoch(training->self, epoch, loss / GS_MAX(learned, 1));
+    }
+    if (status == GS_OK) gs_adam_free(&adam);
+    forget(&l);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * The surrogate: the time model's prediction times what a network has learned that it gets wrong. It learns from measured times of several
+ * schedules of one problem on one machine at one time (a group): only their order and their distances count, so that what a machine or a
+ * day makes of all of them alike is not learned. */
+#ifndef GS_LEARN_SURROGATE_H
+#define GS_LEARN_SURROGATE_H
+
+#include "learn/features.h"
+#include "learn/net.h"
+
+typedef struct gs_surrogate {
+    gs_net net;
+} gs_surrogate;
+
+/* Untrained it says what the time model says. */
+gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *error);
+void      gs_surrogate_free(gs_surrogate *surrogate);
+
+/* Predicted device time in microseconds of schedules that pass gs_schedule_check; never a measurement. */
+double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+
+/* A measured time. Samples of a group lie side by side. */
+typedef struct gs_sample {
+    gs_problem  problem;
+    gs_schedule schedule;
+    double      us;
+    int         group;
+} gs_sample;
+
+typedef struct gs_training {
+    int      epochs;
+    float    rate;             /* of the first epoch; falls to a tenth */
+    uint64_t seed;
+    void   (*epoch)(void *self, int epoch, double loss);   /* NULL: nobody looks */
+    void    *self;
+} gs_training;
+
+/* Groups of one sample teach nothing. MEMORY. */
+gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,
+                             gs_error *error);
+
+#endif

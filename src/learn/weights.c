@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * Weights to a file and back:
+ *
+ *     gemmsmith-weights 1
+ *     about ...
+ *     numbers 24 28               of a problem, of a schedule: what the networks see
+ *     hidden 64
+ *     tokens 435                  and so many lines, a name each
+ *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian
+ *
+ * surrogate: rows of numbers and of tokens [64], bias, [64][64], bias, [64], bias. actor: rows of numbers (a problem's) and of tokens [64], bias,
+ * [64][64], bias, then for each of 64 the tokens, bias of tokens. */
+#include "learn/weights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+#define MAGIC "gemmsmith-weights 1"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are copied as they lie in memory");
+
+gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error)
+{
+    *weights = (gs_weights){.about = "untrained"};
+    GS_TRY(gs_surrogate_create(&weights->surrogate, seed, error));
+    const gs_status status = gs_actor_create(&weights->actor, seed + 1, error);
+    if (status != GS_OK) gs_surrogate_free(&weights->surrogate);
+    return status;
+}
+
+void gs_weights_free(gs_weights *weights)
+{
+    gs_surrogate_free(&weights->surrogate);
+    gs_actor_free(&weights->actor);
+    *weights = (gs_weights){0};
+}
+
+/* ---- runs of floats that a file has, in its order ---- */
+
+/* token[i]: where the file's i-th token stands in this program, -1: nowhere. visit may change the floats; a run that is not there is NULL. */
+typedef void visitor(void *self, float *run, int count);
+
+static void visit_tokens(float *rows, int width, const int *token, int tokens, visitor *visit, void *self)
+{
+    for (int i = 0; i < tokens; i++) visit(self, token[i] < 0 ? NULL : rows + token[i] * width, width);
+}
+
+static void visit_net(const gs_net *net, int numbers, bool says_tokens, const int *token, int tokens, visitor *visit, void *self)
+{
+    const int hidden = net->width[1], last = net->width[3];
+    float *at = net->weights;
+    visit(self, at, numbers * hidden);
+    visit_tokens(at + numbers * hidden, hidden, token, tokens, visit, self);
+    at += net->width[0] * hidden;
+    visit(self, at, hidden);
+    at += hidden;
+    visit(self, at, hidden * hidden + hidden);
+    at += hidden * hidden + hidden;
+    for (int row = 0; row <= hidden; row++, at += last) {   /* the last one is the bias */
+        if (says_tokens)
+            visit_tokens(at, 1, token, tokens, visit, self);
+        else
+            visit(self, at, last);
+    }
+}
+
+static void visit_all(const gs_weights *weights, const int *token, int tokens, visitor *visit, void *self)
+{
+    visit_net(&weights->surrogate.net, GS_PROBLEM_FEATURES + GS_WORK_FEATURES, false, token, tokens, visit, self);
+    visit_net(&weights->actor.net, GS_PROBLEM_FEATURES, true, token, tokens, visit, self);
+}
+
+/* ---- saving ---- */
+
+static void count_floats(void *self, float *run, int count)
+{
+    (void)run;
+    *(size_t *)self += (size_t)count;
+}
+
+static void put_floats(void *self, float *run, int count) { gs_text_add_bytes(self, run, (size_t)count * sizeof *run); }
+
+gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error)
+{
+    int token[GS_MOST_TOKENS];
+    const int tokens = gs_token_count();
+    gs_text file = {0}, data = {0};
+    char name[96];
+    for (int i = 0; i < tokens; i++) token[i] = i;
+    visit_all(weights, token, tokens, put_floats, &data);
+    gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
+                 GS_HIDDEN, tokens);
+    for (int i = 0; i < tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(i, name));
+    gs_text_addf(&file, "data %zu %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size));
+    gs_text_add_bytes(&file, data.data, data.size);
+    const gs_status status = data.failed || file.failed ? gs_fail(error, GS_ERROR_MEMORY, "weights", "no memory to write %.200s", path)
+                                                        : gs_file_write(path, file.data, file.size, error);
+    gs_text_free(&data);
+    gs_text_free(&file);
+    return status;
+}
+
+/* ---- loading ---- */
+
+/* The next line of the head, without its end; false: there is none, or it is too long. */
+typedef struct lines {
+    const char *at, *end;
+    char        line[512];
+} lines;
+
+static bool next_line(lines *l)
+{
+    const size_t left = (size_t)(l->end - l->at);
+    const char *const stop = memchr(l->at, '\n', GS_MIN(left, sizeof l->line));
+    if (!stop) return false;
+    const size_t length = (size_t)(stop - l->at);
+    memcpy(l->line, l->at, length);
+    l->line[length] = '\0';
+    l->at = stop + 1;
+    return strlen(l->line) == length;
+}
+
+static bool number_after(lines *l, const char *word, int64_t *value)
+{
+    if (!next_line(l)) return false;
+    gs_scan scan = gs_scan_from(l->line);
+    return gs_scan_take(&scan, word) && gs_scan_int(&scan, value) && gs_scan_end(&scan);
+}
+
+static int token_named(const char *name, int guess)
+{
+    char text[96];
+    const int count = gs_token_count();
+    for (int i = 0; i < count; i++) {   /* mostly the order is the same: the next one */
+        const int token = (guess + i) % count;
+        if (strcmp(gs_token_name(token, text), name) == 0) return token;
+    }
+    return -1;
+}
+
+static void take_floats(void *self, float *run, int count)
+{
+    const char **const at = self;
+    if (run) memcpy(run, *at, (size_t)count * sizeof *run);
+    *at += (size_t)count * sizeof *run;
+}
+
+static gs_status corrupt(gs_error *error, const char *what) { return gs_fail(error, GS_ERROR_CORRUPT, "weights", "%s", what); }
+
+/* Up to the data, where l->at stands then. */
+static gs_status read_head(lines *l, char about[256], int token[GS_MOST_TOKENS], int *tokens, gs_error *error)
+{
+    int64_t hidden, count;
+    char numbers[48];
+    if (!next_line(l) || strcmp(l->line, MAGIC) != 0) return corrupt(error, "these are no weights");
+    if (!next_line(l) || strncmp(l->line, "about ", 6) != 0) return corrupt(error, "'about' is missing");
+    snprintf(about, 256, "%.255s", l->line + 6);
+    snprintf(numbers, sizeof numbers, "numbers %d %d", GS_PROBLEM_FEATURES, GS_WORK_FEATURES);
+    if (!next_line(l) || strcmp(l->line, numbers) != 0) return corrupt(error, "the weights are for other numbers than this program's");
+    if (!number_after(l, "hidden ", &hidden) || hidden != GS_HIDDEN) return corrupt(error, "the weights are of another width than this program's");
+    if (!number_after(l, "tokens ", &count) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
+    for (*tokens = 0; *tokens < count; token[*tokens] = token_named(l->line, *tokens), ++*tokens)
+        if (!next_line(l)) return corrupt(error, "a token is missing");
+    return GS_OK;
+}
+
+static gs_status read_data(lines *l, gs_weights *weights, const int *token, int tokens, gs_error *error)
+{
+    size_t floats = 0;
+    visit_all(weights, token, tokens, count_floats, &floats);
+    const size_t bytes = floats * sizeof(float);
+    char wanted[64];
+    if (!next_line(l) || (size_t)(l->end - l->at) != bytes) return corrupt(error, "the file is cut");
+    snprintf(wanted, sizeof wanted, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(l->at, bytes));
+    if (strcmp(l->line, wanted) != 0) return corrupt(error, "the data are not those that were written");
+    /* what the file has no word for must not say anything at random */
+    gs_net *const nets[] = {&weights->surrogate.net, &weights->actor.net};
+    for (size_t i = 0; i < GS_COUNT(nets); i++) memset(nets[i]->weights, 0, (size_t)nets[i]->count * sizeof *nets[i]->weights);
+    const char *at = l->at;
+    visit_all(weights, token, tokens, take_floats, &at);
+    return GS_OK;
+}
+
+gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error)
+{
+    int token[GS_MOST_TOKENS], tokens = 0;
+    char about[256];
+    lines l = {.at = data, .end = data + size};
+    GS_TRY(read_head(&l, about, token, &tokens, error));
+    GS_TRY(gs_weights_create(weights, 1, error));
+    memcpy(weights->about, about, sizeof about);
+    const gs_status status = read_data(&l, weights, token, tokens, error);
+    if (status != GS_OK) gs_weights_free(weights);
+    return status;
+}
+
+gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error)
+{
+    char *data;
+    size_t size;
+    GS_TRY(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, error));
+    const gs_status status = gs_weights_parse(weights, data, size, error);
+    free(data);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * The learned weights, surrogate and actor, as a file. Words of the grammar stand in it by name, so that a file outlives words that are added
+ * to the grammar. */
+#ifndef GS_LEARN_WEIGHTS_H
+#define GS_LEARN_WEIGHTS_H
+
+#include "learn/actor.h"
+#include "learn/surrogate.h"
+
+enum { GS_WEIGHTS_BYTES = 1 << 22 };   /* most of a file */
+
+typedef struct gs_weights {
+    gs_surrogate surrogate;
+    gs_actor     actor;
+    char         about[256];   /* one line: what they were trained on, by which command */
+} gs_weights;
+
+/* Untrained: the time model's prediction, and words at random. MEMORY. */
+gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error);
+void      gs_weights_free(gs_weights *weights);
+
+/* NOT_FOUND, IO, CORRUPT (cut, changed, or other numbers than this program sees), MEMORY. Words that the grammar has no longer are dropped;
+ * new ones say nothing. *weights is to be freed only after GS_OK. */
+gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error);
+gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
+
+/* Replaces the file as a whole. */
+gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error);
+
+#endif

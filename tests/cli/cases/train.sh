@@ -1,0 +1,31 @@
+# Weights from the time model alone, the same twice; going on from them; what is refused.
+gemmsmith train one.weights --problems 2 --seed 3 --quiet || exit 1
+gemmsmith train two.weights --problems 2 --seed 3 --json --quiet | cut -d: -f1-4
+cmp one.weights two.weights && echo "the same bytes"
+sed -n 1,4p one.weights
+gemmsmith train two.weights --from one.weights --problems 1 --quiet
+cmp -s one.weights two.weights || echo "other bytes"
+mkdir -p s
+gemmsmith db list --store s/empty.db --gpu nvidia-h200 --quiet
+gemmsmith train three.weights s/empty.db --problems 0 --held_out 10 --quiet
+{
+    echo group,problem,schedule,us
+    for us in 10 11 12 13 14 15 16 17 18 19; do echo "7,f16:64x64x${us}0:tn,simple,$us"; echo "7,f16:64x64x${us}0:tn,gone/away,1"; done
+    for g in 2 4 8; do for s in 2 3 4 5 6; do echo "$g,f16:512x512x64:tn,mma/64x64x64/w2x2/s$s/g$g,$s.5"; done; done
+} > rows.csv
+gemmsmith train four.weights rows.csv --rows again.csv --epochs 3 --problems 0 --quiet
+gemmsmith train five.weights again.csv --epochs 3 --problems 0 --quiet
+cmp four.weights five.weights && echo "the same from rows as written"
+wc -l < again.csv
+try() { gemmsmith train "$@"; echo "exit $?"; }
+try
+try x.weights --profile a1000
+try x.weights nothing.db
+printf 'group,problem,schedule,us\n1,f16:64x64x64:tn,simple\n' > bad.csv
+try x.weights bad.csv
+echo none > none.db
+try x.weights none.db
+try x.weights --from s/empty.db
+try x.weights --epochs -1
+try no/way/x.weights --problems 0 --quiet
+ls
