@@ -15,7 +15,7 @@ LAW = {
     "learn":    {"base", "problem", "schedule"},
     "kernel":   {"base", "problem", "schedule"},
     "device":   {"base", "schedule"},
-    "plan":     {"base", "problem", "schedule", "kernel", "device", "common"},
+    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "common"},
     "store":    {"base", "problem", "schedule"},
     "baseline": {"base", "problem", "schedule", "kernel", "device", "plan"},
     "verify":   {"base", "problem", "schedule", "kernel", "device", "plan", "common"},

@@ -64,6 +64,24 @@ double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedul
     return exp(r.model + *gs_net_forward(&surrogate->net, x, room));
 }
 
+int gs_surrogate_shortlist(const gs_surrogate *surrogate, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most)
+{
+    enum { LOOKED_AT = 96 };
+    const gs_profile profile = gs_profile_of(caps);
+    gs_schedule all[LOOKED_AT];
+    double us[LOOKED_AT];
+    const int count = gs_schedule_shortlist(problem, caps, families, all, LOOKED_AT), taken = GS_MIN(most, count);
+    for (int i = 0; i < count; i++) us[i] = gs_surrogate_us(surrogate, &all[i], problem, &profile);
+    for (int at = 0; at < taken; at++) {
+        int first = 0;
+        for (int i = 1; i < count; i++)
+            if (us[i] < us[first]) first = i;
+        list[at] = all[first];
+        us[first] = INFINITY;
+    }
+    return taken;
+}
+
 /* ---- learning ---- */
 
 typedef struct span {

@@ -19,6 +19,9 @@ void      gs_surrogate_free(gs_surrogate *surrogate);
 /* Predicted device time in microseconds of schedules that pass gs_schedule_check; never a measurement. */
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
 
+/* gs_schedule_shortlist in the surrogate's order: of the schedules that the time model finds fastest, those that the surrogate finds fastest. */
+int gs_surrogate_shortlist(const gs_surrogate *surrogate, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
+
 /* A measured time. Samples of a group lie side by side. */
 typedef struct gs_sample {
     gs_problem  problem;

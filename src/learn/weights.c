@@ -200,6 +200,13 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     return status;
 }
 
+const char *gs_weights_path(void)
+{
+    static const char installed[] = GS_DATA_DIR "/tuned/nvidia-h200.weights";
+    const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    return asked && *asked ? asked : gs_file_exists(installed) ? installed : NULL;
+}
+
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error)
 {
     char *data;

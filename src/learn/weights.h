@@ -24,6 +24,9 @@ void      gs_weights_free(gs_weights *weights);
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error);
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
 
+/* The file to use: what $GEMMSMITH_WEIGHTS names, else the installed one; NULL: that is not there. */
+const char *gs_weights_path(void);
+
 /* Replaces the file as a whole. */
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error);
 

@@ -37,6 +37,17 @@ static void load_tables(gs_context *context, const char *path)
     if (gs_user_path(user, 'd', NULL, "tuned")) load_table(context, user);
 }
 
+/* What was learned on Hopper is for Hopper. Weights that cannot be read are logged: the time model does without. */
+static void load_weights(gs_context *context)
+{
+    const char *const path = gs_weights_path();
+    gs_error error;
+    char line[512];
+    if (!path || context->device->caps.cc != 90 || gs_weights_load(&context->weights, path, &error) == GS_OK) return;
+    context->weights = (gs_weights){0};
+    gs_log(GS_LOG_ERROR, "%s: %s", path, gs_error_format(&error, line, sizeof line));
+}
+
 static gs_status open_device(gs_context *context, gs_error *error)
 {
     const char *const name = context->config.device;
@@ -57,7 +68,10 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     pthread_mutex_init(&context->lock, NULL);
     gs_status status = open_device(context, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
-    if (status == GS_OK) load_tables(context, context->config.tuned_path);
+    if (status == GS_OK) {
+        load_tables(context, context->config.tuned_path);
+        load_weights(context);
+    }
     context->config.device = context->config.tuned_path = context->config.cache_path = NULL;
     if (status != GS_OK) {
         gs_close(&context);
@@ -74,6 +88,7 @@ void gs_close(gs_context **context)
     for (size_t i = 0; i < c->cached_capacity; i++) gs_plan_destroy(&c->cached[i].plan);
     free(c->cached);
     gs_table_destroy(&c->table);
+    gs_weights_free(&c->weights);
     gs_device_close(&c->device);
     pthread_mutex_destroy(&c->lock);
     free(c);

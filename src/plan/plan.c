@@ -89,17 +89,19 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     return finish(plan, origin, error);
 }
 
-static gs_status choose_default(gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
+static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
 {
     gs_schedule list[DEFAULT_TRIES];
-    const int count = gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
+    const bool learned = context->weights.surrogate.net.count > 0;
+    const int count = learned ? gs_surrogate_shortlist(&context->weights.surrogate, shape, &plan->device->caps, families, list, DEFAULT_TRIES)
+                              : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
     for (int i = 0; i < count && status != GS_OK; i++) {
         status = use_schedule(plan, &list[i], shape, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
     GS_TRY(status);
-    snprintf(plan->why, sizeof plan->why, "no table entry: %s is the time model's choice", plan->schedule);
+    snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice", plan->schedule, learned ? "the learned weights'" : "the time model's");
     return finish(plan, GS_ORIGIN_DEFAULT, error);
 }
 
@@ -132,7 +134,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         const gs_row *const near = exact ? NULL : gs_table_nearest(context->table, problem, &plan->device->caps);
         if (near && rung(plan, choose_row(context, plan, near, GS_ORIGIN_NEAREST, &local), &local, "nearest entry")) return GS_OK;
     }
-    if (context->config.use_own && rung(plan, choose_default(plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
+    if (context->config.use_own && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
     if (context->config.use_library && !(plan->device->caps.emulated && context->config.use_own)) {
         GS_TRY(use_library(plan, 1, error));
         if (context->config.use_own)
@@ -197,7 +199,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
     shape.ldb |= 1;
     shape.ldc |= 1;
     shape.ldd |= 1;
-    const gs_status status = choose_default(*out, &shape, 0, error);
+    const gs_status status = choose_default(context, *out, &shape, 0, error);
     if (status != GS_OK) gs_plan_destroy(out);
     return status;
 }

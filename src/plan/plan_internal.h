@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <gemmsmith/plan.h>
 
+#include "learn/weights.h"
 #include "plan/library.h"
 #include "plan/loaded.h"
 #include "plan/table.h"
@@ -36,6 +37,7 @@ struct gs_context {
     gs_device      *device;
     gs_config       config;                   /* strings not kept */
     gs_table       *table;
+    gs_weights      weights;                  /* learned; empty where there are none for this device */
     pthread_mutex_t lock;                     /* the cached plans, and running them */
     gs_cached_plan *cached;
     size_t          cached_capacity, cached_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The policy "learned": of the schedules that the time model finds fast and of those that the actor says, the ones that the surrogate finds
- * fastest. The weights are those that $GEMMSMITH_WEIGHTS names, else untrained ones, which leave the order to the time model. */
+ * fastest. The weights are those that $GEMMSMITH_WEIGHTS names, else the installed ones, else untrained ones, which leave the order to the
+ * time model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,11 +142,11 @@ static void destroy(gs_policy *policy)
 
 gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
 {
-    const char *const path = getenv("GEMMSMITH_WEIGHTS");
+    const char *const path = gs_weights_path();
     learned *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
-    const gs_status status = path && *path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, seed, error);
+    const gs_status status = path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, seed, error);
     if (status != GS_OK) {
         free(self);
         return status;

@@ -15,8 +15,10 @@
 
 #include "allocations.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "device/device.h"
 #include "fake/opened.h"
+#include "learn/weights.h"
 #include "plan/contender.h"
 #include "plan/loaded.h"
 #include "schedule/schedule.h"
@@ -73,6 +75,55 @@ static const char row_4096[] =
     "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170"
     " 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
     "f16:64x64x64:tn library 2.0 1.9 0.95 0.94 0.96 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
+
+/* A problem that is in no table: the weights' choice where there are weights, the time model's where there are none or they are broken. */
+static void test_weights(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_problem problem = gs_problem_make(GS_BF16, GS_NN, 100, 104, 104);
+    const gs_caps *const caps = gs_caps_find("h200");
+    gs_error error = {0};
+    gs_weights weights;
+    gs_schedule first, learned;
+    gs_plan *plan = NULL;
+    char path[96], text[GS_SCHEDULE_TEXT];
+    snprintf(path, sizeof path, "%s/w.weights", folder);
+    assert_int_equal(gs_weights_create(&weights, 1, &error), GS_OK);
+    assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &first, 1), 1);
+    gs_net *const net = &weights.surrogate.net;   /* the words of its first choice are bad ones */
+    for (int slot = 0; slot < gs_family_slots((gs_family)first.family); slot++) {
+        const int token = gs_token_of((gs_family)first.family, slot, first.word[slot]);
+        net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + token) * GS_HIDDEN] = 50;
+    }
+    net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;   /* hidden 0 -> 0 -> out */
+    net->weights[net->count - 1 - GS_HIDDEN] = 1;
+    assert_int_equal(gs_weights_save(&weights, path, &error), GS_OK);
+    assert_int_equal(gs_surrogate_shortlist(&weights.surrogate, &problem, caps, 0, &learned, 1), 1);
+    assert_true(memcmp(&learned, &first, sizeof first) != 0);
+
+    setenv("GEMMSMITH_WEIGHTS", path, 1);
+    gs_context *context = open_with("");
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    assert_string_equal(gs_plan_schedule(plan), gs_schedule_format(&learned, text));
+    assert_non_null(strstr(gs_plan_why(plan), "the learned weights' choice"));
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+
+    assert_int_equal(gs_file_write(path, "none", 4, &error), GS_OK);
+    const int level = gs_log_level();
+    gs_log_set_level(GS_LOG_OFF);
+    context = open_with("");
+    gs_log_set_level(level);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_string_equal(gs_plan_schedule(plan), gs_schedule_format(&first, text));
+    assert_non_null(strstr(gs_plan_why(plan), "the time model's choice"));
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    unsetenv("GEMMSMITH_WEIGHTS");
+    gs_weights_free(&weights);
+}
 
 static void test_ladder(void **state)
 {
@@ -381,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_weights),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_runs_allocate_nothing),
         cmocka_unit_test(test_gemm_keeps_plans),
