@@ -31,7 +31,7 @@ static const cli_option options[] = {
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "go on from these weights"},
     {"rows",     0, CLI_TEXT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
-    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the policy tries on what it has learned;\ndefault 600", 0, 10000000},
+    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the policy tries on what it has learned;\ndefault 1600", 0, 10000000},
     {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
@@ -185,7 +185,7 @@ static bool on_progress(void *self, const char *stage, int done, int total, doub
     } else if (strcmp(stage, "surrogate") == 0) {
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
     } else if (strcmp(stage, "actor") == 0) {
-        cli_note("actor      %d of %d: a sentence is worth %.3f of the best of sixteen", done, total, value);
+        cli_note("actor      %d of %d: a sentence is worth %.3f of the surrogate's choice", done, total, value);
     }
     return !cli_stopped();
 }
@@ -228,7 +228,7 @@ static gs_status train(const settings *s, gs_weights *weights, samples *data, co
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = 600, .seed = 1};
+    settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = 1600, .seed = 1};
     samples data = {0};
     gs_weights weights;
     gs_error error = {0};

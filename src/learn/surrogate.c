@@ -19,6 +19,7 @@ enum {
 #define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
 #define FAR      0.1    /* and one far behind still counts so much */
 #define WORST    0.5    /* errors beyond count as this one */
+#define ANCHOR   0.05   /* of what a group's errors have in common is learned all the same, so that predicted times stay times */
 #define STEEPEST 1.0f
 
 /* A sample as the network sees it: numbers, tokens, and the time model's logarithm. */
@@ -143,7 +144,7 @@ static double learn_group(const gs_surrogate *surrogate, const lesson *l, span g
     mean /= sum;
     for (int i = 0; i < group.count; i++) {
         const double e = fmax(-WORST, fmin(WORST, error[i] - mean));
-        float d_out = (float)(2 * weight[i] * e / sum / BATCH);
+        float d_out = (float)(2 * weight[i] * (e + ANCHOR * fmax(-WORST, fmin(WORST, mean))) / sum / BATCH);
         loss += weight[i] * e * e / sum;
         fill(l->x, &rows[i]);
         gs_net_backward(&surrogate->net, l->x, l->rooms + i * ROOM, &d_out, l->gradient);

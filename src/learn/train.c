@@ -11,13 +11,16 @@
 
 enum {
     IMITATE_EPOCHS = 2, IMITATE_BATCH = 8,
-    GROUP = 16,           /* sentences that are set against each other */
-    GROUPS = 4, STEPS = 2,/* groups of a problem; steps on each */
+    GROUP = 16,           /* sentences of a problem, which are set against each other */
+    TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
+    STEPS = 2,            /* on the same sentences */
+    TELL = 10 * TOGETHER, /* problems of a word about how it goes */
     MOST_MEASURED = 512   /* of a group */
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
 #define ACTOR_RATE     3e-4f
+#define FRESH_RATE     2e-3f  /* of an actor that has nothing to imitate */
 #define STEEPEST       1.0f
 #define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
 #define LEAST_WEIGHT   0.03
@@ -124,49 +127,73 @@ static void imitate(train *t)
     }
 }
 
-/* The actor says sentences for a problem; the surrogate says what they are worth. */
-static gs_status try_problem(train *t, const gs_problem *problem, double *share, gs_error *error)
+/* A problem, what the actor said for it, and what that was worth beside the surrogate's own choice. */
+typedef struct attempt {
+    gs_space    space;
+    gs_outcome  outcomes[GROUP];
+    double      share;   /* 0: nobody takes the problem */
+} attempt;
+
+static gs_status try_problem(train *t, attempt *trial, const gs_problem *problem, gs_error *error)
+{
+    const gs_weights *const w = t->weights;
+    gs_schedule chosen;
+    double sum = 0;
+    GS_TRY(gs_space_create(&trial->space, problem, &t->profile->caps, 0, error));
+    if (gs_surrogate_shortlist(&w->surrogate, problem, &t->profile->caps, 0, &chosen, 1) == 0) return GS_OK;
+    const double best = gs_surrogate_us(&w->surrogate, &chosen, problem, t->profile);
+    for (int i = 0; i < GROUP; i++) {
+        gs_outcome *const o = &trial->outcomes[i];
+        o->schedule = gs_actor_say(&w->actor, &trial->space, &t->random, &o->log_probability);
+        o->reward = log(best / gs_surrogate_us(&w->surrogate, &o->schedule, problem, t->profile));
+        sum += o->reward;
+    }
+    trial->share = exp(sum / GROUP);
+    return GS_OK;
+}
+
+static void learn_together(train *t, const attempt *trials, int count)
 {
     static const gs_lesson lesson = {.clip = 0.2, .entropy = 0.01};
-    const gs_weights *const w = t->weights;
-    gs_space space;
-    gs_outcome outcomes[GROUP];
-    *share = 1;
-    GS_TRY(gs_space_create(&space, problem, &t->profile->caps, 0, error));
-    for (int group = 0; group < GROUPS && space.count > 1; group++) {
-        double best = -INFINITY, sum = 0;
-        for (int i = 0; i < GROUP; i++) {
-            gs_outcome *const o = &outcomes[i];
-            o->schedule = gs_actor_say(&w->actor, &space, &t->random, &o->log_probability);
-            o->reward = -log(gs_surrogate_us(&w->surrogate, &o->schedule, problem, t->profile));
-            best = fmax(best, o->reward);
-            sum += o->reward;
-        }
-        if (group == 0) *share = exp(sum / GROUP - best);
-        for (int step = 0; step < STEPS; step++) {
-            gs_actor_learn(&w->actor, &space, outcomes, GROUP, &lesson, t->gradient);
-            gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
-        }
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < count; i++)
+            if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &lesson, t->gradient);
+        for (int i = 0; i < t->weights->actor.net.count; i++) t->gradient[i] /= TOGETHER;
+        gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
     }
-    gs_space_free(&space);
-    return GS_OK;
+}
+
+static gs_status try_together(train *t, attempt trials[TOGETHER], int count, double *share, gs_error *error)
+{
+    gs_status status = GS_OK;
+    memset(trials, 0, TOGETHER * sizeof *trials);
+    for (int i = 0; status == GS_OK && i < count; i++) {
+        const gs_problem problem = t->count > 0 && i % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
+        status = try_problem(t, &trials[i], &problem, error);
+        *share += trials[i].share;
+    }
+    if (status == GS_OK) learn_together(t, trials, count);
+    for (int i = 0; i < count; i++) gs_space_free(&trials[i].space);
+    return status;
 }
 
 static gs_status try_problems(train *t, gs_error *error)
 {
-    double sum = 0;
-    t->adam.rate = ACTOR_RATE;
-    for (int i = 0; i < t->options->problems && !t->ended; i++) {
-        const gs_problem problem = t->count > 0 && i % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
-        double share;
-        GS_TRY(try_problem(t, &problem, &share, error));
-        sum += share;
-        if ((i + 1) % 16 == 0 || i + 1 == t->options->problems) {
-            tell(t, "actor", i + 1, t->options->problems, sum / (i % 16 + 1));
-            sum = 0;
-        }
+    attempt *const trials = malloc(TOGETHER * sizeof *trials);
+    gs_status status = trials ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for trials");
+    t->adam.rate = t->count > 0 ? ACTOR_RATE : FRESH_RATE;
+    double share = 0;
+    for (int done = 0, told = 0; status == GS_OK && done < t->options->problems && !t->ended;) {
+        const int count = GS_MIN(TOGETHER, t->options->problems - done);
+        status = try_together(t, trials, count, &share, error);
+        done += count;
+        if (status != GS_OK || (done % TELL != 0 && done < t->options->problems)) continue;
+        tell(t, "actor", done, t->options->problems, share / (done - told));
+        told = done;
+        share = 0;
     }
-    return GS_OK;
+    free(trials);
+    return status;
 }
 
 gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error)
