@@ -91,6 +91,18 @@ static const char *const steps[] = {
     "CREATE VIEW samples AS SELECT t.device, p.text AS problem, t.candidate, x.clock, x.id AS measurement, a.round, a.us,"
     "  a.reference_us FROM sample a JOIN measurement x ON x.id = a.measurement JOIN trial t ON t.id = x.trial"
     "  JOIN problem p ON p.id = t.problem;",
+
+    /* 1 -> 2 */
+    "CREATE TABLE lease ("                       /* who works on what now; nothing else refers to it */
+    "  device  TEXT NOT NULL,"
+    "  problem TEXT NOT NULL,"
+    "  run     TEXT NOT NULL,"                   /* the same for all tuners that share a list */
+    "  host    TEXT NOT NULL,"
+    "  pid     INTEGER NOT NULL,"
+    "  born    INTEGER NOT NULL,"                /* when that process began */
+    "  expires INTEGER NOT NULL,"                /* milliseconds since 1970 */
+    "  done    INTEGER NOT NULL,"
+    "  PRIMARY KEY (device, problem)) WITHOUT ROWID;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

@@ -19,6 +19,8 @@
     "  rounds, mhz, stage, session, date)"                                                                               \
     " SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 FROM problem WHERE text = ?2"
 
+#define LESSEE "run = ?1 AND host = ?2 AND pid = ?3 AND born = ?4"
+
 static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_BEGIN]       = "BEGIN IMMEDIATE",
     [GS_SQL_COMMIT]      = "COMMIT",
@@ -39,6 +41,12 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_PUT_SAMPLE]  = "INSERT INTO sample (measurement, round, us, reference_us) VALUES (?, ?, ?, ?)",
     [GS_SQL_PUT_RESULT]  = "INSERT OR REPLACE INTO result (key, value, session, date) VALUES (?, ?, ?, ?)",
     [GS_SQL_GET_RESULT]  = "SELECT value FROM result WHERE key = ?",
+    [GS_SQL_GET_LEASE]   = "SELECT run, host, pid, born, expires, done FROM lease WHERE device = ? AND problem = ?",
+    [GS_SQL_PUT_LEASE]   = "INSERT OR REPLACE INTO lease (device, problem, run, host, pid, born, expires, done) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+    [GS_SQL_RENEW_LEASE] = "UPDATE lease SET expires = ?5 WHERE " LESSEE " AND done = 0",
+    [GS_SQL_DONE_LEASE]  = "UPDATE lease SET done = 1, expires = ?7 WHERE " LESSEE " AND device = ?5 AND problem = ?6",
+    [GS_SQL_DROP_LEASE]  = "DELETE FROM lease WHERE " LESSEE " AND device = ?5 AND problem = ?6 AND done = 0",
+    [GS_SQL_DROP_LEASES] = "DELETE FROM lease WHERE run = ? OR expires < ?",
 };
 
 gs_query gs_sql(gs_store *store, gs_sql_id id)

@@ -83,7 +83,39 @@ gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs
 typedef bool (*gs_result_visit)(void *self, const char *key, const char *value);
 gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error);
 
-/* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays.
+/* ---- leases ---- */
+
+/* A tuner as it holds leases. run names all tuners that share a list, host the machine on which pid and born mean this process. */
+#define GS_LEASE_RUN 33
+typedef struct gs_lessee {
+    char    run[GS_LEASE_RUN], host[96];
+    int64_t pid, born;
+} gs_lessee;
+
+typedef enum gs_lease {
+    GS_LEASE_TAKEN,   /* it is the caller's (also: it was already) */
+    GS_LEASE_HELD,    /* another tuner works on it */
+    GS_LEASE_DONE     /* a tuner of the same run is done with it */
+} gs_lease;
+
+void gs_lessee_run(char run[GS_LEASE_RUN]);                                /* a new name */
+void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid);           /* a living process of this machine */
+
+/* Takes the problem (a text, as gs_problem_format writes it) on the device for so many seconds, unless another tuner has it: one whose
+ * lease has not expired and whose process, where this machine can tell, lives. *out is HELD after a failure. */
+gs_status gs_store_lease(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out,
+                         gs_error *error);
+
+/* So many seconds from now for all that the tuner holds; any process may do it for it. renewed may be NULL. */
+gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, int *renewed, gs_error *error);
+
+/* Gives a lease back; done: nobody of the same run shall take it again. One that another tuner has by now stays that one's. */
+gs_status gs_store_release(gs_store *store, const char *device, const char *problem, const gs_lessee *who, bool done, gs_error *error);
+
+/* At the end of a run: forgets its leases, what it has done, and what expired. */
+gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error);
+
+/* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays. Leases are not copied.
  * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could
  * be read of it, whole kinds of rows, has been copied. */
 gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copied, gs_error *error);

@@ -11,6 +11,7 @@
 #include "tune/run.h"
 
 enum { CANDIDATES = 16, BATCH = 32, GROUP = 48, AGAIN = 12 };
+#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
 #define REPLY_S 30.0   /* shortest wait: nothing is left to compile, and who hangs is found by halving */
 
 /* A problem's way through the list. */
@@ -59,6 +60,7 @@ typedef struct list {
     int64_t           started;
     gs_tune_finished  finished;
     void             *self;
+    gs_turns         *turns;
     known            *known;
     gs_problem       *open;         /* those that are compiled ahead */
     int               open_count;
@@ -75,127 +77,6 @@ typedef struct list {
 
 /* ---- what the store knows ---- */
 
-static void search_key(const gs_session *session, const char *problem, gs_text *key)
-{
-    gs_text_addf(key, "search 1 %s %s %s", session->device, session->version, problem);
-}
-
-/* "schedule us". Words may have gone since. */
-static bool parse_found(const char *value, gs_schedule *schedule, double *us)
-{
-    char text[GS_SCHEDULE_TEXT];
-    const size_t length = strcspn(value, " ");
-    if (length >= sizeof text) return false;
-    memcpy(text, value, length);
-    text[length] = '\0';
-    gs_scan scan = gs_scan_from(value[length] ? value + length + 1 : "");
-    return gs_scan_double(&scan, us) && gs_schedule_parse(schedule, text, NULL) == GS_OK;
-}
-
-typedef struct founds {
-    gs_found *list;
-    int       count, capacity;
-    size_t    prefix;
-    bool      failed;
-} founds;
-
-static bool add_found(void *self, const char *key, const char *value)
-{
-    founds *const f = self;
-    double us;
-    if (f->count == f->capacity) {
-        const int capacity = f->capacity ? 2 * f->capacity : 256;
-        gs_found *const grown = realloc(f->list, (size_t)capacity * sizeof *grown);
-        f->failed = !grown;
-        if (!grown) return false;
-        f->list = grown;
-        f->capacity = capacity;
-    }
-    gs_found *const found = &f->list[f->count];
-    const char *const problem = strchr(key + f->prefix, ' ');   /* behind the version */
-    f->count += problem && gs_problem_parse(&found->problem, problem + 1, NULL) == GS_OK && parse_found(value, &found->schedule, &us);
-    return true;
-}
-
-gs_status gs_run_found(gs_store *store, const gs_session *session, gs_found **out, int *count, gs_error *error)
-{
-    char prefix[128];
-    snprintf(prefix, sizeof prefix, "search 1 %s ", session->device);
-    founds f = {.prefix = strlen(prefix)};
-    gs_status status = gs_store_results(store, prefix, add_found, &f, error);
-    if (status == GS_OK && f.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found");
-    if (status != GS_OK) free(f.list), f = (founds){0};
-    *out = f.list;
-    *count = f.count;
-    return status;
-}
-
-/* What an earlier search found. */
-static gs_status find_search(gs_store *store, const gs_session *session, const char *problem, gs_schedule *schedule, double *us, bool *found,
-                             gs_error *error)
-{
-    gs_text key = {0};
-    char *value = NULL;
-    gs_error why = {0};
-    search_key(session, problem, &key);
-    const gs_status status = gs_store_result_get(store, gs_text_string(&key), &value, &why);
-    gs_text_free(&key);
-    *found = false;
-    if (status == GS_OK) *found = parse_found(value, schedule, us);
-    free(value);
-    if (status == GS_OK || status == GS_ERROR_NOT_FOUND) return GS_OK;
-    if (error) *error = why;
-    return status;
-}
-
-static gs_status keep_search(const list *l, const item *it, gs_error *error)
-{
-    gs_text key = {0}, value = {0};
-    search_key(l->session, it->run.text, &key);
-    gs_text_addf(&value, "%s %.4f", it->best->text, it->best->us);
-    const gs_status status = key.failed || value.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found")
-                                                        : gs_store_result_put(l->store, l->session, key.data, value.data, error);
-    gs_text_free(&key);
-    gs_text_free(&value);
-    return status;
-}
-
-typedef struct fastest {
-    const char *version;    /* what other kernel sources did says nothing */
-    char        text[GS_SCHEDULE_TEXT];
-    double      us, ratio;
-} fastest;
-
-static bool find_fastest(void *self, const gs_trial *trial)
-{
-    fastest *const f = self;
-    if (strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
-    if (strcmp(trial->version, f->version) != 0) return true;
-    if (f->us > 0 && (trial->ratio < f->ratio || (trial->ratio == f->ratio && trial->us >= f->us))) return true;
-    f->us = trial->us;
-    f->ratio = trial->ratio;
-    memcpy(f->text, trial->candidate, strlen(trial->candidate) + 1);
-    return true;
-}
-
-gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error)
-{
-    char name[GS_PROBLEM_TEXT];
-    gs_schedule schedule;
-    double us;
-    bool found;
-    text[0] = '\0';
-    GS_TRY(find_search(store, session, gs_problem_format(problem, name), &schedule, &us, &found, error));
-    if (found) {
-        gs_schedule_format(&schedule, text);
-        return GS_OK;
-    }
-    fastest f = {.version = session->version};
-    GS_TRY(gs_store_trials(store, session->device, name, find_fastest, &f, error));
-    memcpy(text, f.text, sizeof f.text);
-    return GS_OK;
-}
-
 static bool remember_winner(void *self, const gs_trial *winner)
 {
     list *const l = self;
@@ -207,6 +88,29 @@ static bool remember_winner(void *self, const gs_trial *winner)
         l->known[i].winner = *winner;
     }
     return true;
+}
+
+/* Whether an earlier search found something that is still good. */
+static gs_status look_for_search(const list *l, int index, gs_error *error)
+{
+    known *const k = &l->known[index];
+    char text[GS_PROBLEM_TEXT];
+    bool found = false;
+    if (l->options.again || l->policy.builds_on_found) return GS_OK;
+    GS_TRY(gs_run_find_search(l->store, l->session, gs_problem_format(&l->problems[index], text), &k->schedule, &k->us, &found, error));
+    if (found && gs_schedule_check(&k->schedule, &l->problems[index], l->caps, NULL) == GS_OK) k->state = FOUND;
+    return GS_OK;
+}
+
+/* What another tuner of the list, which may have been killed, has found out since the list began. */
+static gs_status look_again(const list *l, const item *it, gs_error *error)
+{
+    known *const k = &l->known[it->index];
+    bool won = false;
+    if (!l->options.lessee || l->options.again || (k->state != OPEN && k->state != FOUND)) return GS_OK;
+    GS_TRY(gs_run_winner(&it->run, &k->winner, &won, error));
+    if (won) k->state = WON;
+    return k->state == OPEN ? look_for_search(l, it->index, error) : GS_OK;
 }
 
 /* Sorts the problems into those to be searched, those that were, and those that cannot be. */
@@ -221,17 +125,11 @@ static gs_status look_up(list *l, gs_error *error)
         if (k->why != GS_OK) k->state = BAD;
     }
     if (!l->options.again) GS_TRY(gs_store_winners(l->store, l->session->device, remember_winner, l, error));
-    for (int i = 0; i < l->count; i++) {
+    for (int n = 0; n < l->count; n++) {   /* in the order in which they come: that is the order in which they are compiled */
+        const int i = (l->options.first + n) % l->count;
         known *const k = &l->known[i];
-        char text[GS_PROBLEM_TEXT];
-        bool found = false;
+        if (k->state == OPEN) GS_TRY(look_for_search(l, i, error));
         if (k->state != OPEN) continue;
-        if (!l->options.again && !l->policy.builds_on_found)
-            GS_TRY(find_search(l->store, l->session, gs_problem_format(&l->problems[i], text), &k->schedule, &k->us, &found, error));
-        if (found && gs_schedule_check(&k->schedule, &l->problems[i], l->caps, NULL) == GS_OK) {
-            k->state = FOUND;
-            continue;
-        }
         k->ahead = l->open_count;
         l->open[l->open_count++] = l->problems[i];
     }
@@ -398,7 +296,7 @@ static gs_status prove(list *l, item *it, gs_error *error)
     if (!it->best) return GS_OK;
     snprintf(it->result.best_own, sizeof it->result.best_own, "%s", it->best->text);
     it->result.best_own_us = it->best->us;
-    return l->known[it->index].state == FOUND ? GS_OK : keep_search(l, it, error);
+    return l->known[it->index].state == FOUND ? GS_OK : gs_run_keep_search(&it->run, it->best, error);
 }
 
 static gs_status confirm(list *l, item *it, gs_error *error)
@@ -428,8 +326,10 @@ static void report(list *l, item *it)
 {
     if (it->reported) return;
     it->reported = true;
+    const bool ended = l->ended;
     it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
     if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
+    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
 }
 
 /* What a stage said about a problem; the list goes on unless it was stopped. */
@@ -464,7 +364,8 @@ static gs_status open_item(list *l, int index, gs_error *error)
     it->run = gs_run_open(l->store, l->session, l->worker, l->caps, &l->problems[index], &l->options, &it->result);
     it->run.search = true;
     it->run.seed += (uint64_t)index;
-    gs_status status = GS_OK;
+    gs_status status = look_again(l, it, &why);
+    if (status != GS_OK) return settle(l, it, status, &why, error);
     if (k->state == WON) {
         gs_trials trials;
         status = gs_run_known(&it->run, &trials, &why);
@@ -508,25 +409,53 @@ static gs_status finish_batch(list *l, gs_error *error)
 static void close_batch(list *l)
 {
     for (int i = 0; i < l->items; i++) {
+        if (!l->batch[i].reported) gs_turns_end(l->turns, l->batch[i].index, false);
         gs_run_close(&l->batch[i].run);
         free(l->batch[i].rank);
     }
     l->items = 0;
 }
 
-static gs_status run_list(list *l, gs_error *error)
+/* All that are left are other tuners'. */
+static gs_status wait_for_others(const list *l, gs_error *error)
+{
+    if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while other tuners worked on what is left");
+    gs_run_progress(&(gs_run){.text = "", .options = &l->options}, "others", l->count - gs_turns_left(l->turns), l->count, NULL);
+    gs_clock_sleep_ns(OTHERS_NS);
+    return GS_OK;
+}
+
+/* As many as a batch has room and time for. */
+static gs_status open_batch(list *l, bool *time, gs_error *error)
 {
     const int most = l->caps->emulated ? 1 : BATCH;
+    while (gs_turns_left(l->turns) > 0 && l->items < most && !l->ended) {
+        int index;
+        if (!(*time = may_search(l))) break;
+        GS_TRY(gs_turns_next(l->turns, &index, error));
+        if (index < 0) break;
+        GS_TRY(open_item(l, index, error));
+    }
+    return GS_OK;
+}
+
+static gs_status run_list(list *l, gs_error *error)
+{
     gs_status status = GS_OK;
-    for (int at = 0; at < l->count && status == GS_OK && !l->ended;) {
+    while (gs_turns_left(l->turns) > 0 && status == GS_OK && !l->ended) {
         bool time = true;
-        while (at < l->count && l->items < most && status == GS_OK && !l->ended && (time = may_search(l))) status = open_item(l, at++, error);
+        status = open_batch(l, &time, error);
+        const bool idle = l->items == 0;
         if (status == GS_OK && !l->ended) status = finish_batch(l, error);
         close_batch(l);
-        if (status == GS_OK && !time && at < l->count)
-            status = gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s is used up after %d of %d problems", l->budget_s, at, l->count);
+        const int left = gs_turns_left(l->turns);
+        if (status != GS_OK || left == 0) continue;
+        if (!time)
+            status = gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s is used up after %d of %d problems", l->budget_s,
+                             l->count - left, l->count);
+        else if (idle)
+            status = wait_for_others(l, error);
     }
-    close_batch(l);
     return status;
 }
 
@@ -547,6 +476,7 @@ static gs_status prepare(list *l, const gs_tune_options *options, gs_error *erro
     }
     l->policy.found = l->options.found;
     l->policy.found_count = l->options.found_count;
+    GS_TRY(gs_turns_create(&l->turns, l->store, l->session, l->problems, l->count, &l->options, error));
     GS_TRY(look_up(l, error));
     return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->most, &l->options, error);
 }
@@ -564,6 +494,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);
     gs_ahead_end(&l.ahead);
+    gs_turns_destroy(&l.turns);
     if (l.policy.destroy) l.policy.destroy(&l.policy);
     free(l.known);
     free(l.open);

@@ -106,6 +106,9 @@ void   gs_run_close(gs_run *run);
 
 gs_status gs_run_known(const gs_run *run, gs_trials *known, gs_error *error);   /* free(known->list) */
 
+/* The winner of the run's problem, if the store has one that was measured on such a device. */
+gs_status gs_run_winner(const gs_run *run, gs_trial *winner, bool *found, gs_error *error);
+
 /* The result that follows from a winner of the store. */
 gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *winner, gs_error *error);
 
@@ -135,6 +138,11 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
 
 /* What searches on this device found, of all problems in the store, also with other kernels than these; free(*out). */
 gs_status gs_run_found(gs_store *store, const gs_session *session, gs_found **out, int *count, gs_error *error);
+
+/* What the last search of a problem on this device with these kernels found, with that time. *found false: none was. keep writes it. */
+gs_status gs_run_find_search(gs_store *store, const gs_session *session, const char *problem, gs_schedule *schedule, double *us, bool *found,
+                             gs_error *error);
+gs_status gs_run_keep_search(const gs_run *run, const gs_candidate *best, gs_error *error);
 
 /* ---- compiling ahead (precompile.c) ---- */
 

@@ -114,15 +114,22 @@ gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *win
     return gs_run_table(run->options->tuned_path, &result->row, true, error);
 }
 
+gs_status gs_run_winner(const gs_run *run, gs_trial *winner, bool *found, gs_error *error)
+{
+    wanted w = {.problem = run->text};
+    *found = false;
+    GS_TRY(gs_store_winners(run->store, run->session->device, find_winner, &w, error));
+    *winner = w.trial;
+    *found = w.found && w.trial.cc == run->caps->cc && w.trial.sms == run->caps->sms;
+    return GS_OK;
+}
+
 /* The winner that the store has already, if any: nothing is measured, but the table gets the row if it lost it. */
 static gs_status resume(gs_run *run, const gs_trials *known, bool *resumed, gs_error *error)
 {
-    wanted w = {.problem = run->text};
-    *resumed = false;
-    GS_TRY(gs_store_winners(run->store, run->session->device, find_winner, &w, error));
-    if (!w.found || w.trial.cc != run->caps->cc || w.trial.sms != run->caps->sms) return GS_OK;
-    *resumed = true;
-    return gs_run_resume(run, known, &w.trial, error);
+    gs_trial winner;
+    GS_TRY(gs_run_winner(run, &winner, resumed, error));
+    return *resumed ? gs_run_resume(run, known, &winner, error) : GS_OK;
 }
 
 /* ---- candidates ---- */

@@ -78,6 +78,8 @@ typedef struct gs_tune_options {
     bool        again;                 /* measure even what the store already has a winner for */
     const gs_found *found;             /* for policies that build on it; NULL: what searches on this device found, also with */
     int         found_count;           /* earlier kernels, as the store knows it */
+    const gs_lessee *lessee;           /* gs_tune_list, gs_turns: other tuners have the same list; who has a problem's lease works on it */
+    int         first;                 /* gs_tune_list, gs_turns: where in the list to begin; it goes round */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
@@ -111,11 +113,25 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
  * learn are UNSUPPORTED.
  *
  * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
- * end the list. The call's status is not OK where nothing more can be done: INTERRUPTED (Ctrl-C, or the budget is used up; what was not
+ * end the list. Where the list is shared (options->lessee), each problem is reported by one tuner, and the call ends when all are done by
+ * somebody; a problem whose status ended the list is left to others. The call's status is not OK where nothing more can be done: INTERRUPTED (Ctrl-C, or the budget is used up; what was not
  * confirmed is found again from the store in no time), NO_COMPILER, or what the worker could not get over. */
 typedef bool (*gs_tune_finished)(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error);
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
                        const gs_tune_options *options, gs_tune_finished finished, void *self, gs_error *error);
+
+/* The problems of a list one after the other, for whoever goes through one; the list, session and options->lessee must stay where they are.
+ * next: *index -1 where all that are left are other tuners' now: later they are done, or free because their tuner ended. Nobody may wait
+ * for that with leases of its own. left: how many this tuner neither had nor knows to be done. end: when it is done with one, or, not
+ * done, leaves it to others. */
+#define GS_LEASE_S 300.0   /* how long a lease lasts; gs_store_renew in time is the caller's */
+typedef struct gs_turns gs_turns;
+gs_status gs_turns_create(gs_turns **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
+                          const gs_tune_options *options, gs_error *error);
+gs_status gs_turns_next(gs_turns *turns, int *index, gs_error *error);
+int       gs_turns_left(const gs_turns *turns);
+void      gs_turns_end(gs_turns *turns, int index, bool done);
+void      gs_turns_destroy(gs_turns **turns);
 
 /* The schedule that the last search of this problem on this device with these kernels found, as the store knows it; else the fastest
  * that passed. Empty if there is none. */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Leases: which tuner works on a problem now, and which problems a group of tuners has done. A lease ends when its owner gives it back,
+ * when it was not renewed in time, or when its owner's process is gone, which a tuner on the same machine can see by itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "store/sql.h"
+
+#define DONE_S (30 * 86400.0)   /* how long a killed group's marks are kept */
+
+/* ---- who ---- */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);   /* what processes, and machines, have in common */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* When a process began, in the kernel's ticks, which tells it from a later one of the same number; 0: there is none (any more). */
+static int64_t process_born(int64_t pid)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *const file = fopen(path, "re");
+    if (!file) return 0;
+    const size_t size = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[size] = '\0';
+    const char *const name_end = strrchr(line, ')');   /* the name may have blanks and brackets itself */
+    char state = 0;
+    long long born = 0;
+    if (!name_end || sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld", &state, &born) != 2)
+        return 0;
+    return state == 'Z' || state == 'X' ? 0 : born;   /* ended, but not yet waited for */
+}
+
+/* Where numbers of processes mean the same: a boot of a machine, and a name space on it. Empty: unknown, and only time ends a lease. */
+static void name_host(char *host, size_t size)
+{
+    char boot[40] = "", space[40];
+    FILE *const file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && !fgets(boot, sizeof boot, file)) boot[0] = '\0';
+    if (file) fclose(file);
+    const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    boot[strcspn(boot, "\n")] = '\0';
+    host[0] = '\0';
+    if (boot[0] && length > 0) snprintf(host, size, "%s %.*s", boot, (int)length, space);
+}
+
+void gs_lessee_run(char run[GS_LEASE_RUN])
+{
+    snprintf(run, GS_LEASE_RUN, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
+}
+
+void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid)
+{
+    *out = (gs_lessee){.pid = pid, .born = process_born(pid)};
+    snprintf(out->run, sizeof out->run, "%s", run);
+    name_host(out->host, sizeof out->host);
+}
+
+/* ---- what stands there ---- */
+
+typedef struct row {
+    bool      there, done;
+    gs_lessee owner;
+    int64_t   expires;
+} row;
+
+static void copy_text(char *to, size_t size, sqlite3_stmt *from, int column)
+{
+    const char *const text = (const char *)sqlite3_column_text(from, column);
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+static gs_status read_row(gs_store *store, const char *device, const char *problem, row *out, gs_error *error)
+{
+    *out = (row){0};
+    gs_query get = gs_sql(store, GS_SQL_GET_LEASE);
+    gs_sql_text(&get, device);
+    gs_sql_text(&get, problem);
+    const int code = gs_sql_step(&get);
+    if (code == SQLITE_ROW) {
+        out->there = true;
+        copy_text(out->owner.run, sizeof out->owner.run, get.statement, 0);
+        copy_text(out->owner.host, sizeof out->owner.host, get.statement, 1);
+        out->owner.pid = sqlite3_column_int64(get.statement, 2);
+        out->owner.born = sqlite3_column_int64(get.statement, 3);
+        out->expires = sqlite3_column_int64(get.statement, 4);
+        out->done = sqlite3_column_int(get.statement, 5) != 0;
+    }
+    if (get.statement) {
+        sqlite3_reset(get.statement);
+        sqlite3_clear_bindings(get.statement);
+    }
+    return code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
+}
+
+static bool same_lessee(const gs_lessee *a, const gs_lessee *b)
+{
+    return a->pid == b->pid && a->born == b->born && strcmp(a->run, b->run) == 0 && strcmp(a->host, b->host) == 0;
+}
+
+/* TAKEN: it may be. */
+static gs_lease judge(const row *r, const gs_lessee *who)
+{
+    if (!r->there) return GS_LEASE_TAKEN;
+    if (r->done) return strcmp(r->owner.run, who->run) == 0 ? GS_LEASE_DONE : GS_LEASE_TAKEN;
+    if (same_lessee(&r->owner, who) || r->expires <= now_ms()) return GS_LEASE_TAKEN;
+    const bool gone = who->host[0] && strcmp(r->owner.host, who->host) == 0 && process_born(r->owner.pid) != r->owner.born;
+    return gone ? GS_LEASE_TAKEN : GS_LEASE_HELD;
+}
+
+/* ---- the calls ---- */
+
+static gs_status need(const char *device, const char *problem, const gs_lessee *who, gs_error *error)
+{
+    if (!device || !*device) return gs_fail(error, GS_ERROR_ARGUMENT, "device", "must not be empty");
+    if (!problem || !*problem) return gs_fail(error, GS_ERROR_ARGUMENT, "problem", "must not be empty");
+    if (!who->run[0]) return gs_fail(error, GS_ERROR_ARGUMENT, "run", "must not be empty");
+    return GS_OK;
+}
+
+static void bind_lessee(gs_query *query, const gs_lessee *who)
+{
+    gs_sql_text(query, who->run);
+    gs_sql_text(query, who->host);
+    gs_sql_int(query, who->pid);
+    gs_sql_int(query, who->born);
+}
+
+static int64_t in_ms(double seconds) { return now_ms() + (int64_t)(seconds * 1000); }
+
+/* Within a transaction. */
+static gs_status take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
+{
+    row r;
+    GS_TRY(read_row(store, device, problem, &r, error));
+    *out = judge(&r, who);
+    if (*out != GS_LEASE_TAKEN) return GS_OK;
+    gs_query put = gs_sql(store, GS_SQL_PUT_LEASE);
+    gs_sql_text(&put, device);
+    gs_sql_text(&put, problem);
+    bind_lessee(&put, who);
+    gs_sql_int(&put, in_ms(seconds));
+    return gs_sql_status(store, gs_sql_run(&put), error);
+}
+
+gs_status gs_store_lease(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out,
+                         gs_error *error)
+{
+    row r;
+    *out = GS_LEASE_HELD;
+    GS_TRY(need(device, problem, who, error));
+    GS_TRY(read_row(store, device, problem, &r, error));   /* whoever waits for others looks often, and should not hold them up */
+    *out = judge(&r, who);
+    if (*out != GS_LEASE_TAKEN) return GS_OK;
+    gs_status status = gs_sql_begin(store, error);
+    if (status == GS_OK) status = gs_sql_end(store, take(store, device, problem, who, seconds, out, error), error);
+    if (status != GS_OK) *out = GS_LEASE_HELD;
+    return status;
+}
+
+gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, int *renewed, gs_error *error)
+{
+    if (renewed) *renewed = 0;
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query renew = gs_sql(store, GS_SQL_RENEW_LEASE);
+    bind_lessee(&renew, who);
+    gs_sql_int(&renew, in_ms(seconds));
+    const int code = gs_sql_run(&renew);
+    const int changed = sqlite3_changes(store->db);
+    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
+    if (renewed) *renewed = changed;
+    return GS_OK;
+}
+
+gs_status gs_store_release(gs_store *store, const char *device, const char *problem, const gs_lessee *who, bool done, gs_error *error)
+{
+    GS_TRY(need(device, problem, who, error));
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query give = gs_sql(store, done ? GS_SQL_DONE_LEASE : GS_SQL_DROP_LEASE);
+    bind_lessee(&give, who);
+    gs_sql_text(&give, device);
+    gs_sql_text(&give, problem);
+    if (done) gs_sql_int(&give, in_ms(DONE_S));
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&give), error), error);
+}
+
+gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query drop = gs_sql(store, GS_SQL_DROP_LEASES);
+    gs_sql_text(&drop, run);
+    gs_sql_int(&drop, now_ms());
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&drop), error), error);
+}
