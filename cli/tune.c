@@ -8,10 +8,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "command.h"
+#include "group.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
+#include "tune/pool.h"
 #include "tune/tune.h"
 #include "tuned.h"
 
@@ -21,7 +24,7 @@ typedef struct settings {
     double      budget;
     int64_t     candidates, jobs, seed;
     uint32_t    families;
-    const char *policy, *tuned, *store, *device;
+    const char *policy, *tuned, *store, *device, *devices;
     bool        dependent, again, json, quick, unconfirmed;
 } settings;
 
@@ -44,9 +47,14 @@ static const cli_option options[] = {
     {"again",      0, CLI_FLAG,    offsetof(settings, again),      NULL,   "measure even what the store already has a winner for"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
+    {"devices",    0, CLI_TEXT,    offsetof(settings, devices),    "NAMES", "several at once, which share the problems, one store and one\n"
+     "table: cuda:0,cuda:1 or all, every GPU"},
     {"json",       0, CLI_FLAG,    offsetof(settings, json),       NULL,   "one JSON object per problem"},
     {NULL},
 };
+
+#define TIME_IS_UP "the time is up: %d of %d problems done; the same command goes on from here"
+#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
 
 typedef struct watch {
     int     at, total;
@@ -141,12 +149,7 @@ static void print_line(const gs_problem *problem, const cli_session *session, co
         printf("  (%d %s, %d rejected, %s)\n", result->measured, session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
 
-/* ---- the command ---- */
-
-typedef struct totals {
-    int    tuned, won, failed;
-    double log_sum;
-} totals;
+/* ---- a list ---- */
 
 /* What goes from problem to problem. */
 typedef struct tuning {
@@ -154,7 +157,8 @@ typedef struct tuning {
     cli_session        *session;
     const settings     *s;
     const cli_problems *problems;
-    totals             *sum;
+    const cli_member   *member;  /* of a group of devices; NULL: alone */
+    cli_totals         *sum;
     watch               w;
     int                 code;    /* -1: go on; else the exit code */
 } tuning;
@@ -170,7 +174,7 @@ static void announce(const cli_session *session, const gs_problem *problem, cons
 static void take_result(tuning *t, const gs_problem *problem, gs_status status, const gs_tune_result *result, const gs_error *error)
 {
     char text[GS_PROBLEM_TEXT];
-    totals *const sum = t->sum;
+    cli_totals *const sum = t->sum;
     cli_progress_clear();
     if (status == GS_OK) {
         (t->s->json ? print_json : print_line)(problem, t->session, result);
@@ -196,6 +200,12 @@ static bool on_finished(void *self, int index, gs_status status, const gs_tune_r
     return t->code < 0;
 }
 
+static int time_is_up(const tuning *t)
+{
+    if (!t->member) cli_note(TIME_IS_UP, t->w.at, t->w.total);
+    return CLI_MORE;
+}
+
 static int tune_quickly(tuning *t, const gs_tune_options *how)
 {
     gs_error error = {0};
@@ -205,16 +215,59 @@ static int tune_quickly(tuning *t, const gs_tune_options *how)
     cli_progress_clear();
     if (status == GS_OK || t->code >= 0) return t->code;
     if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
-    if (!cli_stopped()) cli_note("the time is up: %d of %d problems done; the same command goes on from here", t->w.at, t->w.total);
-    return cli_stopped() ? cli_stopped() : CLI_MORE;
+    return cli_stopped() ? cli_stopped() : time_is_up(t);
 }
 
-static int tune_all(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems,
-                    const char *table, totals *sum)
+/* A problem's share of the time that is left, if there is any. */
+static bool share_time(const tuning *t, const gs_turns *turns, gs_tune_options *how)
 {
-    tuning t = {.command = command, .session = session, .s = s, .problems = problems, .sum = sum, .code = -1,
-                .w = {.total = problems->count, .started = gs_clock_ns()}};
-    watch *const w = &t.w;
+    if (!(t->s->budget > 0)) return true;
+    const double left = t->s->budget - 1e-9 * (double)(gs_clock_ns() - t->w.started);
+    how->budget_s = left * (t->member ? t->member->count : 1) / gs_turns_left(turns);
+    how->budget_s = GS_MIN(how->budget_s, left);
+    return left >= 1;
+}
+
+static int tune_one(tuning *t, gs_turns *turns, int index, gs_tune_options *how)
+{
+    cli_session *const session = t->session;
+    const gs_problem *const problem = &t->problems->list[index];
+    gs_tune_result result = {0};
+    gs_error error = {0};
+    announce(session, problem, how);
+    const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, how, &result, &error);
+    take_result(t, problem, status, &result, &error);
+    t->w.at++;
+    gs_turns_end(turns, index, t->code < 0);   /* what ends this tuner may not be wrong with the problem */
+    return t->code;
+}
+
+static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
+{
+    while (gs_turns_left(turns) > 0 && t->code < 0) {
+        gs_error error = {0};
+        int index;
+        if (!share_time(t, turns, how)) return time_is_up(t);
+        if (gs_turns_next(turns, &index, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
+        if (index >= 0) {
+            t->code = tune_one(t, turns, index, how);
+        } else if (gs_turns_left(turns) > 0) {   /* the others' */
+            if (cli_stopped()) return cli_stopped();
+            gs_clock_sleep_ns(OTHERS_NS);
+        }
+    }
+    return t->code;
+}
+
+static int tune_all(tuning *t, const char *table)
+{
+    const settings *const s = t->s;
+    cli_session *const session = t->session;
+    const cli_member *const member = t->member;
+    gs_turns *turns;
+    gs_error error = {0};
+    t->code = -1;
+    t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
         .policy = s->policy,
         .families = s->families,
@@ -226,54 +279,136 @@ static int tune_all(const cli_command *command, cli_session *session, const sett
         .again = s->again,
         .unconfirmed = s->unconfirmed,
         .budget_s = s->budget,
-        .progress = on_progress,
-        .self = w,
+        .progress = member ? NULL : on_progress,
+        .self = &t->w,
+        .lessee = member ? &member->lessee : NULL,
+        .first = member ? (int)((int64_t)t->problems->count * member->index / member->count) : 0,
     };
-    if (s->quick) return tune_quickly(&t, &how);
-    for (; w->at < problems->count && t.code < 0; w->at++) {
-        const gs_problem *const problem = &problems->list[w->at];
-        gs_tune_result result = {0};
-        gs_error error = {0};
-        if (s->budget > 0) {
-            const double left = s->budget - 1e-9 * (double)(gs_clock_ns() - w->started);
-            how.budget_s = left / (problems->count - w->at);
-            if (left < 1) {
-                cli_note("the time is up: %d of %d problems tuned; the same command goes on from here", w->at, w->total);
-                return CLI_MORE;
-            }
-        }
-        announce(session, problem, &how);
-        const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, &how,
-                                         &result, &error);
-        take_result(&t, problem, status, &result, &error);
-    }
-    return t.code;
+    if (s->quick) return tune_quickly(t, &how);
+    if (gs_turns_create(&turns, session->store, &session->session, t->problems->list, t->problems->count, &how, &error) != GS_OK)
+        return cli_fail(t->command, NULL, &error);
+    const int code = tune_singly(t, turns, &how);
+    gs_turns_destroy(&turns);
+    return code;
 }
 
-static void print_totals(const settings *s, const cli_session *session, const char *table, const totals *sum)
+/* What the last lines speak of. */
+typedef struct place {
+    const char *device, *table, *store;
+    bool        emulated;
+} place;
+
+static void print_totals(const settings *s, const place *where, const cli_totals *sum)
 {
     if (s->unconfirmed) {
         if (sum->tuned > 0 && !s->json) printf("\n%d searched, none confirmed; the table is as it was\n", sum->tuned);
-    } else if (sum->tuned > 0 && !s->json && session->caps.emulated) {
+    } else if (sum->tuned > 0 && !s->json && where->emulated) {
         printf("\n%d %s; every time is predicted by %s, none is measured\ntable: %s\n", sum->tuned, sum->tuned == 1 ? "problem" : "problems",
-               session->worker.device, table);
+               where->device, where->table);
     } else if (sum->tuned > 0 && !s->json) {
         printf("\nown kernels won %d of %d", sum->won, sum->tuned);
         if (sum->won > 0) printf("; geometric mean over all %.3f of cuBLASLt's speed", exp(sum->log_sum / sum->tuned));
-        printf("\ntable: %s\n", table);
+        printf("\ntable: %s\n", where->table);
     }
     if (cli_stopped()) {
-        cli_note("stopped: what was measured is kept in %s; the same command goes on from there", gs_store_path(session->store));
+        cli_note("stopped: what was measured is kept in %s; the same command goes on from there", where->store);
     } else if (s->unconfirmed) {
         cli_note("gemmsmith eval --contenders own,cublaslt-autotuning --record confirms it");
-    } else if (sum->tuned > 0 && session->caps.emulated) {
-        cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", session->worker.device);
+    } else if (sum->tuned > 0 && where->emulated) {
+        cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", where->device);
     } else if (sum->tuned > 0 && s->tuned) {
-        cli_note("programs use this table with GEMMSMITH_TUNED=%s; gemmsmith eval shows what it brings", table);
+        cli_note("programs use this table with GEMMSMITH_TUNED=%s; gemmsmith eval shows what it brings", where->table);
     } else if (sum->tuned > 0) {
         cli_note("every program of this user finds this table; gemmsmith eval shows what it brings");
     }
 }
+
+/* The work of one device; what it says of its member, if it is one of a group, stands there. */
+static int run_device(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, cli_member *member)
+{
+    char path[GS_PATH] = "";
+    cli_totals alone = {0};
+    tuning t = {.command = command, .session = session, .s = s, .problems = problems, .member = member, .sum = member ? &member->sum : &alone};
+    int code = cli_session_open(command, session, member ? member->device : s->device, s->dependent, true, s->store);
+    if (code >= 0) return code;
+    if (!s->tuned && !cli_tuned_path(path, session->caps.slug))
+        code = cli_usage(command, "no home directory for the table: name one with --tuned");
+    const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated};
+    if (member) {
+        snprintf(member->slug, sizeof member->slug, "%s", session->caps.slug);
+        snprintf(member->table, sizeof member->table, "%s", where.table);
+        member->emulated = where.emulated;
+    }
+    if (code < 0) code = tune_all(&t, where.table);
+    if (!member) print_totals(s, &where, t.sum);
+    if (code < 0) code = cli_stopped() ? cli_stopped() : t.sum->failed ? CLI_FAILED : CLI_OK;
+    cli_session_close(session);
+    return code;
+}
+
+/* ---- several devices ---- */
+
+typedef struct gang {
+    const cli_command  *command;
+    cli_session        *session;
+    const settings     *s;
+    const cli_problems *problems;
+} gang;
+
+static int work_on(void *self, cli_member *member)
+{
+    const gang *const g = self;
+    return run_device(g->command, g->session, g->s, g->problems, member);
+}
+
+/* A word of every member at this place of it, each once. */
+static void list_words(const cli_group *group, size_t at, gs_text *text)
+{
+    for (int i = 0; i < group->count; i++) {
+        const char *const word = (const char *)&group->member[i] + at;
+        bool there = !*word;
+        for (int k = 0; k < i && !there; k++) there = strcmp((const char *)&group->member[k] + at, word) == 0;
+        if (!there) gs_text_addf(text, "%s%s", text->size > 0 ? ", " : "", word);
+    }
+}
+
+static void print_group(const settings *s, const cli_group *group, int problems, int code)
+{
+    gs_text devices = {0}, tables = {0};
+    cli_totals sum = {0};
+    bool emulated = true;
+    for (int i = 0; i < group->count; i++) {
+        const cli_member *const m = &group->member[i];
+        sum.tuned += m->sum.tuned;
+        sum.won += m->sum.won;
+        sum.failed += m->sum.failed;
+        sum.log_sum += m->sum.log_sum;
+        emulated &= m->emulated || !m->slug[0];
+    }
+    list_words(group, offsetof(cli_member, device), &devices);
+    list_words(group, offsetof(cli_member, table), &tables);
+    const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated};
+    if (code == CLI_MORE) cli_note(TIME_IS_UP, sum.tuned + sum.failed, problems);
+    print_totals(s, &where, &sum);
+    gs_text_free(&devices);
+    gs_text_free(&tables);
+}
+
+static int run_group(const cli_command *command, cli_session *session, settings *s, const cli_problems *problems)
+{
+    gang g = {command, session, s, problems};
+    cli_group group = {.store_path = s->store, .problems = problems->count, .work = work_on, .self = &g};
+    int code = cli_group_name(command, &group, s->devices);
+    if (code >= 0) return code;
+    s->jobs = GS_MAX((s->jobs > 0 ? (int)s->jobs : gs_pool_cores()) / group.count, 1);
+    code = cli_group_run(command, &group);
+    print_group(s, &group, problems->count, code);
+    gs_store_close(&group.store);
+    cli_group_free(&group);
+    return code;
+}
+
+/* ---- the command ---- */
 
 static int run(const cli_command *command, int argc, char **argv)
 {
@@ -285,22 +420,12 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
+    if (s.device && s.devices) return cli_usage(command, "--device and --devices say different things");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) return cli_usage(command, CLI_NEEDS_PROBLEM);
-    code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
-    if (code < 0) {
-        char path[GS_PATH] = "";
-        totals sum = {0};
-        if (!s.tuned && !cli_tuned_path(path, session.caps.slug))
-            code = cli_usage(command, "no home directory for the table: name one with --tuned");
-        const char *const table = s.tuned ? s.tuned : path;
-        if (code < 0) code = tune_all(command, &session, &s, &problems, table, &sum);
-        print_totals(&s, &session, table, &sum);
-        if (code < 0) code = cli_stopped() ? cli_stopped() : sum.failed ? CLI_FAILED : CLI_OK;
-        cli_session_close(&session);
-    }
+    code = s.devices ? run_group(command, &session, &s, &problems) : run_device(command, &session, &s, &problems, NULL);
     cli_problems_free(&problems);
     return code;
 }
@@ -316,6 +441,7 @@ const cli_command cli_tune = {
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
+                "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --devices all\n"
                 "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200",
     .run      = run,
 };

@@ -145,7 +145,7 @@ bool gs_pool_look(gs_pool *pool)
     return some;
 }
 
-static int usable_cores(void)
+int gs_pool_cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -165,7 +165,7 @@ gs_status gs_pool_start(gs_pool **out, const gs_pool_plan *plan, gs_error *error
         return gs_fail_errno(error, why, NULL, "no shared memory for the compiler processes");
     }
     const int jobs = GS_MIN(plan->capacity[GS_LANE_URGENT] + plan->capacity[GS_LANE_NORMAL], MOST_CHILDREN);
-    const int wanted = GS_MIN(plan->children > 0 ? plan->children : usable_cores(), jobs);
+    const int wanted = GS_MIN(plan->children > 0 ? plan->children : gs_pool_cores(), jobs);
     int first_error = 0, running = 0;
     pool->count = wanted;
     for (int i = 0; i < wanted; i++) {

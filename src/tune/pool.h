@@ -24,6 +24,8 @@ typedef struct gs_pool_plan {
     void *self;
 } gs_pool_plan;
 
+int gs_pool_cores(void);   /* that this process may use */
+
 /* The children wait until something is offered. Start it from a thread that lives as long as it. */
 gs_status gs_pool_start(gs_pool **out, const gs_pool_plan *plan, gs_error *error);
 void      gs_pool_end(gs_pool **pool);   /* lets every child finish its job, for two seconds at most */
