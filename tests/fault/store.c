@@ -146,6 +146,11 @@ static int use_read_only_file(void)
     if (!strstr(error.text, "open/readonly.db")) return 4;
     session.id = 1;
     if (put(store, &session, 7) != GS_ERROR_IO) return 5;
+    gs_lessee who;
+    gs_lease lease;
+    gs_lessee_of(&who, "run", getpid());
+    if (gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error) != GS_ERROR_IO || lease != GS_LEASE_HELD) return 6;
+    if (gs_store_release_run(store, "run", &error) != GS_ERROR_IO) return 7;
     gs_store_close(&store);
     return 0;
 }
@@ -176,6 +181,20 @@ static void a_full_disk_loses_nothing(void **state)
     assert_int_equal(gs_store_samples(store, &session, "f16:64x64x64:nn", "simple", "device", us, us, 20000, &error),
                      GS_ERROR_DISK_FULL);
     assert_int_equal(count_trials(store), kept);   /* the trial of those samples went with them */
+    gs_lessee who;
+    gs_lease lease;
+    int leases = -1;
+    gs_lessee_of(&who, "run", getpid());
+    do {
+        char problem[GS_PROBLEM_TEXT];
+        snprintf(problem, sizeof problem, "f16:64x64x%d:tn", 8 * ++leases);
+        status = gs_store_lease(store, DEVICE, problem, &who, 9, &lease, &error);
+        assert_int_equal(lease, status == GS_OK ? GS_LEASE_TAKEN : GS_LEASE_HELD);
+    } while (status == GS_OK && leases < 10000);
+    assert_int_equal(status, GS_ERROR_DISK_FULL);
+    int renewed;
+    CHECK(gs_store_renew(store, &who, 9, &renewed, &error));   /* needs no room */
+    assert_int_equal(renewed, leases);
     assert_int_equal(sqlite3_exec(store->db, "PRAGMA max_page_count = 100000", NULL, NULL, NULL), SQLITE_OK);
     CHECK(put(store, &session, kept));
     assert_int_equal(count_trials(store), kept + 1);
@@ -453,12 +472,30 @@ static void a_held_lock_is_busy(void **state)
     sqlite3_busy_timeout(store->db, 100);
     assert_int_equal(put(store, &session, 5), GS_ERROR_STORE_BUSY);
     assert_non_null(strstr(error.text, "busy.db"));
+    gs_lessee who;
+    gs_lease lease;
+    int renewed;
+    gs_lessee_of(&who, "run", getpid());
+    assert_int_equal(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(lease, GS_LEASE_HELD);
+    assert_int_equal(gs_store_renew(store, &who, 9, &renewed, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(renewed, 0);
+    assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, true, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(gs_store_release_run(store, "run", &error), GS_ERROR_STORE_BUSY);
     make_store("quiet.db", 1);
     assert_int_equal(gs_store_merge(store, path_of(path, "quiet.db"), NULL, &error), GS_ERROR_STORE_BUSY);
     sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
     close(done[1]);                                                   /* the holder ends; the waiting call goes on */
     CHECK(put(store, &session, 5));
     assert_int_equal(count_trials(store), 3);
+    CHECK(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error));
+    assert_int_equal(lease, GS_LEASE_TAKEN);
+    assert_int_equal(sqlite3_exec(store->db, "DROP TABLE lease", NULL, NULL, NULL), SQLITE_OK);   /* an answer, whatever happened to the file */
+    assert_int_equal(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_renew(store, &who, 9, NULL, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, false, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_release_run(store, "run", NULL), GS_ERROR_STORE);
+    CHECK(put(store, &session, 6));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
