@@ -193,6 +193,13 @@ static bool came_to_the_end(const child *c)
     return WIFEXITED(c->status) && (WEXITSTATUS(c->status) == CLI_OK || WEXITSTATUS(c->status) == CLI_FAILED);
 }
 
+/* Whether two have the same problems to do. One that was killed early did not say what it was. */
+static bool same_gpu(const cli_member *a, const cli_member *b)
+{
+    if (a->slug[0] && b->slug[0]) return strcmp(a->slug, b->slug) == 0;
+    return strcmp(a->device, b->device) == 0 || (strncmp(a->device, "cuda:", 5) == 0 && strncmp(b->device, "cuda:", 5) == 0);
+}
+
 /* What one child's end means for all; 0 says nothing. */
 static int judge(const cli_group *group, const child *children, int index)
 {
@@ -201,7 +208,7 @@ static int judge(const cli_group *group, const child *children, int index)
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     bool taken_over = false;
     for (int i = 0; i < group->count; i++)
-        taken_over |= m->slug[0] && came_to_the_end(&children[i]) && strcmp(group->member[i].slug, m->slug) == 0;
+        taken_over |= came_to_the_end(&children[i]) && same_gpu(m, &group->member[i]);
     cli_note("%s: its process was ended by signal %d; %s", m->device, WTERMSIG(status),
              taken_over ? "others did what it had left" : "the same command goes on from here");
     return taken_over ? CLI_OK : CLI_FAILED;
