@@ -188,11 +188,6 @@ static void watch(const cli_group *group, child *children)
 
 /* ---- the end ---- */
 
-static bool came_to_the_end(const child *c)
-{
-    return WIFEXITED(c->status) && (WEXITSTATUS(c->status) == CLI_OK || WEXITSTATUS(c->status) == CLI_FAILED);
-}
-
 /* Whether two have the same problems to do. One that was killed early did not say what it was. */
 static bool same_gpu(const cli_member *a, const cli_member *b)
 {
@@ -205,13 +200,12 @@ static int judge(const cli_group *group, const child *children, int index)
 {
     const cli_member *const m = &group->member[index];
     const int status = children[index].status;
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
-    bool taken_over = false;
-    for (int i = 0; i < group->count; i++)
-        taken_over |= came_to_the_end(&children[i]) && same_gpu(m, &group->member[i]);
+    bool complete = false;
+    for (int i = 0; i < group->count; i++) complete |= group->member[i].complete && same_gpu(m, &group->member[i]);
+    if (WIFEXITED(status)) return complete && WEXITSTATUS(status) == CLI_MORE ? CLI_OK : WEXITSTATUS(status);
     cli_note("%s: its process was ended by signal %d; %s", m->device, WTERMSIG(status),
-             taken_over ? "others did what it had left" : "the same command goes on from here");
-    return taken_over ? CLI_OK : CLI_FAILED;
+             complete ? "others did what it had left" : "the same command goes on from here");
+    return complete ? CLI_OK : CLI_FAILED;
 }
 
 static int weight(int code) { return code == CLI_OK ? 0 : code == CLI_FAILED ? 1 : code == CLI_MORE ? 2 : 3; }

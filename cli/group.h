@@ -24,6 +24,7 @@ typedef struct cli_member {
     cli_totals sum;
     char       slug[64], table[GS_PATH];    /* empty until it knows its device */
     bool       emulated;
+    bool       complete;                    /* it came to the end of the list: all is done, by whomever */
 } cli_member;
 
 typedef struct cli_group {
@@ -39,8 +40,8 @@ typedef struct cli_group {
 /* devices: "all", every GPU of the driver, or names with commas between them. Returns -1 to go on, else the exit code after one line. */
 int  cli_group_name(const cli_command *command, cli_group *group, const char *devices);
 
-/* Runs the children to their end. The exit code: that of the signal that stopped them, else the worst of theirs. One that was killed says
- * nothing if another of the same GPU came to the end of the list. */
+/* Runs the children to their end. The exit code: that of the signal that stopped them, else the worst of theirs. One that was killed, or
+ * whose time was up, says nothing if another of the same GPU came to the end of the list. */
 int  cli_group_run(const cli_command *command, cli_group *group);
 void cli_group_free(cli_group *group);
 

@@ -40,7 +40,7 @@ static const cli_option options[] = {
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
     {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of\nevery family, refine: near what searches found,\nlearned: by the weights of $GEMMSMITH_WEIGHTS"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
-    {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles; default: all cores", 1, 1024},
+    {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
     {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},
     {"store",      0, CLI_TEXT,    offsetof(settings, store),      "FILE", "notebook of everything tried;\n"
      "default $GEMMSMITH_STORE, else the user's"},
@@ -186,9 +186,11 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
     }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
     sum->failed++;
-    /* What is wrong with one problem does not stop the others; what is wrong with the machine does. */
+    /* What is wrong with one problem does not stop the others; what is wrong with the machine does. A device that cannot even run the
+     * reference any more leaves a list to those that can. */
+    const bool lost = t->member && (status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT);
     const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || status == GS_ERROR_NOT_FOUND || cli_stopped() ||
-                       status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER;
+                       status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER || lost;
     if (fatal) t->code = failed;
 }
 
@@ -340,6 +342,7 @@ static int run_device(const cli_command *command, cli_session *session, const se
         member->emulated = where.emulated;
     }
     if (code < 0) code = tune_all(&t, where.table);
+    if (member) member->complete = code < 0;
     if (!member) print_totals(s, &where, t.sum);
     if (code < 0) code = cli_stopped() ? cli_stopped() : t.sum->failed ? CLI_FAILED : CLI_OK;
     cli_session_close(session);
