@@ -69,7 +69,7 @@ kill_one() {
     how=exec
     tune "$1" --devices emu:h200,emu:h200 $2 > "$1/said.txt" 2> "$1/errors.txt" &
     parent=$! how=
-    moment=$(random "$moments")
+    moment=$((moments / 3 + $(random $((moments * 2 / 3 + 1)))))   # before that nobody has anything
     sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
     victim=$parent
     children=$(children_of "$parent")
