@@ -298,6 +298,7 @@ static int tune_all(tuning *t, const char *table)
 typedef struct place {
     const char *device, *table, *store;
     bool        emulated;
+    const char *one;        /* of the devices, as --device takes it */
 } place;
 
 static void print_totals(const settings *s, const place *where, const cli_totals *sum)
@@ -317,7 +318,7 @@ static void print_totals(const settings *s, const place *where, const cli_totals
     } else if (s->unconfirmed) {
         cli_note("gemmsmith eval --contenders own,cublaslt-autotuning --record confirms it");
     } else if (sum->tuned > 0 && where->emulated) {
-        cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", where->device);
+        cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", where->one);
     } else if (sum->tuned > 0 && s->tuned) {
         cli_note("programs use this table with GEMMSMITH_TUNED=%s; gemmsmith eval shows what it brings", where->table);
     } else if (sum->tuned > 0) {
@@ -335,7 +336,8 @@ static int run_device(const cli_command *command, cli_session *session, const se
     if (code >= 0) return code;
     if (!s->tuned && !cli_tuned_path(path, session->caps.slug))
         code = cli_usage(command, "no home directory for the table: name one with --tuned");
-    const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated};
+    const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated,
+                         session->worker.device};
     if (member) {
         snprintf(member->slug, sizeof member->slug, "%s", session->caps.slug);
         snprintf(member->table, sizeof member->table, "%s", where.table);
@@ -390,7 +392,8 @@ static void print_group(const settings *s, const cli_group *group, int problems,
     }
     list_words(group, offsetof(cli_member, device), &devices);
     list_words(group, offsetof(cli_member, table), &tables);
-    const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated};
+    const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated,
+                         group->member[0].device};
     if (code == CLI_MORE) cli_note(TIME_IS_UP, sum.tuned + sum.failed, problems);
     print_totals(s, &where, &sum);
     gs_text_free(&devices);

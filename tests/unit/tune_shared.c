@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "store/sql.h"
 #include "tuning_list.h"
 
 static gs_lessee lessee_of(const char *run, pid_t pid)
@@ -150,6 +151,34 @@ static void what_ends_a_tuner_is_left_to_others(void **state)
     for (int i = 0; i < 3; i++) assert_int_equal(lease_of(b, three[i], &theirs), GS_LEASE_TAKEN);
 }
 
+/* What was found before stays; nobody goes on without leases. */
+static void lose_the_leases(void *self, const gs_tune_progress *progress)
+{
+    bench *const b = self;
+    if (strcmp(progress->stage, "confirm") == 0) gs_sql_text_run(b->store, "DROP TABLE IF EXISTS lease");
+}
+
+static void a_store_that_fails_ends_the_list(void **state)
+{
+    static const char *const twice[] = {PROBLEM, "f16:256x512x1024:tn"};
+    bench *const b = *state;
+    char script[160];
+    const gs_lessee mine = lessee_of("run", getpid()), theirs = lessee_of("run", getppid());
+    gs_tune_options options = options_of(b);
+    options.lessee = &mine;
+    options.progress = lose_the_leases;
+    options.self = b;
+    assert_int_equal(lease_of(b, twice[1], &theirs), GS_LEASE_TAKEN);
+    assert_int_equal(list_with(b, twice, 2, "library=1.5", &options), GS_ERROR_STORE);
+    expect_best(b, 0, twice[0], 0);
+    assert_int_equal(seen.times[1], 0);
+    assert_int_equal(winners(b), 1);
+    snprintf(script, sizeof script, "log=%s", b->log_path);
+    assert_int_equal(list_with(b, twice, 2, script, &options), GS_ERROR_STORE);
+    assert_int_equal(seen.count, 0);
+    assert_false(gs_file_exists(b->log_path));   /* the worker was not asked */
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, finish)
 
 int main(void)
@@ -157,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(others_problems_are_left_to_them), CASE(it_waits_for_what_others_have), CASE(waiting_ends_with_a_stop),
         CASE(what_others_found_is_not_searched), CASE(what_ends_a_tuner_is_left_to_others),
+        CASE(a_store_that_fails_ends_the_list),
     };
     return cmocka_run_group_tests_name("unit/tune_shared", tests, NULL, NULL);
 }
