@@ -33,6 +33,10 @@ double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
         launches += 2;
         references++;
     }
+    if ((parts & GS_PART_MEMORY) && (parts & GS_PART_EXACT || parts == GS_PART_MEMORY)) {   /* over what a launch left */
+        launches++;
+        references++;
+    }
     if (parts & (GS_PART_NORMAL | GS_PART_REPEAT)) {
         launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
         references++;

@@ -8,7 +8,7 @@
 #include "verify/verify.h"
 
 enum {
-    GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
+    GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
     GS_CHECK_COMPARE, GS_CHECK_KERNELS
 };
 
@@ -38,6 +38,9 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 /* Any even number of bytes at any even address. */
 gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);
 gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error);
+
+/* So many 64-bit words cannot be read after this, and can again after the same once more. */
+gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error);
 
 /* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding ('a' to
  * 'c') or without ('d'), changed units of D's padding. */

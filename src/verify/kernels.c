@@ -16,6 +16,7 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_POISON]     = "gs_verify_poison",
     [GS_CHECK_GUARD_FILL] = "gs_verify_guard_fill",
     [GS_CHECK_GUARD]      = "gs_verify_guard_check",
+    [GS_CHECK_VEIL]       = "gs_verify_veil",
     [GS_CHECK_HASH]       = "gs_verify_hash",
     [GS_CHECK_PADDING]    = "gs_verify_padding",
     [GS_CHECK_MEASURE]    = "gs_verify_measure",
@@ -128,6 +129,11 @@ gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, ui
 gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error)
 {
     return on_range(verifier, GS_CHECK_GUARD_FILL, at, bytes, seed, 0, queue, error);
+}
+
+gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error)
+{
+    return on_range(verifier, GS_CHECK_VEIL, at, words * 2, seed, 0, queue, error);
 }
 
 static gs_pointer counter(const gs_verifier *verifier, int slot)

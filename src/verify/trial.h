@@ -25,7 +25,8 @@ typedef struct gs_trial {
     uint64_t      hash[3];     /* of the inputs */
     int           kind;        /* of the data */
     uint32_t      poison;      /* of the last launch */
-    int           launches;
+    int           launches;    /* over poison */
+    int           veils;       /* of the reference */
     bool          right;       /* a launch since prepare gave a right result */
 } gs_trial;
 
@@ -43,6 +44,12 @@ gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error);
 
 /* Poisons D and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error);
+
+/* As when it is timed: D and the workspace hold what the launch before left. */
+gs_status gs_trial_launch_stale(gs_trial *trial, gs_error *error);
+
+/* Changes one element of A, and with it the reference and the hash. Integer data stay exact. m, n and k must not be 0. */
+gs_status gs_trial_change(gs_trial *trial, gs_error *error);
 
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *error);
