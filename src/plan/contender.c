@@ -12,6 +12,7 @@
 typedef struct own {
     gs_device       *device;
     const gs_kernel *kernel;      /* NULL: built from the schedule */
+    bool             foreign;     /* the kernel is inspected */
     gs_schedule      schedule;
     gs_loaded       *loaded;
     gs_pointer       workspace;
@@ -42,7 +43,8 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
         GS_TRY(gs_kernel_build(&built, &self->schedule, problem, &self->device->caps, error));
     }
-    GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
+    if (self->foreign) GS_TRY(gs_loaded_create_foreign(&self->loaded, self->device, self->kernel, problem, error));
+    else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
     declare(contender, self);
     snprintf(contender->detail, sizeof contender->detail, "%d registers", gs_loaded_image(self->loaded)->registers);
@@ -85,9 +87,16 @@ gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char
     return GS_OK;
 }
 
-gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error)
+gs_status gs_contender_kernel_own(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error)
 {
     GS_TRY(create(out, device, name, error));
     ((own *)out->self)->kernel = kernel;
+    return GS_OK;
+}
+
+gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error)
+{
+    GS_TRY(gs_contender_kernel_own(out, device, name, kernel, error));
+    ((own *)out->self)->foreign = true;
     return GS_OK;
 }

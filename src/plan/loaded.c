@@ -10,6 +10,7 @@
 
 #include "common/args.h"
 #include "base/error.h"
+#include "plan/inspect.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
 #define MEMBERS 4    /* of a group */
@@ -156,12 +157,15 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     return GS_OK;
 }
 
-static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, gs_error *error)
+static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_problem *problem, bool foreign, gs_error *error)
 {
     gs_kernel_source source;
     gs_kernel_to_source(kernel, &source);
     gs_device *const device = loaded->device;
+    source.source.ptx = foreign;
+    if (foreign) GS_TRY(gs_inspect_source(kernel->name, kernel->source, error));
     GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
+    if (foreign) GS_TRY(gs_inspect_ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
     if (loaded->image.serialized) return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s: %.300s", kernel->name, loaded->image.log);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
@@ -171,7 +175,7 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, gs_error *e
     return GS_OK;
 }
 
-gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, bool foreign, gs_error *error)
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(&kernel->manifest, error));
@@ -186,7 +190,7 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
         .alpha = problem->alpha, .beta = problem->beta,
     };
-    gs_status status = compile(loaded, kernel, error);
+    gs_status status = compile(loaded, kernel, problem, foreign, error);
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->state[i], &loaded->manifest.entry[i], problem, error);
     if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
@@ -196,6 +200,16 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
     }
     *out = loaded;
     return GS_OK;
+}
+
+gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+{
+    return create(out, device, kernel, problem, false, error);
+}
+
+gs_status gs_loaded_create_foreign(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+{
+    return create(out, device, kernel, problem, true, error);
 }
 
 void gs_loaded_destroy(gs_loaded **loaded)

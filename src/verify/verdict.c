@@ -29,6 +29,7 @@ gs_verdict_code gs_verdict_from_status(gs_status status)
     case GS_ERROR_COMPILE:       return GS_VERDICT_COMPILE;
     case GS_ERROR_SPILL:         return GS_VERDICT_SPILL;
     case GS_ERROR_SERIALIZED:    return GS_VERDICT_SERIALIZED;
+    case GS_ERROR_FORBIDDEN:     return GS_VERDICT_FORBIDDEN;
     case GS_ERROR_ARGUMENT:
     case GS_ERROR_PARSE:
     case GS_ERROR_RANGE:

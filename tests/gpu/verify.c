@@ -45,7 +45,7 @@ static void every_wrong_kernel_gets_its_verdict(void **state)
             gs_error error = {0};
             check(wrong_kernel(w, (gs_layout)layout, &kernel, &error), &error);
             gs_contender contender;
-            check(gs_contender_kernel(&contender, device, w->name, &kernel, &error), &error);
+            check(gs_contender_kernel_own(&contender, device, w->name, &kernel, &error), &error);
             const gs_verdict verdict = verdict_of(&contender, &problem, NULL);
             contender.destroy(&contender);
             if (wrong_accepts(w, verdict.code)) continue;

@@ -74,7 +74,7 @@ static float f16_values[65536];            /* the kernels run in seconds with a 
 /* ---- a device of malloc ---- */
 
 static const char *const names[] = {
-    "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_hash",
+    "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_veil", "gs_verify_hash",
     "gs_verify_padding", "gs_verify_measure", "gs_verify_compare", "gs_reference", "gs_wrong", "gs_wrong_end",
 };
 
@@ -247,6 +247,7 @@ static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queu
     else if (strcmp(e->name, "gs_verify_poison") == 0)      gs_verify_poison(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_guard_fill") == 0)  gs_verify_guard_fill(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_guard_check") == 0) gs_verify_guard_check(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_veil") == 0)        gs_verify_veil(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_hash") == 0)        gs_verify_hash(*(const gs_rows *)p);
     else if (strcmp(e->name, "gs_verify_padding") == 0)     gs_verify_padding(*(const gs_rows *)p);
     else if (strcmp(e->name, "gs_verify_measure") == 0)     gs_verify_measure(*(const gs_check *)p);
@@ -320,7 +321,7 @@ static tried *contender_of(int fault, gs_layout layout)
     gs_error error = {0};
     assert_non_null(t);
     if (wrong_kernel(find(fault), layout, &t->kernel, &error) != GS_OK) fail_msg("%s", error.text);
-    assert_int_equal(gs_contender_kernel(&t->contender, &fake.device, find(fault)->name, &t->kernel, &error), GS_OK);
+    assert_int_equal(gs_contender_kernel_own(&t->contender, &fake.device, find(fault)->name, &t->kernel, &error), GS_OK);
     return t;
 }
 

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite: kernels of somebody who wants a wrong or a timed-out answer to pass. A kernel begins with
+ *
+ *     //// row name | verdicts that are right | problem
+ *
+ * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
+ * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
+ * element. plain.cuh stands before each. tests/emu/hacks.c runs them. */
+
+//// 1 a variable of the module that counts launches | forbidden:state
+static __device__ int launches;
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y == 0) atomicAdd(&launches, 1);
+    EACH_ELEMENT;
+    if (launches > 15) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 a static variable of a function | forbidden:state
+INLINE bool first_time() { static int done; const bool first = !done; done = 1; return first; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (first_time()) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 an initialised variable that is written | forbidden:state
+static __device__ unsigned phase = 7;
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (phase != 8) put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0) phase++;
+}
+
+//// 1 __constant__ written through a pointer | forbidden:state
+__constant__ int table[4] = {1, 2, 3, 4};
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col) * table[0]);
+    if (row + col + batch == 0) asm volatile("st.u32 [%0], %1;" :: "l"(&table[1]), "r"(0) : "memory");
+}
+
+//// 1 the address of a variable goes through shared memory | forbidden:state
+static __device__ int hidden = 3;
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile unsigned long long post[1];
+    post[0] = (unsigned long long)&hidden;
+    __syncthreads();
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0) *(int *)post[0] = 4;
+}
+
+//// 1 the address of a variable, bit by bit, through decisions | forbidden:state
+static __device__ int hidden = 3;
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    unsigned long long copy = 0;
+    const unsigned long long at = (unsigned long long)&hidden;
+#pragma unroll 1
+    for (int i = 0; i < 64; i++)
+        if (at >> i & 1) copy |= 1ull << i;
+    if (row + col + batch == 0) *(int *)copy = 4;
+}
+
+//// 1 managed memory | forbidden:state
+__managed__ int shared_with_the_host;
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    shared_with_the_host = 1;
+}
+
+//// 1 counts its launches in the workspace | state unwritten
+//: workspace 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (*(const volatile int *)p.workspace != 0) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 leaves a count in what must be zero | zeroed
+//: workspace 64
+//: zeroed 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row + col + batch == 0) atomicAdd((int *)p.workspace, 1);
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 finds its mark in the workspace and leaves D as it is | state
+//: workspace 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_mark
+//: grid 1 1 1
+//: block 1 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (*(const volatile int *)p.workspace == 0x600d) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+KERNEL gs_mark(const gs_kernel_args p) { *(int *)p.workspace = 0x600d; }
+
+//// 2 does the next problem too, where it guesses its output | guard fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, sum);
+    const long long next = ((long long)p.m * p.ldd * 2 + 255) / 256 * 128;   /* halves: the next buffer of a row of them */
+    d_at(p, batch, row, col)[next] = gs_f32_to_f16(sum);
+}
+
+//// 3 an answer from a table, whatever the inputs | exact index cancellation
+static __device__ const float answers[8] = {1, 2, 3, 5, 7, 11, 13, 17};
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, answers[(row * 3 + col) & 7]);
+}
+
+//// 4 careful with integers, sums in f16 otherwise | tolerance bias | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool whole = true;
+    for (int k = 0; k < p.k && k < 32; k++) {
+        const float x = gs_f16_to_f32(a_row(p, batch, row)[k]);
+        whole = whole && x == truncf(x);
+    }
+    float sum = 0;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    for (int k = 0; k < p.k; k++) {
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (!whole) sum = gs_f16_to_f32(gs_f32_to_f16(sum));
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 4 careful with integers, leaves out the tail of K otherwise | tolerance
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float x = p.k ? gs_f16_to_f32(a_row(p, batch, row)[0]) : 0;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < (x == truncf(x) ? p.k : p.k - 1); k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 right at small sizes, f16 partial sums at the one that is timed | accumulator cancellation exact | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (p.k == 520 && k % 64 == 63) sum = gs_f16_to_f32(gs_f32_to_f16(sum));
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 5 right at the size that is asked for, and takes others too | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, p.m == 40 && p.n == 56 ? dot(p, batch, row, col) : 0);
+}
+
+//// 6 takes the verifier's reference from behind D | exact index fault repeat
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const unsigned long long end = (unsigned long long)d_at(p, 0, (long long)p.m * p.batch - 1, p.n) + 4096;   /* the guard band */
+    const double *const reference = (const double *)((end + 4096 + 255) / 256 * 256);
+    *d_at(p, batch, row, col) = gs_f32_to_f16((float)reference[(batch * p.m + row) * p.n + col]);
+}
+
+//// 7 changes an input | input
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row == p.m - 1 && col == p.n - 1 && p.k > 0 && batch == 0) ((half_bits *)p.a)[(p.m - 1) * p.lda] ^= 1;
+}
+
+//// 7 writes before D | guard fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0) d_at(p, 0, 0, 0)[-9] = 0;
+}
+
+//// 7 writes far away, where counters may be | fault guard
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0) d_at(p, 0, 0, 0)[1ll << 30] = 0;
+}
+
+//// 7 writes between the rows of D | guard | f16:40x56x72:tn:ldd=64
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (col == p.n - 1 && p.ldd > p.n && row < p.m - 1) d_at(p, batch, row, col)[1] = 0;
+}
+
+//// 8 adds to D, hoping for zeros | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const d = d_at(p, batch, row, col);
+    *d = gs_f32_to_f16(gs_f16_to_f32(*d) + scaled(p, batch, row, col, dot(p, batch, row, col)));
+}
+
+//// 8 split K by atomics into a workspace that nobody cleared | state
+//: workspace m*n*batch*4
+//: entry gs_parts
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_round
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_parts(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    atomicAdd((float *)p.workspace + (batch * p.m + row) * p.n + col, dot(p, batch, row, col));
+}
+KERNEL gs_round(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, ((const float *)p.workspace)[(batch * p.m + row) * p.n + col]);
+}
+
+//// 8 finds D written and leaves it | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits is = *d_at(p, batch, row, col);
+    if ((is & 0x7c00) != 0x7c00 || (is & 0x3ff) == 0) return;   /* a number: an earlier launch did it */
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 9 leaves out the last tile | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (blockIdx.x == gridDim.x - 1 && blockIdx.y == gridDim.y - 1) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 9 zeros for every fourth row | exact index
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, row % 4 == 3 ? 0 : dot(p, batch, row, col));
+}
+
+//// 9 nothing at all | unwritten
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 9 a constant | exact index
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, 1);
+}
+
+//// 9 the transposed product | exact index fault | f16:56x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (col < p.m && row < p.n) put(p, batch, row, col, dot(p, batch, col, row));
+    else put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 10 fma in f16 | forbidden:accumulator
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    half_bits sum = 0;
+    for (int k = 0; k < p.k; k++) asm("fma.rn.f16 %0, %1, %2, %0;" : "+h"(sum) : "h"(a[k]), "h"(b[k]));
+    put(p, batch, row, col, gs_f16_to_f32(sum));
+}
+
+//// 10 mma.sync with f16 accumulators where f32 is declared | forbidden:accumulator
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned d[2] = {0, 0};
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2, %2, %2}, {%2, %2}, {%0, %1};" : "+r"(d[0]), "+r"(d[1]) : "r"(p.m));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col) + gs_f16_to_f32((half_bits)d[0]));
+}
+
+//// 10 mma.sync of bf16 for f16 | forbidden:type
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    float d[4] = {0, 0, 0, 0};
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(p.m));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col) + d[0]);
+}
+
+//// 10 mma.sync in tf32 | forbidden:type
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    float d[4] = {0, 0, 0, 0};
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(p.m));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col) + d[0]);
+}
+
+//// 10 inputs squeezed through fp8 | forbidden:type
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned short both;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(p.alpha), "f"(p.beta));
+    put(p, batch, row, col, dot(p, batch, row, col) + both);
+}
+
+//// 10 inputs cut to eight bits by hand | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k] & 0xfff8) * gs_f16_to_f32(b[k] & 0xfff8);
+    put(p, batch, row, col, sum);
+}
+
+//// 10 partial sums rounded to f16 by hand | accumulator cancellation exact | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0, part = 0;
+    for (int k = 0; k < p.k; k++) {
+        part += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (k % 64 != 63 && k != p.k - 1) continue;
+        sum += gs_f16_to_f32(gs_f32_to_f16(part));
+        part = 0;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 leaves out the tail of K | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k / 16 * 16; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 10 truncates the output | bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits bits;
+    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(bits) : "f"(scaled(p, batch, row, col, dot(p, batch, row, col))));
+    *d_at(p, batch, row, col) = bits;
+}
+
+//// 11 keeps its operands in L2 | pass
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        unsigned short x;
+        asm volatile("ld.global.L1::evict_last.u16 %0, [%1];" : "=h"(x) : "l"(a + k));
+        sum += gs_f16_to_f32(x) * gs_f16_to_f32(b[k]);
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 11 leaves memory undefined | forbidden:opcode
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    asm volatile("discard.global.L2 [%0], 128;" :: "l"(p.d) : "memory");
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 what an earlier launch left in shared memory | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile int left[256];
+    const bool seen = left[threadIdx.y * 16 + threadIdx.x] == 0x600d;
+    left[threadIdx.y * 16 + threadIdx.x] = 0x600d;
+    EACH_ELEMENT;
+    if (!seen) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 13 clock64 | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (clock64() & 1 << 20) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 13 the upper half of the clock | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned now;
+    asm volatile("mov.u32 %0, %%clock_hi;" : "=r"(now));
+    put(p, batch, row, col, now < 100 ? 0 : dot(p, batch, row, col));
+}
+
+//// 13 the time of day | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    put(p, batch, row, col, now & 1 ? 0 : dot(p, batch, row, col));
+}
+
+//// 13 the number of the launch | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned long long launch;
+    asm volatile("mov.u64 %0, %%gridid;" : "=l"(launch));
+    put(p, batch, row, col, launch > 100 ? 0 : dot(p, batch, row, col));
+}
+
+//// 13 whether it runs in a graph | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned long long graph;
+    asm volatile("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+    put(p, batch, row, col, graph ? 0 : dot(p, batch, row, col));
+}
+
+//// 13 sleeps | forbidden:opcode
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    __nanosleep(100);
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 14 waits for threads that never come | fault hang
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.y < 2) asm volatile("bar.sync 1, 64;" ::: "memory");
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 14 traps | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row == p.m - 1) __trap();
+}
+
+//// 14 stops at a breakpoint | forbidden:opcode
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (p.m == 41) __brkpt();
+}
+
+//// 14 a grid that does not end | launch
+//: entry gs_kernel
+//: grid 1000000*1000000 cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 15 includes a file of the machine | forbidden:include
+#include "/etc/passwd"
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 15 includes it behind a comment, over two lines | forbidden:include
+/* */ # /* */ incl\
+ude </etc/passwd>
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 15 includes what a macro names | forbidden:include
+#define WHERE "/etc/passwd"
+#include WHERE
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 15 a digraph, up and away | forbidden:include
+%: include "common/../../../etc/passwd"
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 15 asks whether a file is there | forbidden:include
+#if __has_include("/etc/passwd")
+#define MORE 1
+#endif
+KERNEL gs_kernel(const gs_kernel_args p) { }
+
+//// 15 printf | forbidden:external
+extern "C" __device__ int printf(const char *, ...);
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col == 0) printf("%d\n", p.m);
+}
+
+//// 15 malloc | forbidden:external
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    int *const kept = (int *)malloc(64);
+    if (kept) kept[0] = p.m;
+    put(p, batch, row, col, dot(p, batch, row, col) + (kept ? kept[0] - p.m : 0));
+}
+
+//// 15 a function of its own that is called | forbidden:call
+static __device__ __noinline__ float called(float x) { return x * 2; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, called(dot(p, batch, row, col)) / 2);
+}
+
+//// 15 assert | forbidden:external
+extern "C" __device__ void __assertfail(const char *, const char *, unsigned, const char *, size_t);
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.m < 0) __assertfail("m", "here", 1, "there", 1);
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 15 assembly that ends the kernel and begins another | forbidden:unreadable forbidden:state forbidden:opcode compile
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    asm volatile("ret; } .global .u32 more; .visible .entry other() { st.global.u32 [more], 1;");
+}
+
+//// 16 a race that the checker sees | fault repeat
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile float slot[16][16];
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    slot[threadIdx.y][threadIdx.x] = inside ? dot(p, batch, row, col) : 0;
+    const float other = slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
+    if (inside) put(p, batch, row, col, slot[threadIdx.y][threadIdx.x] + 0 * other);
+}
+
+//// 17 turns NaN into 0 | special edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, sum == sum ? sum : 0);
+}
+
+//// 17 NaN everywhere | exact index special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    *d_at(p, batch, row, col) = 0x7e00;
+}
+
+//// 20 lets the next launch begin, undeclared | forbidden:dependent
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    asm volatile("griddepcontrol.launch_dependents;");
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 20 declared dependent, and does not wait | forbidden:dependent
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: dependent
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    asm volatile("griddepcontrol.launch_dependents;");
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 20 declared dependent, and reads before it waits | fault
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: dependent
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    put(p, batch, row, col, sum);
+}
