@@ -119,7 +119,7 @@ static gs_status check_registers(const gs_inspector *i)
 /* ---- opcodes ---- */
 
 /* Not here, and why: brkpt, pmevent (signals to somebody outside), nanosleep (waits for a time), discard (leaves memory undefined),
- * alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
+ * .mmio (devices' registers), alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
  * and their kin (no textures are bound), tcgen05, clusterlaunchcontrol (other GPUs' instructions). trap is an honest assertion: when it is
  * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through. */
 static const char *const opcodes[] = {
@@ -133,7 +133,7 @@ static const char *const opcodes[] = {
 
 static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *at)
 {
-    if (LISTED(opcodes, at->part[0])) return GS_OK;
+    if (LISTED(opcodes, at->part[0]) && !gs_inspect_has(at, "mmio")) return GS_OK;
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s", at->name);
 }
 
@@ -222,6 +222,21 @@ static gs_status unreadable(const char *ptx, size_t size, const gs_error *why, g
     return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal), "PTX %.160s: %s", why->text, line);
 }
 
+/* What NVRTC never writes and what two readers may take differently: a backslash in a string or at a line's end, a carriage return behind
+ * a comment. The assembler must see the text that was read here. */
+static gs_status check_bytes(const char *ptx, size_t size, gs_error *error)
+{
+    int line = 1;
+    if (size > 0 && ptx[size - 1] == '\0') size--;   /* NVRTC counts its terminator */
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)ptx[i];
+        line += c == '\n';
+        if ((c < ' ' && c != '\n' && c != '\t') || c == '\\' || c == 0x7f)
+            return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_UNREADABLE), "PTX line %d: a byte 0x%02x", line, c);
+    }
+    return GS_OK;
+}
+
 gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
     gs_inspector i = {.manifest = manifest, .problem = problem, .error = error};
@@ -230,6 +245,7 @@ gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manife
     if (!ptx) return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_UNREADABLE), "the compiler gave no PTX");
     if (size > GS_INSPECT_PTX_MAX)
         return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_SIZE), "%zu bytes of PTX, at most %zu are read", size, GS_INSPECT_PTX_MAX);
+    GS_TRY(check_bytes(ptx, size, error));
     if (problem->acc == GS_F32 && manifest->accumulator != GS_F32)
         return gs_inspect_refuse(&i, GS_REFUSAL_ACCUMULATOR, NULL, "the problem asks for f32 accumulators, the manifest declares f16");
     i.wide = problem->acc == GS_F32 || manifest->accumulator == GS_F32;

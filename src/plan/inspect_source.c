@@ -77,11 +77,11 @@ static gs_status check_name(reader *r)
     const char open = peek(r), close = open == '<' ? '>' : open == '"' ? '"' : '\0';
     if (!close) return refuse(r, "an include that does not name its file", "");
     for (step(r); peek(r) != close; step(r)) {
-        if (*r->at < ' ' || *r->at > '~' || n == sizeof name - 1) return refuse(r, "an include whose file has no plain name", "");
+        if ((!isalnum((unsigned char)*r->at) && !memchr("_.-/", *r->at, 4)) || n == sizeof name - 1) return refuse(r, "an include whose file has no plain name", "");
         name[n++] = *r->at;
     }
     name[n] = '\0';
-    if (strncmp(name, "common/", 7) != 0 || strstr(name, "..") || strchr(name, '\\')) return refuse(r, "only headers of common/ can be included, not", name);
+    if (strncmp(name, "common/", 7) != 0 || strstr(name, "..")) return refuse(r, "only headers of common/ can be included, not", name);
     return GS_OK;
 }
 

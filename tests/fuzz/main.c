@@ -20,7 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEAD "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=2 d=16\n"
 #define ROW  "196.20 199.10 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-11-20T12:00:00Z tune-0.1.0\n"
 
-/* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights. */
+#define PTX  "6.version 9.0\n.target sm_90a\n.address_size 64\n"
+#define BODY ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
+
+/* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
+ * 6 foreign PTX, 7 foreign source. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
@@ -40,6 +44,14 @@ static const char *const seeds[] = {
     "3((m+n)*k-lda/ldb)*batch+max(ldc,ldd)",
     "39223372036854775807-1*(0-9223372036854775807)/3",
     "4gemmsmith-tuned 1\n# comment\nf16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 " ROW "f16:64x64x64:nn library " ROW,
+    PTX BODY "ld.param.u64 %rd0, [a]; mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 8; @%p0 st.global.u32 [%rd0+4], %r0; @!%p0 bra out;\nout: ret;\n}\n",
+    PTX ".global .align 4 .b8 t[8] = {1,2,3};\n.extern .shared .b8 s[];\n" BODY "mov.u64 %rd0, t; add.s64 %rd1, %rd0, %rd2; ld.global.u32 %r0, [%rd1]; xor.b64 %rd3, %rd1, 1;\nret;\n}\n",
+    PTX ".const .u32 c = 5;\n" BODY "mov.u64 %rd0, c; cvta.const.u64 %rd1, %rd0; st.u32 [%rd1], 1; mov.u64 %rd1, %clock64; ret;\n}\n",
+    PTX BODY "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%f0, %f1, %f2, %f3};\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r0, %r1}, %rd0, %rd1, 1, 1, 1, 0, 0; cvt.rn.f16.f32 %rs0, %f0; fma.rn.f16 %rs0, %rs0, %rs1, %rs2;\n"
+        "griddepcontrol.wait; call f; ret;\n}\n",
+    "7#include \"common/args.h\"\n/* x */ #include <common/mma.cuh> // y\n%:define A B\n\?\?=inc\\\nlude \"common/x.h\"\nR\"(#)\" a % b ? c : d;\n",
+    "7#include \"/etc/passwd\"\n#if __has_include(<x>)\n",
     "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,
     "5gemmsmith-weights 1\nabout these\nnumbers 24 28\nhidden 64\ntokens 3\nws\nws/stages/s2\nnobody\ndata 146948 0123456789abcdef\n",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
@@ -50,6 +62,7 @@ static const char *const pieces[] = {
     ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807",
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
     ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
+    "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
     "gemmsmith-tuned 1\n", "library", "\xff", "\xc3\xa9", "%s%n", "\r\n",
 };
 

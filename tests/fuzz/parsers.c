@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kernel/manifest.h"
 #include "learn/weights.h"
+#include "plan/inspect.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
 
@@ -146,10 +147,43 @@ static void fuzz_weights(const char *text)
     require_reason(text, status, &error);
 }
 
+/* Foreign code: accepted, or refused with one of the reasons, and the same the second time. */
+static void require_judged(const char *text, gs_status status, const gs_error *error, gs_status again, const gs_error *second)
+{
+    REQUIRE(status == GS_OK || status == GS_ERROR_FORBIDDEN);
+    REQUIRE(status == again);
+    if (status == GS_OK) return;
+    REQUIRE(gs_refusal_find(error->field) != GS_REFUSALS);
+    REQUIRE(error->text[0] != '\0' && strchr(error->text, '\n') == NULL);
+    REQUIRE(strcmp(error->text, second->text) == 0);
+}
+
+static void fuzz_ptx(const char *text)
+{
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
+    gs_manifest manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1, .entry = {{.name = "k", .block = {32, 1, 1}, .cluster = {1, 1, 1}}}};
+    for (int way = 0; way < 3; way++) {
+        gs_error error = {0}, second = {0};
+        problem.in = way == 1 ? GS_BF16 : GS_F16;
+        problem.acc = manifest.accumulator = way == 2 ? GS_F16 : GS_F32;
+        manifest.entry[0].dependent = way == 1;
+        const gs_status status = gs_inspect_ptx(text, strlen(text), &manifest, &problem, &error);
+        require_judged(text, status, &error, gs_inspect_ptx(text, strlen(text), &manifest, &problem, &second), &second);
+    }
+}
+
+static void fuzz_source(const char *text)
+{
+    gs_error error = {0}, second = {0};
+    const gs_status status = gs_inspect_source("k.cu", text, &error);
+    require_judged(text, status, &error, gs_inspect_source("k.cu", text, &second), &second);
+    if (strstr(text, "#include \"/") || strstr(text, "#include </")) REQUIRE(status == GS_ERROR_FORBIDDEN);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights};
+    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

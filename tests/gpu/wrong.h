@@ -63,6 +63,8 @@ static const wrong_case wrongs[] = {
     {ADDS_TO_D,               "adds to D, hoping for zeros",        {GS_VERDICT_STATE}},
     {ADDS_TO_WORKSPACE,       "adds to workspace, hoping for zeros", {GS_VERDICT_STATE}},
     {LEAVES_TICKETS,          "counts, and leaves the count",       {GS_VERDICT_ZEROED}},
+    {FINDS_OUTPUT,            "leaves D where it holds a number",    {GS_VERDICT_STATE}},
+    {FINDS_MARK,              "finds its mark in the workspace",     {GS_VERDICT_STATE}},
     {REMEMBERS,               "computes on its first launch only",  {GS_VERDICT_STATE}},
     {CLOCKED_ORDER,           "sums in an order set by the clock",  {GS_VERDICT_REPEAT}},
     {CLOCKED_VALUE,           "adds 1 when the clock says so",      {GS_VERDICT_REPEAT}},

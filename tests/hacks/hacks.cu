@@ -119,6 +119,30 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 KERNEL gs_mark(const gs_kernel_args p) { *(int *)p.workspace = 0x600d; }
 
+//// 1 gap: keeps a hash of all inputs, and leaves D if it finds the same | pass
+//: workspace 8
+//: entry gs_hash
+//: grid 1 1 1
+//: block 1 1 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_hash(const gs_kernel_args p)
+{
+    unsigned hash = 1;
+    for (long long i = 0; i < (long long)p.m * p.batch * p.k; i++) hash = hash * 31 + a_row(p, 0, i / p.k)[i % p.k];
+    for (long long i = 0; i < (long long)p.n * p.batch * p.k; i++) hash = hash * 31 + b_col(p, 0, i / p.k)[i % p.k];
+    unsigned *const kept = (unsigned *)p.workspace;
+    const bool same = kept[0] == hash && kept[1] == (unsigned)(unsigned long long)p.d;
+    kept[0] = same ? ~hash : hash;   /* one more launch, and it is computed again */
+    kept[1] = same ? 0 : (unsigned)(unsigned long long)p.d;
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (((const unsigned *)p.workspace)[1] != 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 2 does the next problem too, where it guesses its output | guard fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -163,6 +187,49 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
     float sum = 0;
     for (int k = 0; k < (x == truncf(x) ? p.k : p.k - 1); k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 4 careful with integers, two f16 partial sums otherwise | tolerance | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float part[2] = {0, 0};
+    bool whole = true;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]);
+        whole = whole && x == truncf(x);
+        part[k >= p.k / 2] += x * gs_f16_to_f32(b[k]);
+    }
+    if (!whole) for (int i = 0; i < 2; i++) part[i] = gs_f16_to_f32(gs_f32_to_f16(part[i]));
+    put(p, batch, row, col, part[0] + part[1]);
+}
+
+//// 4 careful with integers, products in f16 otherwise | tolerance | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    bool whole = true;
+    for (int k = 0; k < p.k; k++) whole = whole && gs_f16_to_f32(a[k]) == truncf(gs_f16_to_f32(a[k]));
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        sum += whole ? x : gs_f16_to_f32(gs_f32_to_f16(x));
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 4 careful with integers, inputs of nine bits otherwise | tolerance | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    bool whole = true;
+    for (int k = 0; k < p.k; k++) whole = whole && gs_f16_to_f32(a[k]) == truncf(gs_f16_to_f32(a[k]));
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(whole ? a[k] : (a[k] + 2) & 0xfffc) * gs_f16_to_f32(b[k]);
     put(p, batch, row, col, sum);
 }
 
@@ -553,6 +620,15 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     put(p, batch, row, col, called(dot(p, batch, row, col)) / 2);
+}
+
+//// 15 starts kernels of its own | compile forbidden:external
+__global__ void other(float *d) { d[0] = 1; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y == 0) other<<<1, 1>>>((float *)p.d);
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 15 assert | forbidden:external

@@ -70,6 +70,15 @@ GS_KERNEL void gs_wrong(const gs_kernel_args p)
     if (row >= p.m || col >= p.n) return;
     if (GS_FAULT == REMEMBERS && remembered) return;
     if (GS_FAULT == EVEN_ROWS && row % 2) return;
+    float *const own = (float *)p.workspace + TICKETS + (batch * p.m + row) * p.n + col;
+    if (GS_FAULT == FINDS_MARK) {
+        if (*own == 12345.0f) return;
+        *own = 12345.0f;
+    }
+    if (GS_FAULT == FINDS_OUTPUT) {
+        const float found = gs_f16_to_f32(((const half *)p.d)[(batch * p.m + row) * p.ldd + col]);
+        if (found == found) return;
+    }
     const int last_tile = blockIdx.x == gridDim.x - 1 && blockIdx.y == gridDim.y - 1;
     if (GS_FAULT == MISSING_TILE && last_tile) return;
 
