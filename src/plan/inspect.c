@@ -168,11 +168,15 @@ static gs_status check_entry(const gs_inspector *i)
 
 /* ---- the module ---- */
 
-/* Dynamic shared memory is the one thing that may be defined elsewhere. */
+/* Dynamic shared memory is the one thing that may be defined elsewhere. Local memory lies in the device's memory and holds what a thread
+ * of an earlier launch left there, which nobody sees being read; a fast kernel has no arrays there. */
 static gs_status check_variables(const gs_inspector *i)
 {
     for (int v = 0; v < i->module->variables; v++) {
         const gs_ptx_variable *const variable = &i->module->variable[v];
+        if (variable->space == GS_PTX_LOCAL)
+            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers",
+                                     variable->name, variable->size);
         if (variable->external && variable->space != GS_PTX_SHARED)
             return gs_inspect_refuse(i, GS_REFUSAL_EXTERNAL, NULL, "%.64s is declared .extern", variable->name);
     }

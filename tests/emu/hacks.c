@@ -21,6 +21,12 @@
 #include "texts.h"
 #include "verify/verify.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define SHARE 6   /* of the kernels, one in so many: the release build has the others */
+#else
+#define SHARE 1
+#endif
+
 #define PLAIN  "f16:40x56x72:tn"
 #define HEAD   "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
 #define SIMPLE "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
@@ -131,12 +137,12 @@ static bool is_right(const char *right, const char *got)
 static void run_file(const char *name, int least)
 {
     char *const text = read_text(name), *const plain = read_text("plain.cuh");
-    int count = 0, missed = 0;
+    int seen = 0, count = 0, missed = 0;
     for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
         hack h;
         char got[64], why[512];
         read_hack(text + at, plain, &h);
-        if (!only || strstr(h.name, only)) {
+        if (only ? strstr(h.name, only) != NULL : seen++ % SHARE == 0) {
             judge(&h, 1 + (uint64_t)count, got, why);
             const bool right = is_right(h.right, got);
             if (!right || all) print_message("%s%-72s | %-40s | %-22s %s\n", right ? "" : "WRONG ", h.name, h.right, got, !right || all ? why : "");
@@ -148,14 +154,14 @@ static void run_file(const char *name, int least)
     free(text);
     free(plain);
     print_message("%s: %d kernels\n", name, count);
-    assert_true(only || count >= least);
+    assert_true(only || seen >= least);
     assert_int_equal(missed, 0);
 }
 
 static void test_hacks(void **state)
 {
     (void)state;
-    run_file("hacks.cu", 60);
+    run_file("hacks.cu", 75);
 }
 
 static void test_honest(void **state)

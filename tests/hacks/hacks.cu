@@ -487,6 +487,33 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (!seen) put(p, batch, row, col, dot(p, batch, row, col));
 }
 
+//// 12 what an earlier launch left in local memory | forbidden:state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned left;
+    asm volatile("{\n.local .align 4 .b32 kept;\nld.local.u32 %0, [kept];\nst.local.u32 [kept], 24589;\n}" : "=r"(left) :: "memory");
+    if (left != 0x600d) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 an array that the compiler puts into local memory | forbidden:state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float part[24];
+    for (int i = 0; i < p.k % 24; i++) part[i] = i;
+    put(p, batch, row, col, dot(p, batch, row, col) + part[p.n % 24] - p.n % 24);
+}
+
+//// 12 gap: what an earlier launch left in a register | pass
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned left;
+    asm volatile("{\n.reg .b32 kept;\nmov.b32 %0, kept;\n}" : "=r"(left));
+    if (left != 0x600d) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 13 clock64 | forbidden:clock
 KERNEL gs_kernel(const gs_kernel_args p)
 {

@@ -89,6 +89,7 @@ static void test_state(void **state)
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; selp.b64 %rd1, 1, 0, %p0; st.u32 [%rd1], 1;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.ca.shared.global [%r0], [%rd0], 4;"), "state"},
         {WITH(".global .attribute(.managed) .align 4 .u32 g;", ""), "state"},
+        {IN(".local .align 4 .b8 kept[16];\nld.local.u32 %r0, [kept];"), "state"},
         {WITH(".extern .global .u32 g;", ""), "external"},
         {WITH(".extern .const .u32 g;", ""), "external"},
     };
