@@ -195,15 +195,20 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float part[2] = {0, 0};
+    float low = 0, high = 0;
     bool whole = true;
     for (int k = 0; k < p.k; k++) {
         const float x = gs_f16_to_f32(a[k]);
         whole = whole && x == truncf(x);
-        part[k >= p.k / 2] += x * gs_f16_to_f32(b[k]);
+        const float term = x * gs_f16_to_f32(b[k]);
+        if (k < p.k / 2) low += term;
+        else high += term;
     }
-    if (!whole) for (int i = 0; i < 2; i++) part[i] = gs_f16_to_f32(gs_f32_to_f16(part[i]));
-    put(p, batch, row, col, part[0] + part[1]);
+    if (!whole) {
+        low = gs_f16_to_f32(gs_f32_to_f16(low));
+        high = gs_f16_to_f32(gs_f32_to_f16(high));
+    }
+    put(p, batch, row, col, low + high);
 }
 
 //// 4 careful with integers, products in f16 otherwise | tolerance | f16:40x56x520:tn
