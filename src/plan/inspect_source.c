@@ -7,6 +7,8 @@
 
 #include "plan/inspect_internal.h"
 
+#define COMMENT_MAX 1024   /* characters between "#" and "include" */
+
 typedef struct reader {
     const char *name, *at;
     int         line;
@@ -37,17 +39,27 @@ static void step(reader *r)
     if (*r->at) r->at++;
 }
 
-/* Blanks and comments, which may stand anywhere in a directive. */
-static void skip_blanks(reader *r)
+static gs_status refuse(const reader *r, const char *what, const char *name)
+{
+    return gs_fail(r->error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_INCLUDE), "%.60s:%d: %s%s%.80s%s", r->name, r->line, what, *name ? " \"" : "", name,
+                   *name ? "\"" : "");
+}
+
+/* Blanks and comments, which may stand anywhere in a directive. A long comment there is refused: each `#` looks through it anew. */
+static gs_status skip_blanks(reader *r)
 {
     for (;;) {
         while (peek(r) == ' ' || *r->at == '\t' || *r->at == '\v' || *r->at == '\f' || *r->at == '\r') step(r);
         reader ahead = *r;
-        if (peek(&ahead) != '/') return;
+        if (peek(&ahead) != '/') return GS_OK;
         step(&ahead);
-        if (peek(&ahead) != '*') return;
+        if (peek(&ahead) != '*') return GS_OK;
         step(&ahead);
-        for (char last = '\0'; *ahead.at && !(last == '*' && *ahead.at == '/'); step(&ahead)) last = peek(&ahead);
+        const char *const start = ahead.at;
+        for (char last = '\0', c; (c = peek(&ahead)) != '\0' && !(last == '*' && c == '/'); step(&ahead)) {
+            if (ahead.at - start > COMMENT_MAX) return refuse(r, "a long comment in a directive", "");
+            last = c;
+        }
         step(&ahead);
         *r = ahead;
     }
@@ -62,18 +74,12 @@ static void read_word(reader *r, char word[32])
     word[n] = '\0';
 }
 
-static gs_status refuse(const reader *r, const char *what, const char *name)
-{
-    return gs_fail(r->error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_INCLUDE), "%.60s:%d: %s%s%.80s%s", r->name, r->line, what, *name ? " \"" : "", name,
-                   *name ? "\"" : "");
-}
-
 /* Behind "include": a name in quotes or angles that starts with common/ and stays there. */
 static gs_status check_name(reader *r)
 {
     char name[96];
     size_t n = 0;
-    skip_blanks(r);
+    GS_TRY(skip_blanks(r));
     const char open = peek(r), close = open == '<' ? '>' : open == '"' ? '"' : '\0';
     if (!close) return refuse(r, "an include that does not name its file", "");
     for (step(r); peek(r) != close; step(r)) {
@@ -89,7 +95,7 @@ static gs_status check_name(reader *r)
 static gs_status check_directive(reader *r)
 {
     char word[32];
-    skip_blanks(r);
+    GS_TRY(skip_blanks(r));
     read_word(r, word);
     if (strcmp(word, "include_next") == 0 || strcmp(word, "import") == 0 || strcmp(word, "embed") == 0) return refuse(r, "another directive than include:", word);
     return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
@@ -125,14 +131,15 @@ gs_status gs_inspect_source(const char *name, const char *text, gs_error *error)
         } else if (*r.at == '?' && peek(&ahead) == '?') {
             step(&ahead);
             directive = peek(&ahead) == '=';
+            if (peek(&ahead) == '/') return refuse(&ahead, "a trigraph that joins lines", "");
             if (directive) step(&ahead);
         }
         if (!directive) {
             step(&r);
             continue;
         }
-        GS_TRY(check_directive(&ahead));
         r = ahead;
+        GS_TRY(check_directive(&ahead));   /* what it skips is read once more: it may be no comment to the compiler */
     }
     return GS_OK;
 }

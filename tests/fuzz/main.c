@@ -50,6 +50,7 @@ static const char *const seeds[] = {
     PTX BODY "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%f0, %f1, %f2, %f3};\n"
         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r0, %r1}, %rd0, %rd1, 1, 1, 1, 0, 0; cvt.rn.f16.f32 %rs0, %f0; fma.rn.f16 %rs0, %rs0, %rs1, %rs2;\n"
         "griddepcontrol.wait; call f; ret;\n}\n",
+    "7R\"(#/*)\"\n#include \"/etc/passwd\"\n//*/\n",
     "7#include \"common/args.h\"\n/* x */ #include <common/mma.cuh> // y\n%:define A B\n\?\?=inc\\\nlude \"common/x.h\"\nR\"(#)\" a % b ? c : d;\n",
     "7#include \"/etc/passwd\"\n#if __has_include(<x>)\n",
     "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,

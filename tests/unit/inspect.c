@@ -240,6 +240,11 @@ static void test_includes(void **state)
         {"%:include \"/etc/passwd\"\n", "include"},
         {"\?\?=include \"/etc/passwd\"\n", "include"},
         {"R\"(/*)\"\n#include \"/etc/passwd\"\n//*/\n", "include"},
+        {"R\"(#/*)\"\n#include \"/etc/passwd\"\n//*/\n", "include"},
+        {"#/**\\\n/include \"/etc/passwd\"\n", "include"},
+        {"#/*\\\n*/include \"/etc/passwd\"\n", "include"},
+        {"#inc\?\?/\nlude \"/etc/passwd\"\n", "include"},
+        {"#/* short */ define X\n", ""},
         {"#define F \"/etc/passwd\"\n#include F\n", "include"},
         {"#include \"common/../../etc/passwd\"\n", "include"},
         {"#include \"args.h\"\n", "include"},
@@ -261,6 +266,10 @@ static void test_includes(void **state)
         if (*all[i].reason) assert_string_equal(error.field, all[i].reason);
     }
     gs_error error = {0};
+    char text[3000] = "#/*";
+    memset(text + 3, ' ', sizeof text - 3);
+    snprintf(text + 2900, 100, "*/include \"/etc/passwd\"\n");
+    assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_ERROR_FORBIDDEN);
     assert_int_equal(gs_inspect_source("k.cu", "\n\n#include \"x\"\n", &error), GS_ERROR_FORBIDDEN);
     assert_non_null(strstr(error.text, "k.cu:3: "));
 }
