@@ -31,7 +31,7 @@ static const cli_option options[] = {
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "go on from these weights"},
     {"rows",     0, CLI_TEXT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
-    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the policy tries on what it has learned;\ndefault 1600", 0, 10000000},
+    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the actor tries on what the surrogate has\nlearned; default 600 without measured times, else 0", 0, 10000000},
     {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
@@ -216,9 +216,10 @@ static gs_status train(const settings *s, gs_weights *weights, samples *data, co
     if (!profile) return gs_fail(error, GS_ERROR_NOT_FOUND, "--profile", "there is no device profile '%.40s'", s->profile);
     const int kept = hold_out(data, (int)s->held_out, error);
     if (kept < 0) return GS_ERROR_MEMORY;
-    const gs_train_options how = {.epochs = (int)s->epochs, .problems = (int)s->problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = (void *)s};
+    const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
+    const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = (void *)s};
     GS_TRY(gs_train(weights, data->list, kept, profile, &how, error));
-    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s", kept, s->gpu, (int)s->epochs, (int)s->problems, (int)s->seed,
+    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
              s->held_out ? ", some sizes held out" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
@@ -228,7 +229,7 @@ static gs_status train(const settings *s, gs_weights *weights, samples *data, co
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = 1600, .seed = 1};
+    settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = -1, .seed = 1};
     samples data = {0};
     gs_weights weights;
     gs_error error = {0};

@@ -19,7 +19,7 @@ enum {
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
-#define ACTOR_RATE     3e-4f
+#define ACTOR_RATE     1e-4f
 #define FRESH_RATE     2e-3f  /* of an actor that has nothing to imitate */
 #define STEEPEST       1.0f
 #define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
@@ -205,8 +205,12 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     }
     t.gradient = calloc((size_t)weights->actor.net.count, sizeof *t.gradient);
     if (!t.gradient) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a gradient");
-    gs_status status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
-    if (status == GS_OK && count > 0) imitate(&t);
+    gs_status status = gs_adam_create(&t.adam, &weights->actor.net, IMITATE_RATE, error);
+    if (status == GS_OK && count > 0) {
+        imitate(&t);
+        gs_adam_free(&t.adam);   /* its moments are those of other gradients: steps by them would undo what was learned */
+        status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
+    }
     if (status == GS_OK) status = try_problems(&t, error);
     gs_adam_free(&t.adam);
     free(t.gradient);
