@@ -42,8 +42,11 @@ static int64_t extent(gs_random *random)
 
 gs_problem gs_train_problem(gs_random *random)
 {
+    /* one after the other: the order of a call's arguments is the compiler's */
     const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
-    gs_problem p = gs_problem_make(in, gs_random_below(random, 2) ? GS_TN : GS_NN, extent(random), extent(random), extent(random));
+    const gs_layout layout = gs_random_below(random, 2) ? GS_TN : GS_NN;
+    const int64_t m = extent(random), n = extent(random), k = extent(random);
+    gs_problem p = gs_problem_make(in, layout, m, n, k);
     if (in == GS_F16 && gs_random_below(random, 4) == 0) p.acc = GS_F16;
     return p;
 }
@@ -59,8 +62,8 @@ static gs_problem near_measured(const gs_sample *samples, int count, gs_random *
 {
     gs_problem p = samples[gs_random_below(random, (uint64_t)count)].problem;
     if (gs_random_below(random, 2)) return p;
-    gs_problem moved = gs_problem_make(p.in, p.layout, GS_MAX(1, p.m + 8 * ((int64_t)gs_random_below(random, 17) - 8)),
-                                       GS_MAX(8, p.n + 8 * ((int64_t)gs_random_below(random, 17) - 8)), p.k);
+    const int64_t m = p.m + 8 * ((int64_t)gs_random_below(random, 17) - 8), n = p.n + 8 * ((int64_t)gs_random_below(random, 17) - 8);
+    gs_problem moved = gs_problem_make(p.in, p.layout, GS_MAX(1, m), GS_MAX(8, n), p.k);
     moved.acc = p.acc;
     moved.out = p.out;
     return moved;

@@ -83,7 +83,8 @@ static gs_status rank_all(learned *self, const gs_problem *problem, const gs_cap
         for (int i = 0; i < space.count; i++) self->list[i] = (ranked){space.list[i], gs_schedule_predict(&space.list[i], problem, caps)};
         qsort(self->list, (size_t)space.count, sizeof *self->list, by_time);
         self->count = GS_MIN(space.count, BY_MODEL);
-        for (int i = 0; i < BY_ACTOR; i++) self->list[self->count++].schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
+        self->list[self->count++].schedule = gs_actor_best(&self->weights.actor, &space);
+        for (int i = 1; i < BY_ACTOR; i++) self->list[self->count++].schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
         for (int i = 0; i < self->count; i++) self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &profile);
         qsort(self->list, (size_t)self->count, sizeof *self->list, by_time);
         int kept = 1;   /* what both named stands there twice */
