@@ -16,7 +16,7 @@
 #include "output.h"
 #include "store/store.h"
 
-enum { MOST_BYTES = 1 << 30 };   /* of a file that is read */
+enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 
 typedef struct settings {
     cli_common  common;
@@ -118,13 +118,27 @@ static gs_status read_store(samples *s, const char *gpu, const char *path, gs_er
     return status;
 }
 
+static bool is_rows(const char *path)
+{
+    char head[sizeof ROWS];
+    FILE *const file = fopen(path, "r");
+    const bool rows = file && fgets(head, sizeof head, file) && strcmp(head, ROWS) == 0;
+    if (file) fclose(file);
+    return rows;
+}
+
 static gs_status read_file(samples *s, const char *gpu, const char *path, gs_error *error)
 {
-    char *text;
+    char *text = NULL;
     size_t size;
-    GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
-    const bool rows = strncmp(text, ROWS, strlen(ROWS)) == 0;
-    gs_status status = rows ? read_rows(s, path, text, error) : read_store(s, gpu, path, error);
+    gs_status status = GS_OK;
+    if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);   /* a store would be made */
+    if (is_rows(path)) {
+        GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
+        status = read_rows(s, path, text, error);
+    } else {
+        status = read_store(s, gpu, path, error);
+    }
     free(text);
     if (status == GS_OK && s->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", s->count);
     return status;
@@ -210,17 +224,15 @@ static void print_worths(const settings *s, const gs_weights *weights, const gs_
 
 /* ---- the command ---- */
 
-static gs_status train(const settings *s, gs_weights *weights, samples *data, const char *out, gs_error *error)
+static gs_status train(const settings *s, gs_weights *weights, samples *data, const gs_profile *profile, const char *out, gs_error *error)
 {
-    const gs_profile *const profile = gs_profile_find(s->profile);
-    if (!profile) return gs_fail(error, GS_ERROR_NOT_FOUND, "--profile", "there is no device profile '%.40s'", s->profile);
     const int kept = hold_out(data, (int)s->held_out, error);
     if (kept < 0) return GS_ERROR_MEMORY;
     const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
     const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = (void *)s};
     GS_TRY(gs_train(weights, data->list, kept, profile, &how, error));
-    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
-             s->held_out ? ", some sizes held out" : "");
+    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
+             s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
     if (!s->json) printf("%s: %s\n", out, weights->about);
@@ -238,13 +250,14 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     if (words < 1) return cli_usage(command, "names the file of weights to write, then stores or rows to learn from");
     cli_signals();
-    data.caps = gs_caps_find(s.profile);
-    if (!data.caps) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
+    const gs_profile *const profile = gs_profile_find(s.profile);
+    if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
+    data.caps = &profile->caps;
     gs_status status = read_all(&data, s.gpu, argv + 2, words - 1, &error);
     if (status == GS_OK && s.rows) status = write_rows(&data, s.rows, &error);
     if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, (uint64_t)s.seed, &error);
     if (status == GS_OK) {
-        status = train(&s, &weights, &data, argv[1], &error);
+        status = train(&s, &weights, &data, profile, argv[1], &error);
         gs_weights_free(&weights);
     }
     free(data.list);

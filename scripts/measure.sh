@@ -9,7 +9,7 @@ problems=$1 out=$2 build=${3:-build/release}
 program=$build/gemmsmith
 mkdir -p "$out"
 export GEMMSMITH_STORE="$out/store.db" GEMMSMITH_TUNED="$out/found.tuned"
-"$program" info > "$out/info.txt"
+"$program" info | grep -Ev '^(store|cache|tuned) ' > "$out/info.txt"   # without the user's paths
 nvidia-smi --query-gpu=name,driver_version,power.limit,clocks.max.sm,clocks.mem --format=csv >> "$out/info.txt"
 "$program" tune --file "$problems" --layouts nn,tn --tuned "$GEMMSMITH_TUNED" --json > "$out/tune.jsonl"
 "$program" eval --file "$problems" --mode offline --csv "$out/offline.csv" --json ${TORCH:+--torch} > "$out/offline.jsonl"

@@ -61,7 +61,7 @@ began=$(date +%s)
 MORE=75
 left() { if [ "$seconds" -gt 0 ]; then echo $((began + seconds - $(date +%s))); else echo 1000000; fi; }
 
-"$program" info > "$out/info.txt" 2>&1
+"$program" info 2>&1 | grep -Ev '^(store|cache|tuned) ' > "$out/info.txt"   # what it says of the machine; its paths are the user's
 command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=name,driver_version,power.limit,clocks.max.sm,clocks.mem --format=csv >> "$out/info.txt"
 jobs=$(($(nproc) / gpus - 1))
 [ "$jobs" -ge 1 ] || jobs=1

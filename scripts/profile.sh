@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2> /dev/null) || { echo "profile.sh: no ncu"; exit 77; }
 mkdir -p "$out" || exit 2
 {
-    "$build/gemmsmith" info
+    "$build/gemmsmith" info | grep -Ev '^(store|cache|tuned) '   # without the user's paths
     "$ncu" --version | tail -n 1
 } > "$out/info.txt" 2>&1
 rm -f "$out"/[0-9]*.csv "$out"/[0-9]*.err "$out/report.md"

@@ -181,7 +181,7 @@ gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, 
             if (++learned % BATCH == 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
         }
         if (learned % BATCH != 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
-        if (training->epoch) training->epoch(training->self, epoch, loss / GS_MAX(learned, 1));
+        if (training->epoch && !training->epoch(training->self, epoch, loss / GS_MAX(learned, 1))) break;
     }
     if (status == GS_OK) gs_adam_free(&adam);
     forget(&l);

@@ -34,7 +34,7 @@ typedef struct gs_training {
     int      epochs;
     float    rate;             /* of the first epoch; falls to a tenth */
     uint64_t seed;
-    void   (*epoch)(void *self, int epoch, double loss);   /* NULL: nobody looks */
+    bool   (*epoch)(void *self, int epoch, double loss);   /* false: it was the last one; NULL: nobody looks */
     void    *self;
 } gs_training;
 

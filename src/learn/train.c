@@ -88,10 +88,11 @@ static void tell(train *t, const char *stage, int done, int total, double value)
     if (t->options->progress && !t->options->progress(t->options->self, stage, done, total, value)) t->ended = true;
 }
 
-static void after_epoch(void *self, int epoch, double loss)
+static bool after_epoch(void *self, int epoch, double loss)
 {
     train *const t = self;
     tell(t, "surrogate", epoch + 1, t->options->epochs, sqrt(loss));
+    return !t->ended;
 }
 
 static int group_end(const gs_sample *samples, int count, int begin)

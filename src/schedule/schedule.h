@@ -76,6 +76,9 @@ gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem
  * cores, L2 or memory, plus start-up and tail. Always a prediction, never a measurement. */
 double gs_schedule_predict(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
+/* The same sentence but for the last slot (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
+bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b);
+
 /* The valid schedules with the lowest predicted time, best first, at most `most`; families is a bit set (0: all).
  * Returns how many were written. No allocation beyond the caller's array. */
 int gs_schedule_shortlist(const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);

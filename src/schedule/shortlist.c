@@ -26,8 +26,7 @@ static double time_of(const shortlist *s, const gs_schedule *schedule)
 static const int16_t *ws_mode(const gs_schedule *schedule) { return gs_schedule_value(schedule, GS_WS_MODE); }
 static bool same_mode(const gs_schedule *a, const gs_schedule *b) { return memcmp(ws_mode(a), ws_mode(b), 2 * sizeof(int16_t)) == 0; }
 
-/* Same sentence but for the last slot, the raster, and hints: the two differ little, so only the better is kept. */
-static bool same_but_raster(const gs_schedule *a, const gs_schedule *b)
+bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b)
 {
     if (a->family != b->family) return false;
     const int slots = gs_family_slots((gs_family)a->family);
@@ -49,7 +48,7 @@ static void offer(shortlist *s, const gs_schedule *schedule, double us)
     if (s->size == s->most && us >= s->last_us) return;
     int twin = -1, worst_of_tile = -1, of_tile = 0;
     for (int i = 0; i < s->size; i++) {
-        if (same_but_raster(&s->list[i], schedule)) twin = i;
+        if (gs_schedule_twins(&s->list[i], schedule)) twin = i;
         if (!same_tile(&s->list[i], schedule)) continue;
         worst_of_tile = i;
         of_tile++;

@@ -36,22 +36,14 @@ static int by_time(const void *left, const void *right)
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
 }
 
-/* The same but for the last slot of ws and mma, the raster: the two differ little. */
-static bool twins(const gs_schedule *a, const gs_schedule *b)
-{
-    const int slots = gs_family_slots((gs_family)a->family);
-    return a->family == b->family && slots > 0 && strcmp(gs_family_slot((gs_family)a->family, slots - 1)->name, "raster") == 0 &&
-           memcmp(a->word, b->word, (size_t)slots - 1) == 0;
-}
-
 static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
 {
     for (int i = 0; i < count; i++)
-        if (twins(&list[i].schedule, schedule)) return true;
+        if (gs_schedule_twins(&list[i].schedule, schedule)) return true;
     return false;
 }
 
-/* Those that differ in more than the raster first, each part as it was. */
+/* Twins behind the others, each part as it was. */
 static gs_status twins_last(learned *self)
 {
     ranked *const late = malloc(((size_t)self->count + 1) * sizeof *late);

@@ -380,6 +380,30 @@ static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
     gs_weights_free(&again);
 }
 
+static bool stop_at_once(void *self, const char *stage, int done, int total, double value)
+{
+    (void)stage, (void)total, (void)value;
+    assert_int_equal(done, 1);
+    ++*(int *)self;
+    return false;
+}
+
+static void training_ends_when_it_is_told_to(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3 };
+    gs_sample samples[GROUPS * 20];
+    gs_weights weights;
+    int calls = 0;
+    const gs_train_options how = {.epochs = 5, .problems = 100, .seed = 5, .progress = stop_at_once, .self = &calls};
+    fresh(&weights);
+    const int count = planted_samples(samples, GROUPS, 43);
+    assert_true(count > 20);
+    assert_int_equal(gs_train(&weights, samples, count, gs_profile_find("h200"), &how, NULL), GS_OK);
+    assert_int_equal(calls, 1);
+    gs_weights_free(&weights);
+}
+
 /* What a sentence is worth on average: predicted best of the shortlist over its own time. */
 static double mean_share(const gs_actor *actor, const char *const *problems, int count)
 {
@@ -548,6 +572,7 @@ int main(void)
         cmocka_unit_test(the_actor_learns_a_planted_word),
         cmocka_unit_test(imitation_makes_a_sentence_likely),
         cmocka_unit_test(the_surrogate_learns_what_the_time_model_gets_wrong),
+        cmocka_unit_test(training_ends_when_it_is_told_to),
         cmocka_unit_test(training_on_the_time_model_beats_chance),
         cmocka_unit_test(sizes_are_held_out_as_a_whole),
         cmocka_unit_test(weights_come_back),
