@@ -24,7 +24,7 @@ typedef struct settings {
     double      budget;
     int64_t     candidates, jobs, seed;
     uint32_t    families;
-    const char *policy, *tuned, *store, *device, *devices;
+    const char *policy, *learn, *tuned, *store, *device, *devices;
     bool        dependent, again, json, quick, unconfirmed;
 } settings;
 
@@ -38,7 +38,8 @@ static const cli_option options[] = {
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
      "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of\nevery family, refine: near what searches found,\nlearned: by the weights of $GEMMSMITH_WEIGHTS"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of\nevery family, refine: near what searches found,\nlearned: by the weights of $GEMMSMITH_WEIGHTS and what is\nmeasured, random, evolve"},
+    {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
     {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},
@@ -272,6 +273,7 @@ static int tune_all(tuning *t, const char *table)
     t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
         .policy = s->policy,
+        .learn_path = s->learn,
         .families = s->families,
         .candidates = (int)s->candidates,
         .jobs = (int)s->jobs,

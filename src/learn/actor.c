@@ -110,14 +110,17 @@ static void softmax(const float *logits, choice *c)
     for (int i = 0; i < c->count; i++) c->p[i] /= sum;
 }
 
-static void choose_from(const gs_actor *actor, const gs_space *space, const prefix *at, float *room, choice *c)
+/* Returns the logits of all tokens. */
+static const float *choose_from(const gs_actor *actor, const gs_space *space, const prefix *at, float *room, choice *c)
 {
+    const float *const logits = gs_net_forward(&actor->net, at->x, room);
     c->count = 0;
     for (int first = at->begin; first < at->end && c->count < MOST_ROWS; first = c->end[c->count++]) {
         c->token[c->count] = token_of(&space->list[first], at->step);
         c->end[c->count] = same_until(space, first, at->end, at->step);
     }
-    softmax(gs_net_forward(&actor->net, at->x, room), c);
+    softmax(logits, c);
+    return logits;
 }
 
 static void go_on(prefix *at, const choice *c, int which)
@@ -195,15 +198,36 @@ double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, co
 
 /* ---- learning ---- */
 
-/* Adds, for every word of a sentence, the gradient of -(push * log p + entropy * H). */
-static void push_sentence(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule, double push, double entropy, float *gradient)
+/* All words that a sentence could have at a step, valid or not: what stands there without masks. */
+static void all_words(const gs_schedule *schedule, int step, choice *c)
+{
+    const gs_family family = (gs_family)schedule->family;
+    c->count = step == 0 ? GS_FAMILIES : GS_MIN(gs_family_slot(family, step - 1)->count, MOST_ROWS);
+    for (int i = 0; i < c->count; i++) c->token[i] = step == 0 ? gs_token_of((gs_family)i, -1, 0) : gs_token_of(family, step - 1, i);
+}
+
+/* Adds to d_out the gradient of -weight * log(how probable it is without masks that a word is valid). */
+static void push_valid(const float *logits, const gs_schedule *schedule, int step, const choice *valid, double weight, float *d_out)
+{
+    choice all;
+    double probable = 0;
+    all_words(schedule, step, &all);
+    softmax(logits, &all);
+    for (int i = 0; i < valid->count; i++) probable += all.p[place_of(&all, valid->token[i])];
+    probable = fmax(probable, 1e-9);
+    for (int i = 0; i < all.count; i++) d_out[all.token[i]] += (float)(weight * all.p[i]);
+    for (int i = 0; i < valid->count; i++) d_out[valid->token[i]] -= (float)(weight * all.p[place_of(&all, valid->token[i])] / probable);
+}
+
+/* Adds, for every word of a sentence, the gradient of -(push * log p + entropy * H + valid * log(unmasked p of the words that are valid)). */
+static void push_sentence(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule, double push, double entropy, double valid, float *gradient)
 {
     float room[ROOM], d_out[GS_MOST_TOKENS];
     prefix at;
     choice c;
     begin(&at, space);
     while (at.step < steps_of(schedule)) {
-        choose_from(actor, space, &at, room, &c);
+        const float *const logits = choose_from(actor, space, &at, room, &c);
         const int which = place_of(&c, token_of(schedule, at.step));
         if (which < 0) return;
         double h = 0;
@@ -213,6 +237,7 @@ static void push_sentence(const gs_actor *actor, const gs_space *space, const gs
             const double rarer = c.p[i] > 0 ? c.p[i] * (log(c.p[i]) + h) : 0;   /* -dH / d logit */
             d_out[c.token[i]] = (float)(-push * ((i == which) - c.p[i]) + entropy * rarer);
         }
+        push_valid(logits, schedule, at.step, &c, valid, d_out);
         gs_net_backward(&actor->net, at.x, room, d_out, gradient);
         go_on(&at, &c, which);
     }
@@ -228,7 +253,7 @@ void gs_actor_learn(const gs_actor *actor, const gs_space *space, const gs_outco
         const double others = (sum - outcomes[i].reward) / (count - 1), advantage = (outcomes[i].reward - others) / spread;
         const double ratio = exp(gs_actor_log_probability(actor, space, &outcomes[i].schedule) - outcomes[i].log_probability);
         const bool clipped = advantage > 0 ? ratio > 1 + lesson->clip : ratio < 1 - lesson->clip;
-        push_sentence(actor, space, &outcomes[i].schedule, clipped ? 0 : advantage * ratio / count, lesson->entropy / count, gradient);
+        push_sentence(actor, space, &outcomes[i].schedule, clipped ? 0 : advantage * ratio / count, lesson->entropy / count, lesson->valid / count, gradient);
     }
 }
 
@@ -238,9 +263,7 @@ void gs_actor_imitate(const gs_actor *actor, const gs_problem *problem, const gs
     choice c;
     gs_problem_features(problem, caps, x);
     for (int step = 0; step < steps_of(schedule); step++) {
-        const gs_family family = (gs_family)schedule->family;
-        c.count = step == 0 ? GS_FAMILIES : GS_MIN(gs_family_slot(family, step - 1)->count, MOST_ROWS);
-        for (int i = 0; i < c.count; i++) c.token[i] = step == 0 ? gs_token_of((gs_family)i, -1, 0) : gs_token_of(family, step - 1, i);
+        all_words(schedule, step, &c);
         softmax(gs_net_forward(&actor->net, x, room), &c);
         memset(d_out, 0, sizeof d_out);
         const int token = token_of(schedule, step);

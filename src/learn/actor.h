@@ -36,6 +36,12 @@ gs_schedule gs_actor_say(const gs_actor *actor, const gs_space *space, gs_random
 /* The most probable word each time. */
 gs_schedule gs_actor_best(const gs_actor *actor, const gs_space *space);
 
+/* Without a space, in microseconds, and so without masks: how probable each family is, and the most probable sentences of one by a beam of that
+ * width (GS_MOST_BEAM at most), most probable first. Not all of them need be valid. Returns how many. */
+enum { GS_MOST_BEAM = 32 };
+void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES]);
+int  gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family family, int width, gs_schedule *list);
+
 double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule);
 
 /* What came of a sentence that was said with that probability; for gs_actor_imitate weight is how much it counts. */
@@ -46,7 +52,8 @@ typedef struct gs_outcome {
 
 typedef struct gs_lesson {
     double clip;       /* the new probability over the old one counts within 1 - clip to 1 + clip; 0.2 */
-    double entropy;    /* what a word's entropy is worth, in rewards; 0.01 */
+    double entropy;    /* what a word's entropy is worth, in rewards; 0.002 */
+    double valid;      /* what it is worth that a word is valid without masks too, as gs_actor_beam needs it; 0.1 */
 } gs_lesson;
 
 /* Adds the gradient of a group of outcomes in one space (2 at least), each reward against the mean of the others', in units of their

@@ -3,6 +3,7 @@
 #include "learn/net.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,24 +50,30 @@ int gs_net_room(const gs_net *net)
     return room;
 }
 
-const float *gs_net_forward(const gs_net *net, const float *x, float *room)
+const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end)
 {
     const float *w = net->weights;
     for (int layer = 0; layer < net->layers; layer++) {
-        const int in = net->width[layer], out = net->width[layer + 1];
-        memcpy(room, w + in * out, (size_t)out * sizeof *room);
+        const bool last = layer == net->layers - 1;
+        const int in = net->width[layer], stride = net->width[layer + 1], first = last ? begin : 0, out = last ? end - begin : stride;
+        memcpy(room, w + in * stride + first, (size_t)out * sizeof *room);
         for (int i = 0; i < in; i++) {
-            const float value = x[i], *const row = w + i * out;
+            const float value = x[i], *const row = w + i * stride + first;
             if (value == 0) continue;
             for (int j = 0; j < out; j++) room[j] += value * row[j];
         }
-        if (layer < net->layers - 1)
+        if (!last)
             for (int j = 0; j < out; j++) room[j] = room[j] > 0 ? room[j] : 0;
         w += weights_of(net->width, layer);
         x = room;
-        room += 2 * out;
+        room += 2 * stride;
     }
     return x;
+}
+
+const float *gs_net_forward(const gs_net *net, const float *x, float *room)
+{
+    return gs_net_forward_some(net, x, room, 0, net->width[net->layers]);
 }
 
 void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_out, float *gradient)

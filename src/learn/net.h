@@ -27,6 +27,9 @@ int gs_net_room(const gs_net *net);
 /* x: width[0] floats. Fills room; returns the last layer's outputs, which lie in it. */
 const float *gs_net_forward(const gs_net *net, const float *x, float *room);
 
+/* The same, but of the last layer only the outputs from `begin` to before `end`, which are returned; no gs_net_backward after it. */
+const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end);
+
 /* After gs_net_forward of the same row: adds to gradient (count floats) what d_out (width[layers] floats, destroyed) says. */
 void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_out, float *gradient);
 

@@ -162,6 +162,16 @@ static void shuffle(span *groups, int count, gs_random *random)
     }
 }
 
+double gs_surrogate_learn(const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, float *gradient)
+{
+    lesson l;
+    if (prepare(&l, surrogate, samples, count, profile, NULL) != GS_OK) return NAN;
+    const double loss = learn_group(surrogate, &l, (span){0, GS_MIN(count, MOST_GROUP)});
+    for (int i = 0; i < surrogate->net.count; i++) gradient[i] += l.gradient[i];
+    forget(&l);
+    return loss;
+}
+
 gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,
                              gs_error *error)
 {

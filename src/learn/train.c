@@ -19,8 +19,7 @@ enum {
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
-#define ACTOR_RATE     1e-4f
-#define FRESH_RATE     2e-3f  /* of an actor that has nothing to imitate */
+#define ACTOR_RATE     2e-3f  /* falls to a tenth */
 #define STEEPEST       1.0f
 #define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
 #define LEAST_WEIGHT   0.03
@@ -158,7 +157,7 @@ static gs_status try_problem(train *t, attempt *trial, const gs_problem *problem
 
 static void learn_together(train *t, const attempt *trials, int count)
 {
-    static const gs_lesson lesson = {.clip = 0.2, .entropy = 0.01};
+    static const gs_lesson lesson = {.clip = 0.2, .entropy = 0.002, .valid = 0.1};
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < count; i++)
             if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &lesson, t->gradient);
@@ -185,10 +184,10 @@ static gs_status try_problems(train *t, gs_error *error)
 {
     attempt *const trials = malloc(TOGETHER * sizeof *trials);
     gs_status status = trials ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for trials");
-    t->adam.rate = t->count > 0 ? ACTOR_RATE : FRESH_RATE;
     double share = 0;
     for (int done = 0, told = 0; status == GS_OK && done < t->options->problems && !t->ended;) {
         const int count = GS_MIN(TOGETHER, t->options->problems - done);
+        t->adam.rate = ACTOR_RATE * (float)pow(0.1, (double)done / t->options->problems);
         status = try_together(t, trials, count, &share, error);
         done += count;
         if (status != GS_OK || (done % TELL != 0 && done < t->options->problems)) continue;

@@ -24,6 +24,10 @@ void      gs_weights_free(gs_weights *weights);
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error);
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
 
+/* What the weights would try first, best first, at most `most`: valid schedules among those that the actor finds most probable,
+ * in the surrogate's order. Under a millisecond; where the actor says nothing valid, gs_surrogate_shortlist. Returns how many. */
+int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
+
 /* The file to use: what $GEMMSMITH_WEIGHTS names, else the installed one; NULL: that is not there. */
 const char *gs_weights_path(void);
 

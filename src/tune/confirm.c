@@ -94,8 +94,7 @@ static void make_row(const gs_session *session, const gs_caps *caps, const gs_pr
 
 void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row) { make_row(run->session, run->caps, run->problem, winner, row); }
 
-/* Waits for the lock beside the table, so that two tuners of one table both keep their rows. */
-static gs_status lock_table(const char *path, int *lock, gs_error *error)
+gs_status gs_run_lock(const char *path, int *lock, gs_error *error)
 {
     char name[GS_PATH];
     if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
@@ -154,7 +153,7 @@ gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent,
 {
     if (!path || !*path) return GS_OK;
     int lock;
-    GS_TRY(lock_table(path, &lock, error));
+    GS_TRY(gs_run_lock(path, &lock, error));
     gs_table *table = NULL;
     gs_status status = gs_table_create(&table);
     if (status != GS_OK)

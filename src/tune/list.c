@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tune/run.h"
 
-enum { CANDIDATES = 16, BATCH = 32, GROUP = 48, AGAIN = 12 };
+enum { CANDIDATES = 16, BATCH = 32, GROUP = 48, AGAIN = 12, INCUMBENTS = 3 };
 #define OTHERS_NS 100000000   /* between two looks at what other tuners do */
 #define REPLY_S 30.0   /* shortest wait: nothing is left to compile, and who hangs is found by halving */
 
@@ -55,6 +55,7 @@ typedef struct list {
     const gs_caps    *caps;
     const gs_problem *problems;
     int               count, most;
+    int               ahead_most;   /* of these, proposed and compiled ahead; the rest after those of a batch have been raced */
     gs_tune_options   options;      /* of each problem: without a budget of its own */
     double            budget_s, confirm_s;   /* confirm_s: so far the longest of a problem */
     int64_t           started;
@@ -179,10 +180,11 @@ static void note_suspects(list *l, const item *it)
     }
 }
 
-static void leave_out_suspects(const list *l, gs_run *run)
+/* Of the candidates from `from` on. */
+static void leave_out_suspects(const list *l, gs_run *run, int from)
 {
-    int kept = 0;
-    for (int i = 0; i < run->count; i++)
+    int kept = from;
+    for (int i = from; i < run->count; i++)
         if (!holds(&l->suspects, run->problem, &run->list[i].schedule)) run->list[kept++] = run->list[i];
     run->count = kept;
 }
@@ -210,23 +212,24 @@ static void rank(item *it)
 static int search_rounds(const gs_run *run) { return run->floor_us > 1000 ? 9 : run->floor_us > 100 ? 15 : 24; }
 static int confirm_rounds(const gs_run *run) { return run->floor_us > 1000 ? 11 : 21; }
 
-/* In one run if they are few; else those that were best in theirs meet again. */
-static gs_status race(item *it, gs_error *error)
+/* The candidates from `from` on and, where that is not the first, those that are best so far; in one run if they are few, else those that were
+ * best in theirs meet again. turn: a later race has a round more, so that those who were in it to the end stand before the others. */
+static gs_status race(item *it, int from, int turn, gs_error *error)
 {
     gs_run *const run = &it->run;
-    const int rounds = search_rounds(run);
-    gs_candidate **const all = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
+    const int rounds = search_rounds(run) + 2 * turn, incumbents = GS_MIN(it->ranked, INCUMBENTS), count = incumbents + run->count - from;
+    gs_candidate **const all = calloc((size_t)count + 1, sizeof(gs_candidate *));
     if (!all) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
     gs_status status = GS_OK;
-    for (int i = 0; i < run->count; i++) all[i] = &run->list[i];
-    for (int at = 0; at < run->count && status == GS_OK; at += GROUP) {
-        gs_run_progress(run, "race", at, run->count, all[at]->text);
-        status = gs_run_group(run, all + at, GS_MIN(GROUP, run->count - at), rounds, "search", error);
+    for (int i = 0; i < count; i++) all[i] = i < incumbents ? it->rank[i] : &run->list[from + i - incumbents];
+    for (int at = 0; at < count && status == GS_OK; at += GROUP) {
+        gs_run_progress(run, "race", at, count, all[at]->text);
+        status = gs_run_group(run, all + at, GS_MIN(GROUP, count - at), rounds, "search", error);
     }
     free(all);
     if (status == GS_OK) rank(it);
-    if (status == GS_OK && run->count > GROUP && it->ranked > 1) {
-        status = gs_run_group(run, it->rank, GS_MIN(it->ranked, AGAIN), rounds + 1, "search", error);   /* one more: they stand before the others */
+    if (status == GS_OK && count > GROUP && it->ranked > 1) {
+        status = gs_run_group(run, it->rank, GS_MIN(it->ranked, AGAIN), rounds + 1, "search", error);
         rank(it);
     }
     return status;
@@ -236,14 +239,25 @@ static gs_status take_candidates(list *l, item *it, const gs_trials *trials, gs_
 {
     gs_run *const run = &it->run;
     const known *const k = &l->known[it->index];
-    if (k->state == FOUND) return gs_run_shortlist(run, &l->policy, trials, 2, &k->schedule, 1, error);   /* it alone: nothing else is proposed */
+    if (k->state == FOUND) return gs_run_shortlist(run, &l->policy, trials, 2, 2, &k->schedule, 1, error);   /* it alone: nothing else is proposed */
     int count = 0, failed = 0;
-    gs_run_progress(run, "compile", 0, l->most, NULL);
+    gs_schedule earlier;
+    double us;
+    bool found = false;
+    gs_run_progress(run, "compile", 0, l->ahead_most, NULL);
     GS_TRY(gs_ahead_take(l->ahead, k->ahead, l->first, &count, &failed, error));
-    GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->most, l->first, count, error));
+    GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->ahead_most, l->most + 1, l->first, count, error));
+    GS_TRY(gs_run_find_search(l->store, l->session, run->text, &earlier, &us, &found, error));
+    for (int i = 0; i < run->count && found; i++) found = memcmp(&run->list[i].schedule, &earlier, sizeof earlier) != 0;
+    if (found) gs_run_add(run, &earlier, 1, trials);
     run->result->compiled = run->count - failed;
-    if (run->result->proposed > count) return gs_run_compile(run, error);   /* some that it knew were bad, so more were asked for */
+    if (run->result->proposed > count) return gs_run_compile(run, error);   /* more than what was compiled ahead */
     return GS_OK;
+}
+
+static void ask_for_edges(const list *l, const item *it)
+{
+    if (it->ranked > 0 && l->known[it->index].ahead >= 0) gs_ahead_edges(l->ahead, l->known[it->index].ahead, &it->rank[0]->schedule);
 }
 
 static gs_status search(list *l, item *it, gs_error *error)
@@ -256,8 +270,8 @@ static gs_status search(list *l, item *it, gs_error *error)
     free(trials.list);
     run->result->spent.compile += gs_run_since(began);
     GS_TRY(status);
-    leave_out_suspects(l, run);
-    it->rank = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
+    leave_out_suspects(l, run, 0);
+    it->rank = calloc((size_t)l->most + 2, sizeof(gs_candidate *));
     if (!it->rank) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
     if (l->known[it->index].state == FOUND) {
         for (int i = 0; i < run->count; i++) {
@@ -267,14 +281,105 @@ static gs_status search(list *l, item *it, gs_error *error)
         run->result->resumed = l->options.unconfirmed;
     } else {
         began = gs_clock_ns();
-        status = race(it, error);
+        status = race(it, 0, 0, error);
         run->result->spent.race += gs_run_since(began);
         note_suspects(l, it);
         GS_TRY(status);
         GS_TRY(gs_run_keep_times(run, error));
     }
-    if (it->ranked > 0 && l->known[it->index].ahead >= 0) gs_ahead_edges(l->ahead, l->known[it->index].ahead, &it->rank[0]->schedule);
+    if (!l->policy.learn) ask_for_edges(l, it);
     return GS_OK;
+}
+
+static void report(list *l, item *it)
+{
+    if (it->reported) return;
+    it->reported = true;
+    const bool ended = l->ended;
+    it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
+    if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
+    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
+}
+
+/* What a stage said about a problem; the list goes on unless it was stopped. */
+static gs_status settle(list *l, item *it, gs_status status, const gs_error *why, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    if (status == GS_ERROR_INTERRUPTED || status == GS_ERROR_NO_COMPILER) {
+        if (error) *error = *why;
+        return status;
+    }
+    it->status = status;
+    it->error = *why;
+    report(l, it);
+    return GS_OK;
+}
+
+/* ---- the second round ---- */
+
+static bool learns_from(const list *l, const item *it) { return !it->reported && it->status == GS_OK && l->known[it->index].state == OPEN && it->ranked > 0; }
+
+/* Further candidates of every problem, after what came of the first: behind them in its list. first[i]: where they begin. */
+static gs_status propose_again(list *l, int *first, gs_error *error)
+{
+    for (int i = 0; i < l->items; i++) {
+        item *const it = &l->batch[i];
+        gs_trials trials;
+        first[i] = it->run.count;
+        if (!learns_from(l, it)) continue;
+        gs_run_teach(&it->run, &l->policy, 0);
+        gs_status status = gs_run_known(&it->run, &trials, error);
+        if (status == GS_OK) status = gs_run_more(&it->run, &l->policy, &trials, GS_MIN(l->most - l->ahead_most, l->most + 1 - it->run.count), error);
+        free(trials.list);
+        GS_TRY(status);
+        leave_out_suspects(l, &it->run, first[i]);
+    }
+    return GS_OK;
+}
+
+static gs_status compile_again(const list *l, const int *first, gs_error *error)
+{
+    int count = 0, failed = 0, room = 1;
+    for (int i = 0; i < l->items; i++) room += l->batch[i].run.count - first[i];
+    gs_problem *const problems = calloc((size_t)room, sizeof *problems);
+    gs_schedule *const all = calloc((size_t)room, sizeof *all);
+    for (int i = 0; problems && all && i < l->items; i++)
+        for (int c = first[i]; c < l->batch[i].run.count; c++) {
+            problems[count] = *l->batch[i].run.problem;
+            all[count++] = l->batch[i].run.list[c].schedule;
+        }
+    const gs_status status = problems && all ? gs_precompile_pairs(l->caps, problems, all, count, l->options.jobs, l->options.cache_path, &failed, error)
+                                                   : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", room);
+    free(problems);
+    free(all);
+    return status;
+}
+
+static gs_status race_again(list *l, item *it, int first, gs_error *error)
+{
+    const int64_t began = gs_clock_ns();
+    const gs_status status = race(it, first, 1, error);
+    it->run.result->spent.race += gs_run_since(began);
+    note_suspects(l, it);
+    GS_TRY(status);
+    gs_run_teach(&it->run, &l->policy, first);
+    return gs_run_keep_times(&it->run, error);
+}
+
+/* For a policy that learns. */
+static gs_status go_again(list *l, gs_error *error)
+{
+    int first[BATCH];
+    if (!l->policy.learn) return GS_OK;
+    GS_TRY(propose_again(l, first, error));
+    GS_TRY(compile_again(l, first, error));
+    for (int i = 0; i < l->items && !l->ended; i++) {
+        item *const it = &l->batch[i];
+        gs_error why = {0};
+        if (it->run.count > first[i]) GS_TRY(settle(l, it, race_again(l, it, first[i], &why), &why, error));
+        if (!it->reported) ask_for_edges(l, it);
+    }
+    return l->options.learn_path && l->policy.save ? l->policy.save(&l->policy, l->options.learn_path, error) : GS_OK;
 }
 
 /* The fastest that passes; NULL after the last. */
@@ -321,30 +426,6 @@ static gs_status confirm(list *l, item *it, gs_error *error)
 }
 
 /* ---- a batch ---- */
-
-static void report(list *l, item *it)
-{
-    if (it->reported) return;
-    it->reported = true;
-    const bool ended = l->ended;
-    it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
-    if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
-    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
-}
-
-/* What a stage said about a problem; the list goes on unless it was stopped. */
-static gs_status settle(list *l, item *it, gs_status status, const gs_error *why, gs_error *error)
-{
-    if (status == GS_OK) return GS_OK;
-    if (status == GS_ERROR_INTERRUPTED || status == GS_ERROR_NO_COMPILER) {
-        if (error) *error = *why;
-        return status;
-    }
-    it->status = status;
-    it->error = *why;
-    report(l, it);
-    return GS_OK;
-}
 
 static double left_s(const list *l) { return l->budget_s > 0 ? l->budget_s - gs_run_since(l->started) : 1e30; }
 
@@ -446,6 +527,7 @@ static gs_status run_list(list *l, gs_error *error)
         bool time = true;
         status = open_batch(l, &time, error);
         const bool idle = l->items == 0;
+        if (status == GS_OK && !l->ended) status = go_again(l, error);
         if (status == GS_OK && !l->ended) status = finish_batch(l, error);
         close_batch(l);
         const int left = gs_turns_left(l->turns);
@@ -462,14 +544,13 @@ static gs_status run_list(list *l, gs_error *error)
 static gs_status prepare(list *l, const gs_tune_options *options, gs_error *error)
 {
     const size_t count = (size_t)GS_MAX(l->count, 1);
-    const char *const policy = options->policy ? options->policy : "enumerate";
     l->known = calloc(count, sizeof *l->known);
     l->open = calloc(count, sizeof *l->open);
     l->first = calloc((size_t)l->most, sizeof *l->first);
     l->batch = calloc(BATCH, sizeof *l->batch);
     if (!l->known || !l->open || !l->first || !l->batch) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d problems", l->count);
-    GS_TRY(gs_policy_create(&l->policy, policy, options->seed, error));
-    if (l->policy.learn) return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s learns from every problem; a list is proposed ahead", policy);
+    GS_TRY(gs_run_policy(&l->policy, options, options->seed, error));
+    l->ahead_most = l->policy.learn ? l->most - l->most / 3 : l->most;
     if (l->policy.builds_on_found && !l->options.found) {
         GS_TRY(gs_run_found(l->store, l->session, &l->found, &l->options.found_count, error));
         l->options.found = l->found;
@@ -478,7 +559,7 @@ static gs_status prepare(list *l, const gs_tune_options *options, gs_error *erro
     l->policy.found_count = l->options.found_count;
     GS_TRY(gs_turns_create(&l->turns, l->store, l->session, l->problems, l->count, &l->options, error));
     GS_TRY(look_up(l, error));
-    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->most, &l->options, error);
+    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->ahead_most, &l->options, error);
 }
 
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The policies there are: one file each, policy_<name>.c. Inside the tune layer. */
+ * The policies there are: one file each, policy_<name>.c (evolve's is that of random). Inside the tune layer. */
 #ifndef GS_TUNE_POLICIES_H
 #define GS_TUNE_POLICIES_H
 
 #include "tune/tune.h"
 
 gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_evolve(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_random(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_refine(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_spread(gs_policy *out, uint64_t seed, gs_error *error);
 

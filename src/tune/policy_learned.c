@@ -1,39 +1,90 @@
 /* SPDX-License-Identifier: MIT
- * The policy "learned": of the schedules that the time model finds fast and of those that the actor says, the ones that the surrogate finds
- * fastest. The weights are those that $GEMMSMITH_WEIGHTS names, else the installed ones, else untrained ones, which leave the order to the
- * time model. */
+ * The policy "learned". Before anything is measured: of the schedules that the time model finds fast and of those that the actor says, the ones
+ * that the surrogate finds fastest. Then the surrogate's word is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
+ * one word away, come in. What is measured also moves the weights (learn/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
+ * names, else the installed ones, else untrained ones, which leave the order to the time model. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "learn/weights.h"
+#include "base/file.h"
+#include "learn/residual.h"
+#include "learn/train.h"
 #include "tune/policies.h"
+#include "tune/run.h"
 
 enum {
     BY_MODEL = 768,   /* looked at, of those that the time model finds fastest */
-    BY_ACTOR = 128    /* and so many sentences of the actor's */
+    BY_ACTOR = 128,   /* and so many sentences of the actor's */
+    PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
 };
+#define CURIOUS 0.5   /* deviations of what is not sure that a schedule is taken to be faster */
 
 typedef struct ranked {
     gs_schedule schedule;
-    double      us;
+    double      us;      /* the surrogate's word */
+    double      hoped;   /* by which they stand: its logarithm, corrected */
 } ranked;
+
+typedef struct told {
+    gs_schedule schedule;
+    double      us;
+} told;
 
 typedef struct learned {
     gs_weights weights;
+    gs_weights before;                     /* when they were loaded or saved */
+    gs_learner learner;
     gs_random  random;
     uint64_t   seed;
-    char       problem[GS_PROBLEM_TEXT];   /* whose list this is */
+    char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
     uint32_t   families;
-    ranked    *list;
-    int        count, next;
+    gs_profile profile;
+    ranked    *list;                       /* not said yet; from next on */
+    int        count, next, capacity;
+    bool       ranked;                     /* the list has been made */
+    gs_schedule *said;                     /* or told of */
+    int        said_count, said_capacity;
+    told       told[GS_MOST_RESIDUALS];    /* that were timed, fastest first */
+    int        told_count;
 } learned;
 
-static int by_time(const void *left, const void *right)
+static int by_hope(const void *left, const void *right)
 {
     const ranked *const a = left, *const b = right;
-    if (a->us != b->us) return a->us < b->us ? -1 : 1;
+    if (a->hoped != b->hoped) return a->hoped < b->hoped ? -1 : 1;
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
+}
+
+static bool was_said(const learned *self, const gs_schedule *schedule)
+{
+    for (int i = 0; i < self->said_count; i++)
+        if (memcmp(&self->said[i], schedule, sizeof *schedule) == 0) return true;
+    return false;
+}
+
+/* Without memory it may be said again, which costs time only. */
+static void note_said(learned *self, const gs_schedule *schedule)
+{
+    if (was_said(self, schedule)) return;
+    if (self->said_count == self->said_capacity) {
+        const int capacity = self->said_capacity ? 2 * self->said_capacity : 64;
+        gs_schedule *const grown = realloc(self->said, (size_t)capacity * sizeof *grown);
+        if (!grown) return;
+        self->said = grown;
+        self->said_capacity = capacity;
+    }
+    self->said[self->said_count++] = *schedule;
+}
+
+/* ---- the list ---- */
+
+static void add(learned *self, const gs_schedule *schedule, const gs_problem *problem)
+{
+    const double us = gs_surrogate_us(&self->weights.surrogate, schedule, problem, &self->profile);
+    if (self->count < self->capacity) self->list[self->count++] = (ranked){*schedule, us, log(us)};
 }
 
 static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
@@ -43,72 +94,187 @@ static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
     return false;
 }
 
-/* Twins behind the others, each part as it was. */
-static gs_status twins_last(learned *self)
+/* Sorted, each once; of twins, where nothing is known yet, one before all others. */
+static gs_status put_in_order(learned *self)
 {
     ranked *const late = malloc(((size_t)self->count + 1) * sizeof *late);
-    int first = 0, later = 0;
+    int first = self->next, later = 0;
     if (!late) return GS_ERROR_MEMORY;
-    for (int i = 0; i < self->count; i++) {
-        if (has_twin(self->list, first, &self->list[i].schedule))
-            late[later++] = self->list[i];
+    if (self->count > self->next) qsort(self->list + self->next, (size_t)(self->count - self->next), sizeof *self->list, by_hope);
+    for (int i = self->next; i < self->count; i++) {
+        const ranked *const r = &self->list[i];
+        if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* what both named */
+        if (self->told_count == 0 && has_twin(self->list + self->next, first - self->next, &r->schedule))
+            late[later++] = *r;
         else
-            self->list[first++] = self->list[i];
+            self->list[first++] = *r;
     }
     memcpy(self->list + first, late, (size_t)later * sizeof *late);
+    self->count = first + later;
     free(late);
     return GS_OK;
 }
 
 static gs_status rank_all(learned *self, const gs_problem *problem, const gs_caps *caps)
 {
-    const gs_profile profile = gs_profile_of(caps);
     gs_space space;
-    free(self->list);
-    self->list = NULL;
-    self->count = self->next = 0;
-    self->random = (gs_random){self->seed};
     GS_TRY(gs_space_create(&space, problem, caps, self->families, NULL));
-    self->list = malloc(((size_t)space.count + BY_ACTOR) * sizeof *self->list);
+    free(self->list);
+    self->capacity = space.count + BY_ACTOR;
+    self->list = malloc((size_t)self->capacity * sizeof *self->list);
     gs_status status = self->list ? GS_OK : GS_ERROR_MEMORY;
+    self->count = self->next = 0;
     if (status == GS_OK && space.count > 0) {
-        for (int i = 0; i < space.count; i++) self->list[i] = (ranked){space.list[i], gs_schedule_predict(&space.list[i], problem, caps)};
-        qsort(self->list, (size_t)space.count, sizeof *self->list, by_time);
-        self->count = GS_MIN(space.count, BY_MODEL);
-        self->list[self->count++].schedule = gs_actor_best(&self->weights.actor, &space);
-        for (int i = 1; i < BY_ACTOR; i++) self->list[self->count++].schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
-        for (int i = 0; i < self->count; i++) self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &profile);
-        qsort(self->list, (size_t)self->count, sizeof *self->list, by_time);
-        int kept = 1;   /* what both named stands there twice */
-        for (int i = 1; i < self->count; i++)
-            if (memcmp(&self->list[i].schedule, &self->list[kept - 1].schedule, sizeof(gs_schedule)) != 0) self->list[kept++] = self->list[i];
-        self->count = kept;
-        status = twins_last(self);
+        for (int i = 0; i < space.count; i++) self->list[i] = (ranked){space.list[i], 0, gs_schedule_predict(&space.list[i], problem, caps)};
+        qsort(self->list, (size_t)space.count, sizeof *self->list, by_hope);
+        const int model = GS_MIN(space.count, BY_MODEL);
+        for (int i = 0; i < model; i++) {
+            const gs_schedule schedule = self->list[i].schedule;
+            add(self, &schedule, problem);
+        }
+        const gs_schedule best = gs_actor_best(&self->weights.actor, &space);
+        add(self, &best, problem);
+        for (int i = 1; i < BY_ACTOR; i++) {
+            const gs_schedule schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
+            add(self, &schedule, problem);
+        }
+        status = put_in_order(self);
     }
     gs_space_free(&space);
+    self->ranked = status == GS_OK;
     if (status != GS_OK) self->count = 0;
     return status;
+}
+
+static void begin(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+{
+    char text[GS_PROBLEM_TEXT];
+    gs_problem_format(problem, text);
+    if (strcmp(text, self->problem) == 0 && policy->families == self->families) return;
+    memcpy(self->problem, text, strlen(text) + 1);
+    self->families = policy->families;
+    self->profile = gs_profile_of(caps);
+    self->random = (gs_random){self->seed};
+    self->count = self->next = self->said_count = self->told_count = 0;
+    self->ranked = false;
 }
 
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     learned *const self = policy->self;
-    char text[GS_PROBLEM_TEXT];
-    gs_problem_format(problem, text);
-    if (strcmp(text, self->problem) != 0 || policy->families != self->families) {
-        memcpy(self->problem, text, strlen(text) + 1);
-        self->families = policy->families;
-        if (rank_all(self, problem, caps) != GS_OK) return 0;
-    }
+    begin(self, policy, problem, caps);
+    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return 0;
     int count = 0;
-    while (count < most && self->next < self->count) list[count++] = self->list[self->next++].schedule;
+    for (; count < most && self->next < self->count; self->next++) {
+        const gs_schedule schedule = self->list[self->next].schedule;
+        if (was_said(self, &schedule)) continue;
+        note_said(self, &schedule);
+        list[count++] = schedule;
+    }
     return count;
 }
 
-static gs_status save(const gs_policy *policy, const char *path, gs_error *error)
+/* ---- learning ---- */
+
+static void take_time(learned *self, const gs_schedule *schedule, double us)
 {
-    const learned *const self = policy->self;
-    return gs_weights_save(&self->weights, path, error);
+    if (self->told_count == GS_MOST_RESIDUALS && us >= self->told[GS_MOST_RESIDUALS - 1].us) return;
+    int at = self->told_count < GS_MOST_RESIDUALS ? self->told_count++ : GS_MOST_RESIDUALS - 1;
+    for (; at > 0 && self->told[at - 1].us > us; at--) self->told[at] = self->told[at - 1];
+    self->told[at] = (told){*schedule, us};
+}
+
+static void add_neighbours(learned *self, const gs_problem *problem, const gs_caps *caps)
+{
+    for (int i = 0; i < GS_MIN(self->told_count, PARENTS); i++) {
+        const gs_schedule from = self->told[i].schedule;
+        const gs_family family = (gs_family)from.family;
+        for (int slot = 0; slot < gs_family_slots(family); slot++)
+            for (int word = 0; word < gs_family_slot(family, slot)->count; word++) {
+                gs_schedule next = from;
+                next.word[slot] = (uint8_t)word;
+                if (word != from.word[slot] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
+            }
+    }
+}
+
+static void correct(learned *self, const gs_problem *problem)
+{
+    gs_residual residual;
+    gs_schedule schedules[GS_MOST_RESIDUALS];
+    double said[GS_MOST_RESIDUALS];
+    for (int i = 0; i < self->told_count; i++) {
+        schedules[i] = self->told[i].schedule;
+        said[i] = log(self->told[i].us / gs_surrogate_us(&self->weights.surrogate, &schedules[i], problem, &self->profile));
+    }
+    gs_residual_fit(&residual, schedules, said, self->told_count);
+    for (int i = self->next; i < self->count; i++) {
+        double deviation;
+        const double shift = gs_residual_at(&residual, &self->list[i].schedule, &deviation);
+        self->list[i].hoped = log(self->list[i].us) + shift - CURIOUS * deviation;
+    }
+}
+
+static void move_weights(learned *self, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    gs_measured *const measured = malloc(((size_t)count + 1) * sizeof *measured);
+    for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us, feedback[i].reward};
+    if (measured) gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, NULL);   /* no memory: nothing learned */
+    free(measured);
+}
+
+static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    learned *const self = policy->self;
+    begin(self, policy, problem, caps);
+    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return;
+    for (int i = 0; i < count; i++) {
+        note_said(self, &feedback[i].schedule);
+        if (feedback[i].us > 0) take_time(self, &feedback[i].schedule, feedback[i].us);
+    }
+    add_neighbours(self, problem, caps);
+    correct(self, problem);
+    if (put_in_order(self) != GS_OK) self->count = self->next;
+    move_weights(self, problem, caps, feedback, count);
+}
+
+/* ---- keeping ---- */
+
+static void add_difference(gs_net *to, const gs_net *now, const gs_net *before)
+{
+    for (int i = 0; i < to->count; i++) to->weights[i] += now->weights[i] - before->weights[i];
+}
+
+static void copy_weights(gs_weights *to, const gs_weights *from)
+{
+    memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
+    memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
+    memcpy(to->about, from->about, sizeof from->about);
+}
+
+/* With what others have saved there since: steps of several tuners add up. */
+static gs_status save_locked(learned *self, const char *path, gs_error *error)
+{
+    if (gs_file_exists(path)) {
+        gs_weights there;
+        GS_TRY(gs_weights_load(&there, path, error));
+        add_difference(&there.surrogate.net, &self->weights.surrogate.net, &self->before.surrogate.net);
+        add_difference(&there.actor.net, &self->weights.actor.net, &self->before.actor.net);
+        copy_weights(&self->weights, &there);
+        gs_weights_free(&there);
+    }
+    GS_TRY(gs_weights_save(&self->weights, path, error));
+    copy_weights(&self->before, &self->weights);
+    return GS_OK;
+}
+
+static gs_status save(gs_policy *policy, const char *path, gs_error *error)
+{
+    int lock;
+    GS_TRY(gs_run_lock(path, &lock, error));
+    const gs_status status = save_locked(policy->self, path, error);
+    close(lock);
+    return status;
 }
 
 static gs_status load(gs_policy *policy, const char *path, gs_error *error)
@@ -116,8 +282,9 @@ static gs_status load(gs_policy *policy, const char *path, gs_error *error)
     learned *const self = policy->self;
     gs_weights weights;
     GS_TRY(gs_weights_load(&weights, path, error));
-    gs_weights_free(&self->weights);
-    self->weights = weights;
+    copy_weights(&self->weights, &weights);
+    copy_weights(&self->before, &weights);
+    gs_weights_free(&weights);
     self->problem[0] = '\0';
     return GS_OK;
 }
@@ -126,24 +293,32 @@ static void destroy(gs_policy *policy)
 {
     learned *const self = policy->self;
     if (self) {
+        gs_learner_free(&self->learner);
         gs_weights_free(&self->weights);
+        gs_weights_free(&self->before);
         free(self->list);
+        free(self->said);
     }
     free(self);
     *policy = (gs_policy){0};
 }
 
-gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
+static gs_status fill(learned *self, gs_error *error)
 {
     const char *const path = gs_weights_path();
+    GS_TRY(path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, self->seed, error));
+    GS_TRY(gs_weights_create(&self->before, self->seed, error));
+    copy_weights(&self->before, &self->weights);
+    return gs_learner_create(&self->learner, &self->weights, error);
+}
+
+gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
+{
     learned *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
-    const gs_status status = path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, seed, error);
-    if (status != GS_OK) {
-        free(self);
-        return status;
-    }
-    *out = (gs_policy){.name = "learned", .self = self, .propose = propose, .save = save, .load = load, .destroy = destroy};
-    return GS_OK;
+    *out = (gs_policy){.name = "learned", .self = self, .propose = propose, .learn = learn, .save = save, .load = load, .destroy = destroy};
+    const gs_status status = fill(self, error);
+    if (status != GS_OK) destroy(out);
+    return status;
 }

@@ -160,11 +160,7 @@ struct gs_ahead {
     const gs_caps    *caps;
     const gs_problem *problems;
     int               count, most;
-    const char       *policy;
-    uint32_t          families;
-    const gs_found   *found;
-    int               found_count;
-    uint64_t          seed;
+    const gs_tune_options *options;   /* what the policy needs to know */
     char              cache[GS_PATH];
     size_t            stride;      /* bytes of one problem's proposals */
     size_t            size;
@@ -187,12 +183,9 @@ static gs_status propose(gs_ahead *ahead, int problem)
 {
     gs_policy policy;
     proposals *const p = proposals_of(ahead, problem);
-    gs_status status = gs_policy_create(&policy, ahead->policy, ahead->seed, NULL);
+    gs_status status = gs_run_policy(&policy, ahead->options, ahead->options->seed, NULL);
     int count = 0;
     if (status == GS_OK) {
-        policy.families = ahead->families;
-        policy.found = ahead->found;
-        policy.found_count = ahead->found_count;
         count = policy.propose(&policy, &ahead->problems[problem], ahead->caps, p->list, ahead->most);
         policy.destroy(&policy);
     }
@@ -232,9 +225,7 @@ gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *
     if (count < 1) return GS_OK;
     gs_ahead *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to compile ahead");
-    *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .families = options->families, .seed = options->seed,
-                        .found = options->found, .found_count = options->found_count,
-                        .policy = options->policy ? options->policy : "enumerate"};
+    *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .options = options};
     choose_cache(ahead->cache, options->cache_path);
     ahead->stride = (sizeof(proposals) + (size_t)most * sizeof(gs_schedule) + 15) / 16 * 16;
     const size_t edges = (size_t)count * (size_t)gs_verify_edges_count();

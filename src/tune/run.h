@@ -114,9 +114,19 @@ gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *win
 
 int gs_run_candidates(const gs_tune_options *options, bool emulated, int usual);
 
-/* Candidates from the policy, `most` of them if it has so many. first: what it proposes first, if that is known already (NULL: ask). */
-gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, const gs_schedule *first, int first_count,
+/* The policy that the options ask for, with what it learned before where they name a file. */
+gs_status gs_run_policy(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error);
+
+/* Candidates from the policy, `most` of them if it has so many; room: for so many in all. first: what it proposes first, if that is known already
+ * (NULL: ask). more: further ones behind these, within the room. */
+gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, int room, const gs_schedule *first, int first_count,
                            gs_error *error);
+gs_status gs_run_more(gs_run *run, gs_policy *policy, const gs_trials *known, int more, gs_error *error);
+
+void      gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials *known);   /* those that can run and are not known to be bad */
+
+/* Tells the policy what came of the candidates from this one on. */
+void      gs_run_teach(const gs_run *run, gs_policy *policy, int from);
 gs_status gs_run_compile(gs_run *run, gs_error *error);
 
 static inline double gs_run_since(int64_t began_ns) { return (double)(gs_clock_ns() - began_ns) * 1e-9; }
@@ -146,8 +156,8 @@ gs_status gs_run_keep_search(const gs_run *run, const gs_candidate *best, gs_err
 
 /* ---- compiling ahead (precompile.c) ---- */
 
-/* Child processes that propose and compile the candidates of a list of problems, `most` each, in the order of the list. The problems must
- * stay where they are. */
+/* Child processes that propose and compile the candidates of a list of problems, `most` each, in the order of the list. The problems and the
+ * options must stay where they are. */
 typedef struct gs_ahead gs_ahead;
 gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *problems, int count, int most, const gs_tune_options *options,
                          gs_error *error);   /* no problems: NULL, which end and wait_edges take */
@@ -162,6 +172,8 @@ gs_status gs_ahead_wait_edges(gs_ahead *ahead, gs_error *error);
 
 /* Row of an own kernel or of the library (winner NULL or slower), stored as the winner and put into the table. */
 gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error);
+/* Waits for the lock beside a file, so that two tuners of one table both keep their rows; close(*lock) ends it. */
+gs_status gs_run_lock(const char *path, int *lock, gs_error *error);
 gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
 void      gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row);
 

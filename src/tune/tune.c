@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/random.h"
 #include "tune/run.h"
 
@@ -163,7 +164,7 @@ int gs_run_candidates(const gs_tune_options *options, bool emulated, int usual)
     return emulated ? EMULATED_CANDIDATES : usual;
 }
 
-static void add_all(gs_run *run, const gs_schedule *list, int count, const gs_trials *known)
+void gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials *known)
 {
     for (int i = 0; i < count; i++) {
         if (gs_schedule_check(&list[i], run->problem, run->caps, NULL) != GS_OK) continue;
@@ -172,24 +173,36 @@ static void add_all(gs_run *run, const gs_schedule *list, int count, const gs_tr
     }
 }
 
-gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, const gs_schedule *first, int first_count,
+gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *known, int most, int room, const gs_schedule *first, int first_count,
                            gs_error *error)
 {
-    run->list = calloc((size_t)most, sizeof *run->list);
+    run->list = calloc((size_t)room, sizeof *run->list);
     gs_schedule *const batch = calloc((size_t)most, sizeof *batch);
-    policy->families = run->options->families;
     if (first && run->list && batch) {
-        add_all(run, first, first_count, known);
+        gs_run_add(run, first, first_count, known);
         /* it was asked for as many; some are known to be bad: it goes on behind them */
         if (run->count < most && first_count == most) policy->propose(policy, run->problem, run->caps, batch, most);
     }
     for (int got = !first || first_count == most; run->list && batch && got > 0 && run->count < most;) {
         got = policy->propose(policy, run->problem, run->caps, batch, most - run->count);
-        add_all(run, batch, got, known);
+        gs_run_add(run, batch, got, known);
     }
     const bool enough = run->list && batch;
     free(batch);
     return enough ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", most);
+}
+
+gs_status gs_run_more(gs_run *run, gs_policy *policy, const gs_trials *known, int more, gs_error *error)
+{
+    gs_schedule *const batch = calloc((size_t)more + 1, sizeof *batch);
+    if (!batch) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", more);
+    const int most = run->count + more;
+    for (int got = 1; got > 0 && run->count < most;) {
+        got = policy->propose(policy, run->problem, run->caps, batch, most - run->count);
+        gs_run_add(run, batch, got, known);
+    }
+    free(batch);
+    return GS_OK;
 }
 
 gs_status gs_run_compile(gs_run *run, gs_error *error)
@@ -207,40 +220,67 @@ gs_status gs_run_compile(gs_run *run, gs_error *error)
     return status;
 }
 
-static void teach(const gs_run *run, gs_policy *policy)
+void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
 {
-    if (!policy->learn || run->count == 0) return;
-    gs_feedback *const feedback = calloc((size_t)run->count, sizeof *feedback);
+    if (!policy->learn || run->count <= from) return;
+    gs_feedback *const feedback = calloc((size_t)(run->count - from), sizeof *feedback);
     if (!feedback) return;
     int count = 0;
-    for (int i = 0; i < run->count; i++) {
+    for (int i = from; i < run->count; i++) {
         const gs_candidate *const c = &run->list[i];
         const bool out = gs_candidate_out(c);
         if (!out && !c->measured) continue;
-        const double reward = out ? -1
-                            : run->caps->emulated ? gs_reward_predicted(c->us, run->floor_us)
-                                                  : gs_reward(&c->ratio, c->library_us, run->floor_us);
-        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->ratio.median, reward};
+        const bool alone = run->caps->emulated || run->search;   /* there was no library beside it */
+        const double reward = out ? -1 : alone ? gs_reward_predicted(c->us, run->floor_us) : gs_reward(&c->ratio, c->library_us, run->floor_us);
+        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->us, out ? 0 : c->ratio.median, reward};
     }
     policy->learn(policy, run->problem, run->caps, feedback, count);
     free(feedback);
 }
 
+gs_status gs_run_policy(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
+{
+    GS_TRY(gs_policy_create(out, options->policy ? options->policy : "enumerate", seed, error));
+    out->families = options->families;
+    out->found = options->found;
+    out->found_count = options->found_count;
+    if (!options->learn_path || !out->load || !gs_file_exists(options->learn_path)) return GS_OK;
+    const gs_status status = out->load(out, options->learn_path, error);
+    if (status != GS_OK) out->destroy(out);
+    return status;
+}
+
 /* ---- the whole ---- */
 
-static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, gs_error *error)
+static gs_status compile_and_race(gs_run *run, gs_error *error)
 {
-    GS_TRY(gs_run_shortlist(run, policy, known, gs_run_candidates(run->options, run->caps->emulated, CANDIDATES), NULL, 0, error));
-    /* the library alone: finds out early whether anything works here */
     int64_t began = gs_clock_ns();
-    if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
-    run->result->spent.race += gs_run_since(began);
-    began = gs_clock_ns();
     GS_TRY(gs_run_compile(run, error));
     run->result->spent.compile += gs_run_since(began);
     began = gs_clock_ns();
     GS_TRY(gs_run_race(run, error));
     run->result->spent.race += gs_run_since(began);
+    return GS_OK;
+}
+
+/* Half of the candidates; then, for a policy that learns, a quarter after what came of them, and so on. */
+static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, gs_error *error)
+{
+    const int most = gs_run_candidates(run->options, run->caps->emulated, CANDIDATES);
+    GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most, NULL, 0, error));
+    /* the library alone: finds out early whether anything works here */
+    const int64_t began = gs_clock_ns();
+    if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
+    run->result->spent.race += gs_run_since(began);
+    GS_TRY(compile_and_race(run, error));
+    int taught = 0;
+    while (policy->learn && run->count < most && run->count > taught && gs_run_may_explore(run)) {
+        gs_run_teach(run, policy, taught);
+        taught = run->count;
+        GS_TRY(gs_run_more(run, policy, known, (most - run->count + 1) / 2, error));
+        if (run->count > taught) GS_TRY(compile_and_race(run, error));
+    }
+    gs_run_teach(run, policy, taught);
     gs_candidate *winner;
     GS_TRY(gs_run_confirm(run, &winner, error));
     return gs_run_record(run, winner, error);
@@ -255,17 +295,13 @@ static gs_status tune(gs_run *run, gs_error *error)
     if (status == GS_OK && !resumed) {
         gs_policy policy;
         gs_found *found = NULL;
-        status = gs_policy_create(&policy, run->options->policy ? run->options->policy : "enumerate", run->seed, error);
-        policy.found = run->options->found;
-        policy.found_count = run->options->found_count;
+        status = gs_run_policy(&policy, run->options, run->seed, error);
         if (status == GS_OK && policy.builds_on_found && !policy.found) {
             status = gs_run_found(run->store, run->session, &found, &policy.found_count, error);
             policy.found = found;
         }
-        if (status == GS_OK) {
-            status = search(run, &policy, &known, error);
-            teach(run, &policy);
-        }
+        if (status == GS_OK) status = search(run, &policy, &known, error);
+        if (status == GS_OK && run->options->learn_path && policy.save) status = policy.save(&policy, run->options->learn_path, error);
         if (policy.destroy) policy.destroy(&policy);
         free(found);
     }

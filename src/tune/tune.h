@@ -15,7 +15,8 @@
 typedef struct gs_feedback {
     gs_schedule schedule;
     const char *verdict;        /* as in verdicts.def */
-    double      ratio;          /* library time / candidate time; 0 if not timed */
+    double      us;             /* device time; 0 if not timed */
+    double      ratio;          /* library time / candidate time; 0 if not timed beside it */
     double      reward;         /* [-1, 1] */
 } gs_feedback;
 
@@ -35,16 +36,19 @@ struct gs_policy {
     int         found_count;
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
-    /* NULL: it does not learn. */
+    /* What came of schedules of this problem, its own or others', as far as they are new. NULL: it does not learn. */
     void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);
-    gs_status (*save)(const gs_policy *policy, const char *path, gs_error *error);   /* NULL: nothing to keep */
+    /* save: adds what it has learned since it was loaded or saved, where another one has saved there since. NULL: nothing to keep. */
+    gs_status (*save)(gs_policy *policy, const char *path, gs_error *error);
     gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);
     void (*destroy)(gs_policy *policy);
 };
 
 /* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
  * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
- * nearest to it, then its variations and the shortlist in turn. "learned": what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest.
+ * nearest to it, then its variations and the shortlist in turn. "learned": what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest,
+ * corrected by what it is told of the problem, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
+ * some at random, then children of what was best: a word changed, or words of two.
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
@@ -81,6 +85,8 @@ typedef struct gs_tune_options {
     const gs_lessee *lessee;           /* gs_tune_list, gs_turns: other tuners have the same list; who has a problem's lease works on it */
     int         first;                 /* gs_tune_list, gs_turns: where in the list to begin; it goes round */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
+    const char *learn_path;            /* weights that the policy begins with, if they are there, and what it has learned when a problem
+                                          is done; several tuners may share them; NULL: it forgets */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
     void       *self;
@@ -109,8 +115,9 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
 
 /* Tunes many problems as fast as can be answered for: what the next ones will need is compiled in the background; the candidates of a
  * problem race each other alone, in one narrowing run; the fastest is verified, and only it, unless it fails; then a fresh worker confirms
- * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). Policies that
- * learn are UNSUPPORTED.
+ * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). A policy that learns
+ * is asked for two thirds of the candidates ahead, and for the rest when those of a batch have been raced. What an earlier search found for a
+ * problem races along.
  *
  * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
  * end the list. Where the list is shared (options->lessee), each problem is reported by one tuner, and the call ends when all are done by

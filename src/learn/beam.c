@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * The actor's most probable sentences, found without listing what is valid. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "learn/actor.h"
+
+enum {
+    INPUTS = GS_PROBLEM_FEATURES + GS_MOST_TOKENS,
+    ROOM   = 2 * (GS_HIDDEN + GS_HIDDEN + GS_MOST_TOKENS),
+    MOST_WORDS = 256
+};
+
+/* A sentence up to a slot. */
+typedef struct ray {
+    gs_schedule schedule;
+    double      log_probability;
+} ray;
+
+typedef struct beam {
+    int width, count;
+    ray rays[GS_MOST_BEAM];   /* best first */
+} beam;
+
+static void insert(beam *to, const ray *r)
+{
+    if (to->count == to->width && r->log_probability <= to->rays[to->count - 1].log_probability) return;
+    int at = to->count < to->width ? to->count++ : to->count - 1;
+    for (; at > 0 && to->rays[at - 1].log_probability < r->log_probability; at--) to->rays[at] = to->rays[at - 1];
+    to->rays[at] = *r;
+}
+
+/* The probabilities of tokens side by side, as logarithms. */
+static void say(const gs_actor *actor, const float *x, int first, int count, double *log_probability)
+{
+    float room[ROOM];
+    const float *const logits = gs_net_forward_some(&actor->net, x, room, first, first + count);
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < count; i++) most = fmax(most, logits[i]);
+    for (int i = 0; i < count; i++) sum += exp(logits[i] - most);
+    for (int i = 0; i < count; i++) log_probability[i] = logits[i] - most - log(sum);
+}
+
+static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family family, int slot)
+{
+    const int count = gs_family_slot(family, slot)->count;
+    double said[MOST_WORDS];
+    to->count = 0;
+    for (int i = 0; i < from->count; i++) {
+        ray next = from->rays[i];
+        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.word[s])] = 1;
+        say(actor, x, gs_token_of(family, slot, 0), count, said);
+        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.word[s])] = 0;
+        for (int word = 0; word < count; word++) {
+            next.schedule.word[slot] = (uint8_t)word;
+            next.log_probability = from->rays[i].log_probability + said[word];
+            insert(to, &next);
+        }
+    }
+}
+
+int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family family, int width, gs_schedule *list)
+{
+    beam beams[2] = {{.width = width, .count = 1, .rays = {{.schedule = {.family = (uint8_t)family}}}}, {.width = width}};
+    float x[INPUTS] = {0};
+    const int slots = gs_family_slots(family);
+    gs_problem_features(problem, caps, x);
+    x[GS_PROBLEM_FEATURES + gs_token_of(family, -1, 0)] = 1;
+    for (int slot = 0; slot < slots; slot++) go_on(actor, x, &beams[slot % 2], &beams[(slot + 1) % 2], family, slot);
+    const beam *const last = &beams[slots % 2];
+    for (int i = 0; i < last->count; i++) list[i] = last->rays[i].schedule;
+    return last->count;
+}
+
+void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES])
+{
+    float x[INPUTS] = {0}, room[ROOM];
+    double sum = 0, most = -INFINITY;
+    gs_problem_features(problem, caps, x);
+    const float *const logits = gs_net_forward(&actor->net, x, room);
+    for (int f = 0; f < GS_FAMILIES; f++) most = fmax(most, p[f] = logits[gs_token_of((gs_family)f, -1, 0)]);
+    for (int f = 0; f < GS_FAMILIES; f++) sum += p[f] = exp(p[f] - most);
+    for (int f = 0; f < GS_FAMILIES; f++) p[f] /= sum;
+}
