@@ -2,7 +2,7 @@
  * Measures (problem, schedule) pairs on a GPU, to fit and to judge the time model:
  *
  *     time_pairs compile PAIRS SHARD SHARDS     for an H200, into the cubin cache; one process per shard, no GPU needed
- *     time_pairs time PAIRS SECONDS > ROWS.csv
+ *     time_pairs time PAIRS SECONDS [ROUNDS] > ROWS.csv   7 rounds if it is not said
  *     time_pairs count ROWS.csv SHARD SHARDS    on the emulated device: the small problems' rows again, with the counters of a launch
  *
  * PAIRS has lines "problem,schedule", those of a problem together. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
@@ -95,7 +95,7 @@ static void print_rows(const group *g, const gs_measurement *measured, const gs_
     fflush(stdout);
 }
 
-static gs_status time_group(gs_device *device, gs_verifier *verifier, const group *g, gs_error *error)
+static gs_status time_group(gs_device *device, gs_verifier *verifier, const group *g, int rounds, gs_error *error)
 {
     static gs_contender contenders[GS_MAX_CONTENDERS];
     static gs_problem problems[GS_MAX_CONTENDERS];
@@ -117,7 +117,7 @@ static gs_status time_group(gs_device *device, gs_verifier *verifier, const grou
         }
     }
     gs_bench_options options = gs_bench_defaults();
-    options.rounds = ROUNDS;
+    options.rounds = rounds;
     options.replay_us = REPLAY_US;
     options.warmup_s = 0.02;
     options.check = false;
@@ -134,7 +134,7 @@ static gs_status time_group(gs_device *device, gs_verifier *verifier, const grou
     return status;
 }
 
-static gs_status time_all(reader *in, group *g, double seconds, gs_error *error)
+static gs_status time_all(reader *in, group *g, double seconds, int rounds, gs_error *error)
 {
     gs_device *device = NULL;
     gs_verifier *verifier = NULL;
@@ -142,7 +142,7 @@ static gs_status time_all(reader *in, group *g, double seconds, gs_error *error)
     GS_TRY(gs_device_open(&device, NULL, NULL, error));
     gs_status status = gs_verifier_create(&verifier, device, error);
     printf("problem,schedule,measured_us,predicted_us,sm_mhz\n");
-    while (status == GS_OK && gs_clock_ns() < end && (status = next_group(in, g, error)) == GS_OK) status = time_group(device, verifier, g, error);
+    while (status == GS_OK && gs_clock_ns() < end && (status = next_group(in, g, error)) == GS_OK) status = time_group(device, verifier, g, rounds, error);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
@@ -209,8 +209,8 @@ int main(int argc, char **argv)
 {
     static group g;
     const bool sharded = argc == 5, compiling = sharded && strcmp(argv[1], "compile") == 0, counting = sharded && strcmp(argv[1], "count") == 0;
-    if (!compiling && !counting && !(argc == 4 && strcmp(argv[1], "time") == 0)) {
-        fprintf(stderr, "usage: time_pairs compile PAIRS SHARD SHARDS\n       time_pairs time PAIRS SECONDS\n       time_pairs count ROWS SHARD SHARDS\n");
+    if (!compiling && !counting && !((argc == 4 || argc == 5) && strcmp(argv[1], "time") == 0)) {
+        fprintf(stderr, "usage: time_pairs compile PAIRS SHARD SHARDS\n       time_pairs time PAIRS SECONDS [ROUNDS]\n       time_pairs count ROWS SHARD SHARDS\n");
         return 2;
     }
     reader in = {.file = fopen(argv[2], "r")};
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     const int shard = sharded ? atoi(argv[3]) : 0, shards = sharded ? GS_MAX(atoi(argv[4]), 1) : 1;
     const gs_status status = compiling  ? compile(&in, &g, shard, shards, &error)
                              : counting ? count_all(in.file, shard, shards, &error)
-                                        : time_all(&in, &g, atof(argv[3]), &error);
+                                        : time_all(&in, &g, atof(argv[3]), argc == 5 ? GS_MAX(atoi(argv[4]), 1) : ROUNDS, &error);
     fclose(in.file);
     if (status != GS_OK) fprintf(stderr, "%s\n", error.text);
     return status == GS_OK ? 0 : 1;
