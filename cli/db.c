@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command.h"
+#include "db.h"
 #include "device/device.h"
 #include "output.h"
 #include "plan/table.h"
@@ -111,11 +112,9 @@ static int run_show(db *d, char *const *words)
 
 /* ---- tables ---- */
 
-/* A winner that no table can hold (a kernel that no family built) is left out and counted by the caller through rows. */
-static bool export_trial(void *self, const gs_trial *trial)
+bool cli_db_row(gs_row *row, const gs_trial *trial, const char *gpu)
 {
-    db *const d = self;
-    gs_row row = {
+    *row = (gs_row){
         .library = gs_library_parse(trial->candidate),
         .us = trial->us,
         .library_us = trial->library_us,
@@ -127,12 +126,21 @@ static bool export_trial(void *self, const gs_trial *trial)
         .sms = trial->sms,
         .cublaslt = trial->cublaslt,
     };
+    if (gs_problem_parse(&row->problem, trial->problem, NULL) != GS_OK) return false;
+    if (!row->library && gs_schedule_parse(&row->schedule, trial->candidate, NULL) != GS_OK) return false;
+    snprintf(row->gpu, sizeof row->gpu, "%s", gpu);
+    snprintf(row->date, sizeof row->date, "%s", trial->date);
+    gs_row_sign(row, trial->version);
+    return true;
+}
+
+/* A winner that no table can hold is left out and counted by the caller through rows. */
+static bool export_trial(void *self, const gs_trial *trial)
+{
+    db *const d = self;
+    gs_row row;
     d->rows++;
-    if (gs_problem_parse(&row.problem, trial->problem, NULL) != GS_OK) return true;
-    if (!row.library && gs_schedule_parse(&row.schedule, trial->candidate, NULL) != GS_OK) return true;
-    snprintf(row.gpu, sizeof row.gpu, "%s", d->gpu);
-    snprintf(row.date, sizeof row.date, "%s", trial->date);
-    gs_row_sign(&row, trial->version);
+    if (!cli_db_row(&row, trial, d->gpu)) return true;
     d->status = gs_table_put(d->table, &row);
     return d->status == GS_OK;
 }
@@ -220,6 +228,11 @@ static int run_merge(db *d, char *const *words)
     return CLI_OK;
 }
 
+static int run_compare(db *d, char *const *words)
+{
+    return cli_db_compare(d->command, &(cli_db_comparison){.left = words[0], .right = words[1], .gpu = d->s->gpu, .json = d->s->json});
+}
+
 /* ---- the command ---- */
 
 /* legend: word, how many arguments, what they are, whether a GPU's name is needed */
@@ -230,11 +243,12 @@ static const struct action {
     bool        needs_gpu;
     int       (*run)(db *, char *const *);
 } actions[] = {
-    {"list",   0, "no argument",                  true,  run_list},
-    {"show",   1, "a problem",                    true,  run_show},
-    {"export", 1, "the file to write",            true,  run_export},
-    {"import", 1, "a tuned table or a directory", false, run_import},
-    {"merge",  1, "another store",                false, run_merge},
+    {"list",    0, "no argument",                  true,  run_list},
+    {"show",    1, "a problem",                    true,  run_show},
+    {"export",  1, "the file to write",            true,  run_export},
+    {"import",  1, "a tuned table or a directory", false, run_import},
+    {"merge",   1, "another store",                false, run_merge},
+    {"compare", 2, "two tables or stores",         false, run_compare},
 };
 
 /* --gpu, else the GPU of this machine. */
@@ -260,14 +274,15 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "list, show, export, import or merge?");
+    if (words == 0) return cli_usage(command, "list, show, export, import, merge or compare?");
     const struct action *action = actions;
     const struct action *const end = actions + GS_COUNT(actions);
     while (action < end && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge", argv[1]);
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare", argv[1]);
     if (words - 1 != action->words) return cli_usage(command, "%s takes %s", action->name, action->argument);
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
+    if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
     gs_error error;
     if (gs_store_open(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
     code = action->run(&d, argv + 2);
@@ -277,16 +292,18 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_db = {
     .name     = "db",
-    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE",
+    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B",
     .summary  = "look into the store, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
                 "show    everything that was tried for a problem, best first\n"
                 "export  writes the winners as a tuned table, the file that programs read\n"
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
-                "merge   copies what another store has and this one has not",
+                "merge   copies what another store has and this one has not\n"
+                "compare sets two tuned tables or stores side by side: choices, times, who is faster",
     .options  = options,
     .examples = "  gemmsmith db list\n"
                 "  gemmsmith db show f16:4096x4096x4096:tn --json\n"
-                "  gemmsmith db export nvidia-h200.tuned --gpu nvidia-h200",
+                "  gemmsmith db export nvidia-h200.tuned --gpu nvidia-h200\n"
+                "  gemmsmith db compare before.tuned after.tuned",
     .run      = run,
 };

@@ -16,12 +16,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 
 #define MAGIC        "gemmsmith-tuned"
 #define VERSION      1
 #define SUFFIX       ".tuned"
 #define FILE_LIMIT   (64u << 20)   /* bytes; a row takes about 200 */
 #define MAX_DISTANCE 3.0
+#define BAD          '\x01'       /* stands for a zero byte of a damaged file, which would end the text: no column takes it */
 
 typedef struct entry {
     gs_row   row;
@@ -350,11 +352,20 @@ static gs_status read_magic(const char *line, const char *end, const char *name,
     return gs_fail(error, GS_ERROR_PARSE, NULL, "%snot a tuned table: it must begin with \"%s %d\"", name, MAGIC, VERSION);
 }
 
+/* A slice of a GPU, or a folder with tables of many: nothing is wrong, but who wonders where a row is can ask. */
+static void log_others(const char *name, int count, int line, const gs_row *row, const gs_caps *caps)
+{
+    if (count > 0)
+        gs_log(GS_LOG_INFO, "%s%d rows of other devices left out; the first, line %d, is of %s, compute capability %d, %d multiprocessors; here: %s, %d, %d",
+               name, count, line, row->gpu, row->cc, row->sms, caps->slug, caps->cc, caps->sms);
+}
+
 /* name is "" or "<path>: ". Adds to *skipped; only the first row's error is kept. */
 static gs_status read_text(gs_table *table, const char *text, const gs_caps *caps, const char *name, int *skipped, gs_error *error)
 {
     bool begun = false;
-    int number = 0;
+    int number = 0, others = 0, other_line = 0;
+    gs_row other;
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         number++;
         end = line + strcspn(line, "\n");
@@ -370,10 +381,13 @@ static gs_status read_text(gs_table *table, const char *text, const gs_caps *cap
         gs_error inner = {0};
         if (read_row(&row, line, end, &inner) != GS_OK) {
             if (++*skipped == 1) gs_fail_at(error, inner.status, inner.column, inner.field, "%sline %d: %s", name, number, inner.text);
-        } else if (is_of_device(&row, caps) && gs_table_put(table, &row) != GS_OK) {
+        } else if (!is_of_device(&row, caps)) {
+            if (++others == 1) other = row, other_line = number;
+        } else if (gs_table_put(table, &row) != GS_OK) {
             return gs_fail(error, GS_ERROR_MEMORY, NULL, "%sno memory for %d rows", name, table->count + 1);
         }
     }
+    log_others(name, others, other_line, &other, caps);
     return begun ? GS_OK : read_magic(text, text, name, error);
 }
 
@@ -399,11 +413,8 @@ static gs_status load_file(gs_table *table, const char *path, const gs_caps *cap
     char name[160];   /* the end of a long path says more than its beginning */
     const size_t length = strlen(path);
     snprintf(name, sizeof name, "%s: ", length > 150 ? path + length - 150 : path);
-    gs_status status;
-    if (strlen(text) == size)
-        status = read_text(table, text, caps, name, skipped, error);
-    else
-        status = gs_fail(error, GS_ERROR_PARSE, NULL, "%snot a tuned table: it holds zero bytes", name);
+    for (char *zero = text; (zero = memchr(zero, '\0', size - (size_t)(zero - text)));) *zero = BAD;
+    const gs_status status = read_text(table, text, caps, name, skipped, error);
     free(text);
     return status;
 }

@@ -12,7 +12,8 @@
  * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, library_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
  * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
- * A row whose gpu, cc or sms is not the device's is skipped, and so is one that cannot be read; never the whole file. */
+ * A row whose gpu, cc or sms is not the device's is left out, which the log tells, and one that cannot be read is skipped, which is counted with its
+ * reason; never the whole file. */
 #ifndef GS_PLAN_TABLE_H
 #define GS_PLAN_TABLE_H
 

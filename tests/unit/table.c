@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "plan/table.h"
 #include "texts.h"
 
@@ -255,6 +256,39 @@ static void rows_of_other_devices_are_left_out(void **state)
     gs_table_destroy(&table);
 }
 
+/* Nothing is wrong with them, so they are no skipped rows; whoever asks for the log learns where they are. */
+static void rows_left_out_are_logged(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "f16:64x64x64:tn simple" TIMES TAIL
+        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 d b\n"
+        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 d b\n";
+    char log[] = "/tmp/gs-table-log-XXXXXX", *said;
+    size_t size;
+    close(mkstemp(log));
+    const int level = gs_log_level();
+    for (int asked = GS_LOG_WARNING; asked <= GS_LOG_INFO; asked++) {
+        fflush(stderr);
+        const int saved = dup(STDERR_FILENO);
+        assert_non_null(freopen(log, "w", stderr));
+        gs_log_set_level(asked);
+        gs_table *table = read_table(text, gs_caps_find("h200"), 0);
+        gs_table *all = read_table(text, NULL, 0);
+        gs_log_set_level(level);
+        fflush(stderr);
+        dup2(saved, STDERR_FILENO);
+        close(saved);
+        assert_int_equal(gs_file_read(log, 10000, &said, &size, NULL), GS_OK);
+        if (asked < GS_LOG_INFO) assert_int_equal(size, 0);
+        else assert_non_null(strstr(said, "2 rows of other devices left out; the first, line 3, is of nvidia-h200, compute capability 90, 114 "
+                                          "multiprocessors; here: nvidia-h200, 90, 132\n"));
+        free(said);
+        gs_table_destroy(&table);
+        gs_table_destroy(&all);
+    }
+    unlink(log);
+}
+
 static void later_rows_replace_earlier_ones(void **state)
 {
     (void)state;
@@ -430,7 +464,7 @@ static void loads_files_and_folders(void **state)
     assert_non_null(mkdtemp(folder));
     static const char one[] = HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL,
                       two[] = HEAD "f16:64x64x64:tn simple 2 1 1 1 1" TAIL "bad\n";
-    static const char zero[] = HEAD "f16:8x8x8:tn simple 1 1 1\0 1 1" TAIL;
+    static const char zero[] = HEAD "# a \0 comment\nf16:8x8x8:tn simple 1 1 1\0 1 1" TAIL "f16:8x8x16:tn simple 4 1 1 1 1" TAIL;
     save(folder, "b.tuned", two, sizeof two - 1);
     save(folder, "a.tuned", one, sizeof one - 1);
     save(folder, "c.tuned", "not a table\n", 12);
@@ -446,8 +480,9 @@ static void loads_files_and_folders(void **state)
     assert_int_equal(gs_table_create(&table), GS_OK);
     assert_int_equal(gs_table_load(table, folder, gs_caps_find("h200"), &skipped, &error), GS_OK);
     assert_int_equal(skipped, 4);
-    assert_int_equal(gs_table_size(table), 1);
+    assert_int_equal(gs_table_size(table), 2);
     assert_true(gs_table_row(table, 0)->us == 2);   /* b comes after a */
+    assert_true(gs_table_row(table, 1)->us == 4);
     assert_non_null(strstr(error.text, "b.tuned: line 3: "));
 
     snprintf(path, sizeof path, "%s/a.tuned", folder);
@@ -457,8 +492,11 @@ static void loads_files_and_folders(void **state)
     snprintf(path, sizeof path, "%s/c.tuned", folder);
     assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_PARSE);
     assert_non_null(strstr(error.text, "c.tuned: "));
-    snprintf(path, sizeof path, "%s/d.tuned", folder);
-    assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_PARSE);
+    snprintf(path, sizeof path, "%s/d.tuned", folder);   /* a zero byte costs its row, as any other that does not belong there */
+    assert_int_equal(gs_table_load(table, path, NULL, &skipped, &error), GS_OK);
+    assert_int_equal(skipped, 1);
+    assert_non_null(strstr(error.text, "d.tuned: line 3: "));
+    assert_string_equal(error.field, "ratio");
     snprintf(path, sizeof path, "%s/none.tuned", folder);
     assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_ERROR_NOT_FOUND);
     gs_table_destroy(&table);
@@ -477,6 +515,7 @@ int main(void)
         cmocka_unit_test(the_first_error_is_the_one_told),
         cmocka_unit_test(refuses_what_is_no_table),
         cmocka_unit_test(rows_of_other_devices_are_left_out),
+        cmocka_unit_test(rows_left_out_are_logged),
         cmocka_unit_test(later_rows_replace_earlier_ones),
         cmocka_unit_test(scalars_count_only_as_zero_or_not),
         cmocka_unit_test(rows_say_who_found_them),

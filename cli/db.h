@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of `gemmsmith db` share. */
+#ifndef CLI_DB_H
+#define CLI_DB_H
+
+#include <stdbool.h>
+
+#include "command.h"
+#include "plan/table.h"
+#include "store/store.h"
+
+/* The row of a table that a winner of the store makes; gpu as the store names it. false: no table can hold it (a kernel that no family built). */
+bool cli_db_row(gs_row *row, const gs_trial *trial, const char *gpu);
+
+/* Sets two tables side by side; left and right are tuned tables, directories of them, or stores. gpu: of both; NULL: that of their rows, and of
+ * a store this machine's. Returns the exit code. */
+typedef struct cli_db_comparison {
+    const char *left, *right, *gpu;
+    bool        json;
+} cli_db_comparison;
+int cli_db_compare(const cli_command *command, const cli_db_comparison *what);
+
+#endif
