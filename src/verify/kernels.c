@@ -9,7 +9,8 @@
 #include "plan/loaded.h"
 #include "verify/internal.h"
 
-#define THREADS 256
+#define THREADS        256
+#define EMULATED_UNITS 16    /* per thread, where a block's start and the reductions at its end cost more than parallel blocks bring */
 
 static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_GENERATE]   = "gs_verify_generate",
@@ -88,7 +89,8 @@ static gs_status launch(gs_verifier *verifier, int kernel, void *param, uint64_t
 {
     if (total == 0) return GS_OK;
     gs_device *const device = verifier->device;
-    const uint64_t blocks = (total + THREADS - 1) / THREADS, most = (uint64_t)device->caps.sms * 16;
+    const uint64_t units = device->caps.emulated ? THREADS * EMULATED_UNITS : THREADS;
+    const uint64_t blocks = (total + units - 1) / units, most = (uint64_t)device->caps.sms * 16;
     const gs_launch what = {
         .function = verifier->function[kernel], .grid = {(uint32_t)GS_MIN(blocks, GS_MAX(most, 1)), 1, 1},
         .block = {THREADS, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){param},
