@@ -360,22 +360,51 @@ static float decode(gs_type type, const void *from, size_t i)
     return type == GS_F16 ? gs_f16_to_f32(bits) : gs_bf16_to_f32(bits);
 }
 
+static int16_t *whole(const matrices *m, const uint16_t *from, int64_t rows, int64_t row_step, int64_t k_step)
+{
+    int16_t *const numbers = malloc((size_t)(rows * m->problem.k) * sizeof *numbers);
+    assert_non_null(numbers);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t k = 0; k < m->problem.k; k++) numbers[row * m->problem.k + k] = (int16_t)decode(m->problem.in, from, (size_t)(row * row_step + k * k_step));
+    return numbers;
+}
+
+/* A times B of the problem asked for last: all seeds and most neighbours in the table ask for the same, and its data are always the same. */
+static struct {
+    char text[GS_PROBLEM_TEXT];
+    int *sum;
+} product;
+
+static const int *multiplied(const matrices *m)
+{
+    const gs_problem *const p = &m->problem;
+    char text[GS_PROBLEM_TEXT];
+    if (strcmp(gs_problem_format(p, text), product.text) == 0) return product.sum;
+    int16_t *const a = whole(m, m->a, p->m, p->lda, 1);
+    int16_t *const b = whole(m, m->b, p->n, p->layout == GS_TN ? p->ldb : 1, p->layout == GS_TN ? 1 : p->ldb);
+    int *const sum = realloc(product.sum, (size_t)(p->m * p->n) * sizeof *sum);
+    assert_non_null(sum);
+    for (int64_t row = 0; row < p->m; row++)
+        for (int64_t col = 0; col < p->n; col++) {
+            int total = 0;
+            for (int64_t k = 0; k < p->k; k++) total += a[row * p->k + k] * b[col * p->k + k];
+            sum[row * p->n + col] = total;
+        }
+    free(a);
+    free(b);
+    snprintf(product.text, sizeof product.text, "%s", text);
+    return product.sum = sum;
+}
+
 /* Whether D is A times B; C is zero. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
-    float *const column = malloc((size_t)p->k * sizeof *column);
-    assert_non_null(column);
+    const int *const sum = multiplied(m);
     bool right = true;
-    for (int64_t n = 0; n < p->n && right; n++) {
-        for (int64_t k = 0; k < p->k; k++) column[k] = decode(p->in, m->b, (size_t)(p->layout == GS_TN ? n * p->ldb + k : k * p->ldb + n));
-        for (int64_t row = 0; row < p->m && right; row++) {
-            float sum = 0;
-            for (int64_t k = 0; k < p->k; k++) sum += decode(p->in, m->a, (size_t)(row * p->lda + k)) * column[k];
-            right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == sum;
-        }
-    }
-    free(column);
+    for (int64_t row = 0; row < p->m && right; row++)
+        for (int64_t n = 0; n < p->n && right; n++)
+            right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == (float)sum[row * p->n + n];
     return right;
 }
 
@@ -527,5 +556,7 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_planted_faults), cmocka_unit_test(test_honest_variants), cmocka_unit_test(test_without_the_checker)};
-    return cmocka_run_group_tests_name("the checker of the emulated device", tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("the checker of the emulated device", tests, NULL, NULL);
+    free(product.sum);
+    return failed;
 }
