@@ -6,6 +6,13 @@ cd "$(dirname "$0")/.."
 . build/deps/env
 passed=0 failed=0 skipped=0
 
+# Both builds compile the same kernels, with a compiler that is not ours: the second finds them in the first one's cache, whose names are
+# hashes of all that goes into a kernel. It begins empty, and is not the user's.
+GS_TEST_CACHE=$PWD/build/check-cache
+GEMMSMITH_CACHE=$GS_TEST_CACHE   # what needs its own takes it
+export GS_TEST_CACHE GEMMSMITH_CACHE
+rm -rf "$GS_TEST_CACHE"
+
 one() { # one NAME COMMAND...: a check that is a single command
     name=$1
     shift

@@ -1,4 +1,5 @@
 # One multiplication on the emulated device: the default where there is no GPU, the one that is named, its files.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
 gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
 gemmsmith gemm f16:32x24x40:tn --out d.npy || exit 1
 gemmsmith gemm bf16:20x16x8:nn:beta=1 --device emu:a100,seed=3 --json

@@ -1,4 +1,5 @@
 # The main job on the emulated device: a winner of predicted time, in a table and a store of its own name, that eval then chooses.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
 gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
 ask="tune f16:16x16x32:tn --candidates 1 --families simple"
 gemmsmith $ask || exit 1

@@ -1,4 +1,5 @@
 # Verification on the emulated device: every part on a small problem, and a library, which cannot run there.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
 gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
 gemmsmith verify f16:16x16x16:tn --schedule simple --parts exact,index,normal,memory,repeat --device emu:h200
 echo "exit $?"

@@ -1,5 +1,6 @@
 # tune --quick with a simulating worker: one race per problem, one verification, one fresh worker; --unconfirmed leaves table and winners
 # alone and is found again; shards are parts of the list.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
 [ -n "${GEMMSMITH_FAKE_WORKER:-}" ] || { echo "no GEMMSMITH_FAKE_WORKER"; exit 77; }
 gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
 . "$CASES/../replies.sh"
