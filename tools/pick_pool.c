@@ -2,11 +2,12 @@
  * Chooses what is measured to know the truth about held-out problems, without a device:
  *
  *     pick_pool problems SEED COUNT OF FLOOR_US > PROBLEMS        that are held out by `gemmsmith train --held_out OF`
+ *     pick_pool others SEED COUNT OF FLOOR_US > PROBLEMS          that are not, to be learned from
  *     pick_pool pairs SEED MODEL LEARNED RANDOM < PROBLEMS > PAIRS
  *     pick_pool best MOST ROWS... > PAIRS                         the fastest MOST of every problem in rows of time_pairs
  *     pick_pool truth ROWS... > TIMES                             rows of time_pairs, later ones in place of earlier ones, as groups
  *
- * Half of the problems have extents of the grid, half any. `pairs` writes "problem,schedule" of each problem: the first MODEL of the policy enumerate, the first
+ * Half of the held-out problems have extents of the grid; all others have any. `pairs` writes "problem,schedule" of each problem: the first MODEL of the policy enumerate, the first
  * LEARNED of the policy learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one word away, and RANDOM valid schedules. */
 #include <math.h>
 #include <stdio.h>
@@ -22,20 +23,20 @@ enum { LINE = 512, MOST = 8192, PARENTS = 3, LEAST = 32 };
 
 /* ---- problems ---- */
 
-static int print_problems(uint64_t seed, int count, int of, double floor_us)
+static int print_problems(uint64_t seed, int count, int of, double floor_us, bool held_out)
 {
     static const int64_t grid[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
     gs_random random = {seed};
     for (int printed = 0; printed < count;) {
         char text[GS_PROBLEM_TEXT];
         gs_problem p = gs_train_problem(&random);
-        if (printed % 2 == 0) {
+        if (held_out && printed % 2 == 0) {
             int64_t extent[3];
             for (int i = 0; i < 3; i++) extent[i] = grid[gs_random_below(&random, GS_COUNT(grid))];
             p = gs_problem_make(p.in, p.layout, extent[0], extent[1], extent[2]);
         }
         p.acc = GS_F32;
-        if (!gs_train_held_out(&p, of) || p.m < LEAST || p.n < LEAST || p.k < LEAST || gs_floor_us(&p, gs_caps_find("h200")) > floor_us) continue;
+        if (gs_train_held_out(&p, of) != held_out || p.m < LEAST || p.n < LEAST || p.k < LEAST || gs_floor_us(&p, gs_caps_find("h200")) > floor_us) continue;
         printf("%s\n", gs_problem_format(&p, text));
         printed++;
     }
@@ -185,11 +186,12 @@ static int print_rows(char **paths, int most)
 
 int main(int argc, char **argv)
 {
-    if (argc == 6 && strcmp(argv[1], "problems") == 0) return print_problems(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), atof(argv[5]));
+    const bool held_out = strcmp(argc > 1 ? argv[1] : "", "problems") == 0, others = strcmp(argc > 1 ? argv[1] : "", "others") == 0;
+    if (argc == 6 && (held_out || others)) return print_problems(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), atof(argv[5]), held_out);
     if (argc == 6 && strcmp(argv[1], "pairs") == 0) return print_pairs(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
     if (argc >= 4 && strcmp(argv[1], "best") == 0) return print_rows(argv + 3, GS_MAX(atoi(argv[2]), 1));
     if (argc >= 3 && strcmp(argv[1], "truth") == 0) return print_rows(argv + 2, 0);
-    fprintf(stderr, "usage: pick_pool problems SEED COUNT OF FLOOR_US\n       pick_pool pairs SEED MODEL LEARNED RANDOM < PROBLEMS\n"
+    fprintf(stderr, "usage: pick_pool problems|others SEED COUNT OF FLOOR_US\n       pick_pool pairs SEED MODEL LEARNED RANDOM < PROBLEMS\n"
                     "       pick_pool best MOST ROWS...\n       pick_pool truth ROWS...\n");
     return 2;
 }
