@@ -25,12 +25,14 @@ static void release(own *self)
     self->workspace = 0;
 }
 
-/* What verification must leave alone, and look after. */
+/* What verification must leave alone, and look after; what it takes of a multiprocessor. */
 static void declare(gs_contender *contender, const own *self)
 {
     contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
     contender->zeroed = self->workspace;
     contender->zeroed_bytes = gs_loaded_zeroed(self->loaded);
+    contender->registers = gs_loaded_image(self->loaded)->registers;
+    contender->smem = gs_loaded_smem(self->loaded);
 }
 
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
@@ -47,7 +49,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
     declare(contender, self);
-    snprintf(contender->detail, sizeof contender->detail, "%d registers", gs_loaded_image(self->loaded)->registers);
+    snprintf(contender->detail, sizeof contender->detail, "%d registers", contender->registers);
     return GS_OK;
 }
 

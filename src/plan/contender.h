@@ -15,6 +15,7 @@ struct gs_contender {
     char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
+    int   registers, smem;           /* after prepare, own and foreign kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
     gs_pointer zeroed;               /* after prepare: where its workspace starts with zeros, which every run needs and leaves; 0: nowhere */
     size_t     zeroed_bytes;

@@ -282,5 +282,13 @@ void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta)
 
 size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
 size_t gs_loaded_zeroed(const gs_loaded *loaded) { return loaded->zeroed; }
+
+int gs_loaded_smem(const gs_loaded *loaded)
+{
+    int most = 0;
+    for (int i = 0; i < loaded->entry_count; i++) most = GS_MAX(most, (int)loaded->state[i].launch.smem);
+    return most + loaded->image.static_smem;
+}
+
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded) { return &loaded->manifest; }
 const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->image; }

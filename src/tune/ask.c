@@ -18,7 +18,6 @@
 #define SLOW        50.0
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
-#define FLOOR_SHARE 0.9       /* of the floor: faster than this is not possible */
 #define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
 
 #define WARMUP_S         0.5
@@ -37,7 +36,7 @@ static double bench_timeout(const gs_run *run, int count, int rounds)
 
 static double verify_timeout(const gs_run *run, const gs_candidate *c)
 {
-    if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_verify_seconds(run->problem, 0, c->schedule.family != GS_FAMILY_SIMPLE);
+    if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_verify_seconds(run->problem, 0, c->source || c->schedule.family != GS_FAMILY_SIMPLE);
     return base_timeout(run) + gs_problem_flops(run->problem) / CHECK_RATE + 200e-6 * c->us;
 }
 
@@ -58,6 +57,17 @@ static gs_json begin_request(gs_run *run, gs_text *text, const char *op)
     gs_json_int(&json, "seed", next_seed(run));
     if (run->options->dependent) gs_json_bool(&json, "dependent", true);
     return json;
+}
+
+/* The text of a foreign kernel goes with every request: the worker may be a fresh one. */
+static void put_kernel(gs_json *json, const gs_candidate *c)
+{
+    if (!c->source) return;
+    gs_json_begin(json, "kernel", '{');
+    gs_json_string(json, "name", c->text);
+    gs_json_string(json, "source", c->source);
+    gs_json_string(json, "manifest", c->manifest);
+    gs_json_end(json, '}');
 }
 
 static gs_status send(gs_run *run, gs_text *text, double timeout_s, json_t **reply, gs_error *error)
@@ -91,6 +101,7 @@ static gs_trial trial_of(const gs_run *run, const gs_candidate *c)
 
 gs_status gs_run_keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
 {
+    if (!run->store || !c->text[0]) return GS_OK;   /* what cannot be read has no name */
     gs_trial trial = trial_of(run, c);
     trial.part = part;
     snprintf(trial.reason, sizeof trial.reason, "%s", reason ? reason : "");
@@ -120,8 +131,20 @@ gs_status gs_run_keep_times(gs_run *run, gs_error *error)
 gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, int part, const char *reason, gs_error *error)
 {
     snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
+    snprintf(c->reason, sizeof c->reason, "%s", reason && *reason ? reason : gs_verdict_text(verdict));
+    c->part = part;
+    c->doubted = false;
     run->result->rejected++;
-    return gs_run_keep(run, c, NULL, part, reason && *reason ? reason : gs_verdict_text(verdict), error);
+    return gs_run_keep(run, c, NULL, part, c->reason, error);
+}
+
+gs_status gs_run_refuse(gs_run *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
+{
+    char reason[sizeof c->reason];
+    const gs_verdict_code verdict = gs_verdict_from_status(status);
+    if (verdict != GS_VERDICTS) return gs_run_reject(run, c, verdict, 0, gs_error_format(why, reason, sizeof reason), error);
+    if (error) *error = *why;
+    return status;
 }
 
 /* ---- bench ---- */
@@ -155,7 +178,7 @@ static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *
     const json_t *const ours = json_object_get(entry, "device_samples");
     const json_t *const theirs = json_object_get(reference, "device_samples");
     const size_t count = GS_MIN(json_array_size(ours), json_array_size(theirs));
-    if (count == 0) return GS_OK;
+    if (count == 0 || !run->store) return GS_OK;
     double *const us = calloc(2 * count, sizeof *us);
     if (!us) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for samples");
     for (size_t i = 0; i < count; i++) {
@@ -169,6 +192,12 @@ static gs_status keep_samples(gs_run *run, const gs_candidate *c, const json_t *
 }
 
 static bool searching(const char *stage) { return strcmp(stage, "search") == 0; }
+
+static bool jumps(const gs_run *run, double us)
+{
+    const double known_us = run->known_us > 0 && run->library_us > 0 ? GS_MIN(run->known_us, run->library_us) : run->known_us + run->library_us;
+    return run->doubts && gs_jumps(us, known_us);
+}
 
 /* One candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted, or nothing stands beside them. */
 static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, const json_t *reference, int rounds,
@@ -189,7 +218,7 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     if (!(us > 0) || !(figures.median > 0))
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s timed %s without a figure", run->worker->device,
                        c->text);
-    if (!run->caps->emulated && us < FLOOR_SHARE * run->floor_us) {
+    if (gs_impossible(us, run->floor_us)) {
         char reason[128];
         snprintf(reason, sizeof reason, "%.3f us, but the device needs at least %.3f us", us, run->floor_us);
         return gs_run_reject(run, c, GS_VERDICT_FLOOR, 0, reason, error);
@@ -202,6 +231,8 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     c->rounds = (int)gs_reply_int(entry, "rounds", rounds);
     c->mhz = run->mhz;
     if (searching(stage)) return GS_OK;
+    c->doubted = !c->again && strcmp(stage, "confirm") != 0 && jumps(run, us);
+    if (c->doubted) return GS_OK;
     GS_TRY(gs_run_keep(run, c, stage, 0, NULL, error));
     return !reference || strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
 }
@@ -233,6 +264,7 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
     if (!run->caps->emulated && !searching(stage)) gs_json_string(&json, NULL, GS_RUN_REFERENCE);
     for (int i = 0; i < count; i++) gs_json_string(&json, NULL, list[i]->text);
     gs_json_end(&json, ']');
+    if (count == 1) put_kernel(&json, list[0]);
     gs_json_int(&json, "reference", 0);
     gs_json_int(&json, "rounds", rounds);
     const bool decides = strcmp(stage, "race") != 0 && !searching(stage);
@@ -254,6 +286,32 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
     return status;
 }
 
+/* ---- compile ---- */
+
+gs_status gs_run_prepare(gs_run *run, gs_candidate *c, double timeout_s, gs_error *error)
+{
+    gs_text text = {0};
+    gs_error why = {0};
+    gs_json json = begin_request(run, &text, "compile");
+    gs_json_string(&json, "candidate", c->text);
+    put_kernel(&json, c);
+    gs_json_end(&json, '}');
+    json_t *reply;
+    const gs_status status = send(run, &text, timeout_s, &reply, &why);
+    if (status == GS_OK) {
+        c->registers = (int)gs_reply_int(reply, "registers", c->registers);
+        c->smem = (int)gs_reply_int(reply, "smem", c->smem);
+        json_decref(reply);
+        return GS_OK;
+    }
+    if (gs_worker_lost(status)) {
+        gs_caps caps;
+        GS_TRY(gs_worker_hello(run->worker, &caps, NULL, NULL, error));
+        return gs_run_reject(run, c, GS_VERDICT_COMPILE, 0, why.text, error);
+    }
+    return gs_run_refuse(run, c, status, &why, error);
+}
+
 /* ---- verify ---- */
 
 gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
@@ -261,6 +319,7 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
     gs_text text = {0};
     gs_json json = begin_request(run, &text, "verify");
     gs_json_string(&json, "candidate", c->text);
+    put_kernel(&json, c);
     gs_json_int(&json, "parts", c->edges_passed ? GS_PART_ALL & ~GS_PART_EDGES : GS_PART_ALL);
     gs_json_end(&json, '}');
     json_t *reply;
@@ -271,7 +330,8 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
         snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
         run->result->verified++;
         const char *const reason = "every test passed; its edge problems before, for another problem";
-        status = gs_run_keep(run, c, NULL, 0, c->edges_passed ? reason : gs_reply_string(reply, "reason", NULL), error);
+        snprintf(c->reason, sizeof c->reason, "%s", c->edges_passed ? reason : gs_reply_string(reply, "reason", ""));
+        status = gs_run_keep(run, c, NULL, 0, c->reason, error);
     } else if (verdict == GS_VERDICTS) {
         status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s gave no verdict that is known", run->worker->device);
     } else {
@@ -283,6 +343,8 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
 
 gs_status gs_tune_blame(gs_run *run, gs_candidate *c, gs_status lost, const gs_error *why, gs_error *error)
 {
-    if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
+    gs_caps caps;
+    if (run->caps->emulated) GS_TRY(gs_worker_hello(run->worker, &caps, NULL, NULL, error));
+    else GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
     return gs_run_reject(run, c, lost == GS_ERROR_WORKER_HUNG ? GS_VERDICT_HANG : GS_VERDICT_FAULT, 0, why->text, error);
 }

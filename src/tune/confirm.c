@@ -15,17 +15,16 @@
 #include "tune/run.h"
 #include <gemmsmith/gemmsmith.h>
 
-enum { FINAL_ROUNDS = 31, CONFIRM_ROUNDS = 51 };
-
 /* More rounds for the best; leaves them sorted, those that failed removed. */
 static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_error *error)
 {
     bool needed = false;
-    for (int i = 0; i < *count && !run->caps->emulated; i++) needed |= list[i]->rounds < FINAL_ROUNDS;
+    for (int i = 0; i < *count && !run->caps->emulated; i++) needed |= list[i]->rounds < GS_RUN_FINAL_ROUNDS;
     if (*count > 1 && needed && gs_run_may_explore(run)) {
         gs_run_progress(run, "race", 0, *count, list[0]->text);
         const int64_t began = gs_clock_ns();
-        GS_TRY(gs_run_group(run, list, *count, FINAL_ROUNDS, "final", error));
+        GS_TRY(gs_run_group(run, list, *count, GS_RUN_FINAL_ROUNDS, "final", error));
+        GS_TRY(gs_run_doubted(run, list, *count, GS_RUN_FINAL_ROUNDS, "final", error));
         run->result->spent.race += gs_run_since(began);
     }
     int kept = 0;
@@ -62,7 +61,7 @@ gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error)
         gs_run_progress(run, "confirm", 0, 1, best[0]->text);
         const int64_t began = gs_clock_ns();
         gs_worker_stop(run->worker);
-        GS_TRY(gs_run_group(run, best, 1, CONFIRM_ROUNDS, "confirm", error));
+        GS_TRY(gs_run_group(run, best, 1, GS_RUN_CONFIRM_ROUNDS, "confirm", error));
         run->result->spent.confirm += gs_run_since(began);
         if (gs_candidate_out(best[0])) continue;   /* the next best */
         gs_run_progress(run, "confirm", 1, 1, best[0]->text);

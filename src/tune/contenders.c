@@ -12,7 +12,7 @@
 gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
                              gs_error *error)
 {
-    const char *const colon = strchr(text, ':');
+    const char *const colon = strncmp(text, GS_FOREIGN, strlen(GS_FOREIGN)) == 0 ? NULL : strchr(text, ':');
     const char *const rest = colon ? colon + 1 : text;
     *layout = problem->layout;
     if (colon && colon != text) {
@@ -82,7 +82,9 @@ gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char
     if (strcmp(name, "plan") == 0) return plan_contender(cache, out, error);
     for (int i = 0; i < GS_BASELINES; i++)
         if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, error);
-    return gs_contender_schedule(out, cache->device, name, error);
+    if (strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) != 0) return gs_contender_schedule(out, cache->device, name, error);
+    if (strcmp(name, cache->foreign.name) != 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "contender", "%.80s: the request does not bring it", name);
+    return gs_contender_kernel(out, cache->device, name, &cache->foreign.kernel, error);
 }
 
 /* ---- the cache ---- */
@@ -98,6 +100,43 @@ static void drop_all(gs_contenders *cache)
     for (int i = 0; i < cache->count; i++) drop(cache->entry[i]);
     cache->count = 0;
 }
+
+/* ---- the foreign kernel ---- */
+
+static void drop_foreign(gs_contenders *cache)
+{
+    gs_foreign *const f = &cache->foreign;
+    for (int i = cache->count - 1; f->name[0] && i >= 0; i--) {
+        if (strcmp(cache->entry[i]->name, f->name) != 0) continue;
+        drop(cache->entry[i]);
+        cache->entry[i] = cache->entry[--cache->count];
+    }
+    free(f->source);
+    free(f->manifest);
+    *f = (gs_foreign){0};
+}
+
+gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error)
+{
+    gs_foreign *const f = &cache->foreign;
+    if (f->name[0] && strcmp(f->name, name) == 0 && strcmp(f->source, source) == 0 && strcmp(f->manifest, manifest) == 0) return GS_OK;
+    drop_foreign(cache);
+    if (strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) != 0 || strlen(name) >= sizeof f->name)
+        return gs_fail(error, GS_ERROR_PARSE, "kernel", "%.80s: a name begins with " GS_FOREIGN " and has less than %d characters", name, GS_CONTENDER_NAME);
+    GS_TRY(gs_manifest_parse(&f->kernel.manifest, manifest, error));
+    f->source = strdup(source);
+    f->manifest = strdup(manifest);
+    if (!f->source || !f->manifest) {
+        drop_foreign(cache);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
+    }
+    memcpy(f->name, name, strlen(name) + 1);
+    f->kernel.name = "candidate.cu";
+    f->kernel.source = f->source;
+    return GS_OK;
+}
+
+/* ---- requests ---- */
 
 void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem)
 {
@@ -151,6 +190,7 @@ gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_pro
 void gs_contenders_clear(gs_contenders *cache)
 {
     drop_all(cache);
+    drop_foreign(cache);
     if (cache->context) gs_close(&cache->context);
     cache->base[0] = '\0';
 }

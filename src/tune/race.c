@@ -32,6 +32,45 @@ gs_status gs_run_group(gs_run *run, gs_candidate **list, int count, int rounds, 
     return gs_run_group(run, list + count / 2, count - count / 2, rounds, stage, error);
 }
 
+gs_status gs_run_doubted(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error)
+{
+    gs_candidate **const doubted = calloc((size_t)count + 1, sizeof(gs_candidate *));
+    if (!doubted) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
+    int doubts = 0;
+    for (int i = 0; i < count; i++) {
+        if (!list[i]->doubted) continue;
+        list[i]->again = true;
+        doubted[doubts++] = list[i];
+    }
+    gs_status status = GS_OK;
+    if (doubts > 0) {
+        gs_worker_stop(run->worker);   /* the next request starts a fresh one and has another seed */
+        status = gs_run_group(run, doubted, doubts, rounds, stage, error);
+    }
+    free(doubted);
+    return status;
+}
+
+double gs_run_known_us(const gs_run *run, const gs_trials *known)
+{
+    double us = 0;
+    for (int i = 0; i < known->count; i++) {
+        const gs_trial *const t = &known->list[i];
+        if (strcmp(t->verdict, "pass") != 0 || !(t->us > 0) || strcmp(t->version, run->session->version) != 0) continue;
+        if (us == 0 || t->us < us) us = t->us;
+    }
+    return us;
+}
+
+/* What is known from now on. */
+static void learn_known(gs_run *run)
+{
+    for (int i = 0; i < run->count; i++) {
+        const gs_candidate *const c = &run->list[i];
+        if (c->measured && !c->doubted && !gs_candidate_out(c) && (run->known_us == 0 || c->us < run->known_us)) run->known_us = c->us;
+    }
+}
+
 /* Those that are still in, measured or not. The list is the caller's, free(). */
 static gs_candidate **still_in(gs_run *run, bool measured, int *count)
 {
@@ -50,6 +89,8 @@ static gs_status race_list(gs_run *run, gs_candidate **list, int count, int roun
         const int group = GS_MIN(GROUP, count - at);
         gs_run_progress(run, "race", at, count, list[at]->text);
         GS_TRY(gs_run_group(run, list + at, group, rounds, "race", error));
+        GS_TRY(gs_run_doubted(run, list + at, group, rounds, "race", error));
+        learn_known(run);
     }
     gs_run_progress(run, "race", count, count, NULL);
     return GS_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One tuning of one problem: its candidates and what is known of them, shared by the stages
- * (tune.c gathers, race.c races and verifies, confirm.c confirms and records, ask.c talks to the worker). Inside the tune layer. */
+ * (tune.c gathers, race.c races and verifies, confirm.c confirms and records, ask.c talks to the worker). The environment
+ * (environment.c) is a run with one candidate. Inside the tune layer. */
 #ifndef GS_TUNE_RUN_H
 #define GS_TUNE_RUN_H
 
@@ -12,16 +13,25 @@
 
 #define GS_RUN_REFERENCE "cublaslt-autotuning"
 
-enum { GS_RUN_FINALISTS = 6 };   /* verified candidates among which the winner is found */
+enum {
+    GS_RUN_FINALISTS = 6,          /* verified candidates among which the winner is found */
+    GS_RUN_FINAL_ROUNDS = 31,
+    GS_RUN_CONFIRM_ROUNDS = 51     /* in a fresh worker */
+};
 
 typedef struct gs_candidate {
     gs_schedule schedule;
     char        text[GS_SCHEDULE_TEXT];
+    const char *source, *manifest;    /* of a kernel that no family built, whose text is "source:<hash>"; NULL: the schedule */
     double      predicted_us;
     int         registers, smem;
     char        verdict[24];          /* "" while unknown, "pass", or why it is out */
+    int         part;                 /* of the verdict, as its reason */
+    char        reason[256];
     bool        measured;             /* here or, as the store knows, before */
     bool        compared;             /* the store has a figure beside the library, which a time alone does not replace */
+    bool        doubted;              /* so much faster than what was known that the figures do not count yet */
+    bool        again;                /* measured a second time for that: these figures count */
     bool        edges_passed;         /* part 5, on the same edge problems, for another problem of the list */
     double      us, library_us;
     gs_ratio    ratio;
@@ -44,6 +54,8 @@ typedef struct gs_run {
     int64_t                started;      /* gs_clock_ns */
     uint64_t               seed;         /* of the next request */
     bool                   search;       /* one of a list: candidates race without the library */
+    bool                   doubts;       /* a jump over what is known is measured again (gs_run_doubted) */
+    double                 known_us;     /* the best time known of the problem beside the library's; 0: none */
     gs_candidate          *list;
     int                    count;
 } gs_run;
@@ -76,6 +88,9 @@ gs_status gs_run_keep(gs_run *run, const gs_candidate *candidate, const char *st
 gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason,
                         gs_error *error);
 
+/* The verdict of a status that the candidate has brought about; one that is about the machine is returned. */
+gs_status gs_run_refuse(gs_run *run, gs_candidate *candidate, gs_status status, const gs_error *why, gs_error *error);
+
 /* The same for all that are known by now, as times alone, in one go. */
 gs_status gs_run_keep_times(gs_run *run, gs_error *error);
 
@@ -84,6 +99,10 @@ gs_status gs_run_keep_times(gs_run *run, gs_error *error);
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
 gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error);
 
+/* Compiles one candidate, inspects it where it is foreign, and fills its resources, or its verdict. Whatever the worker cannot survive here is the
+ * verdict `compile`, if a fresh worker answers. */
+gs_status gs_run_prepare(gs_run *run, gs_candidate *candidate, double timeout_s, gs_error *error);
+
 /* Full verification of one candidate, whose verdict it fills and keeps. WORKER_HUNG, WORKER_DIED as above. */
 gs_status gs_run_verify(gs_run *run, gs_candidate *candidate, gs_error *error);
 
@@ -91,7 +110,7 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *candidate, gs_error *error);
 gs_status gs_run_prove(gs_run *run, gs_candidate *candidate, gs_error *error);
 
 /* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the
- * reference; then that failure is returned. */
+ * reference (on an emulated device: answer); then that failure is returned. */
 gs_status gs_tune_blame(gs_run *run, gs_candidate *candidate, gs_status lost, const gs_error *why, gs_error *error);
 
 static inline bool gs_worker_lost(gs_status status)
@@ -142,6 +161,16 @@ gs_status gs_run_group(gs_run *run, gs_candidate **list, int count, int rounds, 
 gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs_error *error);
 
 void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
+
+/* Those of a group whose figures jumped over what was known (doubted) are measured again, in a fresh worker with fresh data; the second figures
+ * count, whatever they are. Candidates that take the worker down have their verdict. */
+gs_status gs_run_doubted(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error);
+
+/* What this program's kernels took at best on this device, as the store knows it: of those that passed. 0: nothing. */
+double gs_run_known_us(const gs_run *run, const gs_trials *known);
+
+/* The reward of a candidate that has a verdict or figures. */
+double gs_run_reward(const gs_run *run, const gs_candidate *candidate);
 
 /* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: no own kernel passed. */
 gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);

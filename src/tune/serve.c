@@ -54,6 +54,15 @@ static gs_status need_problem(const json_t *request, gs_problem *problem, gs_err
     return gs_problem_check(problem, error);
 }
 
+/* The foreign kernel that a request brings. */
+static gs_status take_kernel(server *s, const json_t *request, gs_error *error)
+{
+    const json_t *const kernel = json_object_get(request, "kernel");
+    if (!kernel) return GS_OK;
+    return gs_contenders_foreign(&s->contenders, gs_reply_string(kernel, "name", ""), gs_reply_string(kernel, "source", ""),
+                                 gs_reply_string(kernel, "manifest", ""), error);
+}
+
 static void put_problem(gs_json *json, const gs_problem *problem)
 {
     char text[GS_PROBLEM_TEXT];
@@ -83,6 +92,28 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
     gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
     gs_json_bool(json, "emulated", caps->emulated);
     gs_json_end(json, '}');
+    return GS_OK;
+}
+
+/* ---- compile ---- */
+
+/* Nothing is launched: what fails here is the candidate's text, or the machine. */
+static gs_status compile(server *s, const json_t *request, gs_json *json, gs_error *error)
+{
+    gs_problem problem;
+    gs_prepared *entry;
+    GS_TRY(need_problem(request, &problem, error));
+    GS_TRY(need_device(s, request, error));
+    gs_contenders_begin(&s->contenders, &problem);
+    GS_TRY(take_kernel(s, request, error));
+    GS_TRY(gs_contenders_get(&s->contenders, gs_reply_string(request, "candidate", ""), &problem, &entry, error));
+    if (entry->status != GS_OK) {
+        *error = entry->error;
+        return entry->status;
+    }
+    gs_json_int(json, "registers", entry->contender.registers);
+    gs_json_int(json, "smem", entry->contender.smem);
+    gs_json_string(json, "detail", entry->contender.detail);
     return GS_OK;
 }
 
@@ -138,6 +169,7 @@ static gs_status verify(server *s, const json_t *request, gs_json *json, gs_erro
     GS_TRY(gs_contender_split(gs_reply_string(request, "candidate", ""), &problem, &layout, name, error));
     GS_TRY(need_verifier(s, request, error));
     gs_contenders_begin(&s->contenders, &problem);
+    GS_TRY(take_kernel(s, request, error));
     problem = gs_problem_in_layout(&problem, layout);
 
     const int64_t started = gs_clock_ns();
@@ -318,6 +350,7 @@ static gs_status bench(server *s, const json_t *request, gs_json *json, gs_error
     GS_TRY(need_problem(request, &problem, error));
     GS_TRY(need_verifier(s, request, error));
     gs_contenders_begin(&s->contenders, &problem);
+    GS_TRY(take_kernel(s, request, error));
     bench_list *const list = calloc(1, sizeof *list);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a bench request");
     gs_measurement *measured = NULL;
@@ -348,9 +381,10 @@ static const struct {
     const char *op;
     gs_status (*answer)(server *, const json_t *, gs_json *, gs_error *);
 } answers[] = {
-    {"hello",  hello},
-    {"verify", verify},
-    {"bench",  bench},
+    {"hello",   hello},
+    {"compile", compile},
+    {"verify",  verify},
+    {"bench",   bench},
 };
 
 static gs_status answer(server *s, const json_t *request, gs_json *json, gs_error *error)

@@ -101,7 +101,8 @@ gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *win
     gs_run_row(run, winner, &result->row);
     for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* best ratio first */
         const gs_trial *const t = &known->list[i];
-        if (strcmp(t->verdict, "pass") != 0 || !(t->ratio > 0) || strlen(t->candidate) >= sizeof result->best_own) continue;
+        gs_schedule schedule;
+        if (strcmp(t->verdict, "pass") != 0 || !(t->ratio > 0) || gs_schedule_parse(&schedule, t->candidate, NULL) != GS_OK) continue;
         memcpy(result->best_own, t->candidate, strlen(t->candidate) + 1);
         result->best_own_ratio = t->ratio;
         result->best_own_us = t->us;
@@ -230,9 +231,7 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
         const gs_candidate *const c = &run->list[i];
         const bool out = gs_candidate_out(c);
         if (!out && !c->measured) continue;
-        const bool alone = run->caps->emulated || run->search;   /* there was no library beside it */
-        const double reward = out ? -1 : alone ? gs_reward_predicted(c->us, run->floor_us) : gs_reward(&c->ratio, c->library_us, run->floor_us);
-        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->us, out ? 0 : c->ratio.median, reward};
+        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->us, out ? 0 : c->ratio.median, gs_run_reward(run, c)};
     }
     policy->learn(policy, run->problem, run->caps, feedback, count);
     free(feedback);
@@ -292,6 +291,8 @@ static gs_status tune(gs_run *run, gs_error *error)
     bool resumed = false;
     gs_status status = gs_run_known(run, &known, error);
     if (status == GS_OK && !run->options->again) status = resume(run, &known, &resumed, error);
+    run->doubts = !run->caps->emulated;   /* a family's predicted time is the same every time */
+    run->known_us = gs_run_known_us(run, &known);
     if (status == GS_OK && !resumed) {
         gs_policy policy;
         gs_found *found = NULL;

@@ -8,6 +8,7 @@
 #include "bench/stats.h"
 #include "plan/table.h"
 #include "store/store.h"
+#include "tune/reward.h"
 #include "tune/worker.h"
 
 /* ---- policies ---- */
@@ -52,13 +53,6 @@ struct gs_policy {
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
-/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
- * the dead zone around 1, -1 where there is no ratio. */
-double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
-
-/* The same of a predicted time, which has no library beside it: 1 at the floor, 0 at ten times the floor, -1 from a hundred times on. */
-double gs_reward_predicted(double us, double floor_us);
-
 /* ---- tuning ---- */
 
 typedef struct gs_tune_progress {
@@ -76,6 +70,7 @@ typedef struct gs_tune_options {
     double      budget_s;              /* for the whole call; 0: none */
     int         jobs;                  /* parallel compiles; 0: all cores */
     uint64_t    seed;
+    gs_reward_kind reward;             /* what a policy that learns is told */
     const char *tuned_path;            /* table to write */
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */

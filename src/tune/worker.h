@@ -8,12 +8,16 @@
  *   -> {"ok":true,"device":"cuda:0","cublaslt":130100,"nvrtc":13000,"caps":{every field of gs_caps by its name}}
  *      cublaslt and nvrtc are 0 where the library cannot be opened; cublaslt also for an emulated device.
  *
- * {"op":"verify","problem":P,"candidate":C,["parts":127,"seed":0,"repeats":0,"dependent":false]}
+ * {"op":"compile","problem":P,"candidate":C,["kernel":KERNEL,"dependent":false]}
+ *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."}
+ *      compiled, inspected where it is foreign, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *
+ * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":127,"seed":0,"repeats":0,"dependent":false]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
  *       "reason":"...","detail":"...","yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
  *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
  *
- * {"op":"bench","problem":P,"contenders":[C,...],["reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
+ * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"seed":0,"samples":false,
  *   "dependent":false]}
  *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
@@ -29,7 +33,8 @@
  *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
- * cublaslt-autotuning, plan (what the library would choose) or a schedule. For the other layout ldb keeps its padding.
+ * cublaslt-autotuning, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
+ * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ..."} (kernel/manifest.h). For the other layout ldb keeps its padding.
  * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.
  *
  * Any failure of the machine: {"ok":false,"status":"GS_ERROR_...","field":"...","column":0,"message":"..."}.
