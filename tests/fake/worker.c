@@ -10,7 +10,10 @@
  *     hang=C crash=C garbage=C   what a bench or verify request with this candidate does
  *     wrong=C fault=C  verdict of the verification: "exact", or "fault" with the end of the process
  *     timed=C fast=C compile=C   in a bench: wrong result, impossible time, does not compile
+ *     stuck=C choke=C  what a compile request does: hang, crash
  *     late=C           wrong result in a bench beside the library
+ *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
+ *                      A foreign kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
  *     log=FILE         appends "op candidate..." of every request */
 #include <jansson.h>
 #include <stdio.h>
@@ -28,11 +31,26 @@
 
 enum { ROUNDS_MOST = 1000, CONTENDERS_MOST = 128 };
 
+static char kernel_name[128], kernel_source[512];   /* the start of the foreign kernel of this request */
+static int  requests;
+
+/* What the source of a foreign kernel says: "fake: key" and what follows up to the end of the line. */
+static bool kernel_rule(const char *key, char *out, size_t size)
+{
+    char word[32];
+    const int length = snprintf(word, sizeof word, "fake: %s", key);
+    const char *const at = strstr(kernel_source, word);
+    if (!at || (at[length] != '\0' && at[length] != '\n' && at[length] != '=')) return false;
+    if (out) snprintf(out, size, "%.*s", (int)strcspn(at + length, "\n"), at + length);
+    return true;
+}
+
 /* Whether the rule key=value is there; value NULL: any. Copies the value of the first that matches. */
 static bool rule(const char *key, const char *value, char *out, size_t size)
 {
     const char *at = getenv("FAKE_WORKER");
     const size_t key_size = strlen(key);
+    if (value && kernel_name[0] && strcmp(value, kernel_name) == 0) return kernel_rule(key, out, size);
     while (at && *at) {
         const char *const end = strchr(at, ';') ? strchr(at, ';') : at + strlen(at);
         const char *const text = at + key_size + 1;
@@ -168,6 +186,8 @@ static void put_ratio(gs_json *json, const gs_ratio *ratio)
 static double base_us(const char *name, const gs_problem *problem)
 {
     gs_schedule schedule;
+    char us[32];
+    if (strcmp(name, kernel_name) == 0 && kernel_rule("us", us, sizeof us)) return strtod(us + 1, NULL);
     if (strcmp(name, "cublaslt-autotuning") != 0 && gs_schedule_parse(&schedule, name, NULL) == GS_OK) return fake_us(&schedule, problem);
     return fake_library_us(problem, number_rule("library", 1.05));
 }
@@ -180,6 +200,7 @@ static void put_entry(gs_json *json, const char *name, const gs_problem *problem
     if (strcmp(name, "cublaslt-autotuning") == 0) rule("reference", NULL, status, sizeof status);
     if (rule("compile", name, NULL, 0)) snprintf(status, sizeof status, "GS_ERROR_COMPILE");
     if (rule("fast", name, NULL, 0)) base *= 1e-3;
+    if (rule("leap", name, NULL, 0) || (requests > 1 && rule("once", name, NULL, 0))) base /= 2;
     const bool wrong = rule("timed", name, NULL, 0) || (reference && rule("late", name, NULL, 0)), ok = strcmp(status, "GS_OK") == 0;
     gs_random random = {seed ^ gs_hash64(name, strlen(name))};
     for (int i = 0; i < rounds; i++) sorted[i] = us[i] = base * (1 + 0.002 * (gs_random_unit(&random) - 0.5));
@@ -244,6 +265,23 @@ static void bench(gs_json *json, const json_t *request, const gs_problem *proble
     gs_json_end(json, ']');
 }
 
+static bool compile(gs_json *json, const char *candidate)
+{
+    if (rule("stuck", candidate, NULL, 0)) hang();
+    if (rule("choke", candidate, NULL, 0)) crash();
+    if (rule("compile", candidate, NULL, 0)) return false;
+    gs_json_int(json, "registers", 64);
+    gs_json_int(json, "smem", 1024);
+    return true;
+}
+
+static void take_kernel(const json_t *kernel)
+{
+    const char *const name = json_string_value(json_object_get(kernel, "name")), *const source = json_string_value(json_object_get(kernel, "source"));
+    snprintf(kernel_name, sizeof kernel_name, "%s", name ? name : "");
+    snprintf(kernel_source, sizeof kernel_source, "%s", source ? source : "");
+}
+
 static bool answer(const char *line)
 {
     json_t *const request = json_loads(line, 0, NULL);
@@ -252,9 +290,11 @@ static bool answer(const char *line)
     const char *const candidate = json_string_value(json_object_get(request, "candidate"));
     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 1, 1, 1);
     if (!op || (text && gs_problem_parse(&problem, text, NULL) != GS_OK)) exit(7);
+    take_kernel(json_object_get(request, "kernel"));
+    requests++;
     gs_text reply = {0};
     gs_json json = gs_json_into(&reply);
-    bool last = false;
+    bool last = false, refused = false;
     gs_json_begin(&json, NULL, '{');
     gs_json_bool(&json, "ok", true);
     if (strcmp(op, "hello") == 0)
@@ -263,8 +303,14 @@ static bool answer(const char *line)
         last = verify(&json, candidate);
     else if (strcmp(op, "bench") == 0)
         bench(&json, request, &problem);
+    else if (strcmp(op, "compile") == 0 && candidate)
+        refused = !compile(&json, candidate);
     else
         exit(8);
+    if (refused) {
+        gs_text_clear(&reply);
+        gs_text_add(&reply, "{\"ok\":false,\"status\":\"GS_ERROR_COMPILE\",\"message\":\"as the script says\"");
+    }
     printf("%s%s", gs_text_string(&reply), last ? ",\"last\":true}\n" : "}\n");
     fflush(stdout);
     gs_text_free(&reply);
