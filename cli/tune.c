@@ -24,6 +24,7 @@ typedef struct settings {
     double      budget;
     int64_t     candidates, jobs, seed;
     uint32_t    families;
+    int         reward;
     const char *policy, *learn, *tuned, *store, *device, *devices;
     bool        dependent, again, json, quick, unconfirmed;
 } settings;
@@ -40,6 +41,7 @@ static const cli_option options[] = {
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
     {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of\nevery family, refine: near what searches found,\nlearned: by the weights of $GEMMSMITH_WEIGHTS and what is\nmeasured, random, evolve"},
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
+    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "room|composite|milestones", "what a policy that learns is told; default room"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
     {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},
@@ -278,6 +280,7 @@ static int tune_all(tuning *t, const char *table)
         .candidates = (int)s->candidates,
         .jobs = (int)s->jobs,
         .seed = (uint64_t)s->seed,
+        .reward = (gs_reward_kind)s->reward,
         .tuned_path = table,
         .dependent = s->dependent,
         .again = s->again,
