@@ -15,6 +15,7 @@
 /* Seconds for a reply whatever the size, when the caller does not say; and how much slower than the floor a kernel may be before
  * it counts as hung. The generous factor covers the reference's own tuning, whose worst algorithms are slow. */
 #define REPLY_S     60.0
+#define ALONE_S     5.0       /* and for the library alone: who asks for shorter waits asks it of candidates */
 #define SLOW        50.0
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
@@ -31,7 +32,7 @@ static double bench_timeout(const gs_run *run, int count, int rounds)
 {
     if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_emulated_seconds(run->problem, count, 1 + count);
     const double calls_us = (count + 1.0) * (rounds + 20.0) * (2000 + SLOW * run->floor_us);
-    return base_timeout(run) + 1e-6 * (calls_us + TUNE_RUNS * 5 * run->floor_us);
+    return (count > 0 ? base_timeout(run) : GS_MAX(base_timeout(run), ALONE_S)) + 1e-6 * (calls_us + TUNE_RUNS * 5 * run->floor_us);
 }
 
 static double verify_timeout(const gs_run *run, const gs_candidate *c)

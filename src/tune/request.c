@@ -53,7 +53,7 @@ gs_status gs_worker_request(gs_worker *worker, const char *request, double timeo
                                          "the worker of %s wrote something that is no reply: %.60s", worker->device, line);
         free(line);
         json_decref(object);
-        gs_worker_stop(worker);
+        gs_worker_kill(worker);
         return status;
     }
     free(line);

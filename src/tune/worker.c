@@ -19,7 +19,7 @@
 
 volatile sig_atomic_t gs_stop_requested;
 
-enum { EXIT_WAIT_MS = 2000, KILL_WAIT_MS = 20000, STOP_WAIT_S = 10, LONGEST_S = 1000000, MOST_READS = 64 };
+enum { EXIT_WAIT_MS = 2000, GONE_WAIT_MS = 1000, KILL_WAIT_MS = 20000, STOP_WAIT_S = 10, LONGEST_S = 1000000, MOST_READS = 64 };
 
 void gs_worker_init(gs_worker *worker, const char *device, const char *program)
 {
@@ -198,10 +198,16 @@ void gs_worker_stop(gs_worker *worker)
     gs_text_free(&worker->pending);
 }
 
+void gs_worker_kill(gs_worker *worker)
+{
+    bool killed;
+    if (worker->pid > 0) reap(worker, 0, &killed);
+}
+
 static gs_status died(gs_worker *worker, gs_error *error)
 {
     bool killed;
-    const int code = reap(worker, EXIT_WAIT_MS, &killed);
+    const int code = reap(worker, GONE_WAIT_MS, &killed);
     const char *const words = last_words(worker);
     const char *const colon = *words ? ": " : "";
     if (killed)

@@ -88,6 +88,9 @@ gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *
 /* Ends the child (politely, then by force) and frees what the worker holds. It may be used again: the next call starts a child. */
 void gs_worker_stop(gs_worker *worker);
 
+/* By force, at once: a child that cannot be expected to listen. It may be used again likewise. */
+void gs_worker_kill(gs_worker *worker);
+
 /* The child's side: serves requests from standard input until it closes. Returns the exit code: 0, 1 (a pipe failed) or
  * GS_WORKER_LOST. Whatever else writes to standard output is sent to standard error. */
 int gs_worker_serve(const char *device);

@@ -7,7 +7,7 @@
  *     delay=MS         waits before every bench reply
  *     library=F        the library takes F times the model's first choice (1.05)
  *     reference=S      the reference cannot run, with status S
- *     hang=C crash=C garbage=C   what a bench or verify request with this candidate does
+ *     hang=C crash=C kill=C garbage=C   what a bench or verify request with this candidate does
  *     wrong=C fault=C  verdict of the verification: "exact", or "fault" with the end of the process
  *     timed=C fast=C compile=C   in a bench: wrong result, impossible time, does not compile
  *     stuck=C choke=C  what a compile request does: hang, crash
@@ -16,6 +16,7 @@
  *                      A foreign kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
  *     log=FILE         appends "op candidate..." of every request */
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static void misbehave(const char *candidate)
 {
     if (rule("hang", candidate, NULL, 0)) hang();
     if (rule("crash", candidate, NULL, 0)) crash();
+    if (rule("kill", candidate, NULL, 0)) raise(SIGKILL);
     if (rule("garbage", candidate, NULL, 0)) {
         printf("Segmentation fault (just kidding)\n");
         fflush(stdout);
