@@ -24,7 +24,7 @@ typedef struct settings {
     cli_list    schedules;
     const char *source, *manifest, *store, *device;
     int64_t     repeat, rounds, seed;
-    double      over;
+    double      over, timeout;
     int         reward;
     bool        confirm, dependent, json;
 } settings;
@@ -39,6 +39,8 @@ static const cli_option options[] = {
     {"over",     0, CLI_SECONDS, offsetof(settings, over),      "TIME", "spread the repeats over this time: 10m, 1h", 1, 1e9},
     {"confirm",  0, CLI_FLAG,    offsetof(settings, confirm),   NULL,   "measure again in a fresh process with fresh data; that figure counts"},
     {"rounds",   0, CLI_INT,     offsetof(settings, rounds),    "N",    "paired rounds of the first timing; default 31", 1, 1000},
+    {"timeout",  0, CLI_SECONDS, offsetof(settings, timeout),   "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
+     "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
     {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N",    "seed of the data; default: another one each time", 1, 9e15},
     {"store",    0, CLI_TEXT,    offsetof(settings, store),     "FILE", "keep what comes of it in this store; default: nothing is kept"},
     CLI_DEPENDENT_OPTION(settings),
@@ -323,7 +325,7 @@ static int score(scoring *t, const cli_problems *problems)
     cli_session *const session = t->session;
     gs_error error;
     const gs_environment_options how = {.reward = (gs_reward_kind)s->reward, .confirm = s->confirm, .rounds = (int)s->rounds,
-                                        .dependent = s->dependent, .seed = (uint64_t)s->seed};
+                                        .dependent = s->dependent, .seed = (uint64_t)s->seed, .compile_s = s->timeout, .timeout_s = s->timeout};
     int code = open_texts(t);
     if (code < 0) code = cli_session_open(t->command, session, s->device, s->dependent, s->store != NULL, s->store);
     if (code >= 0) return code;
