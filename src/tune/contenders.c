@@ -9,10 +9,12 @@
 #include "baseline/baseline.h"
 #include "problem/layout.h"
 
+static bool is_foreign(const char *name) { return strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) == 0; }
+
 gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
                              gs_error *error)
 {
-    const char *const colon = strncmp(text, GS_FOREIGN, strlen(GS_FOREIGN)) == 0 ? NULL : strchr(text, ':');
+    const char *const colon = is_foreign(text) ? NULL : strchr(text, ':');
     const char *const rest = colon ? colon + 1 : text;
     *layout = problem->layout;
     if (colon && colon != text) {
@@ -82,7 +84,7 @@ gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char
     if (strcmp(name, "plan") == 0) return plan_contender(cache, out, error);
     for (int i = 0; i < GS_BASELINES; i++)
         if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, error);
-    if (strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) != 0) return gs_contender_schedule(out, cache->device, name, error);
+    if (!is_foreign(name)) return gs_contender_schedule(out, cache->device, name, error);
     if (strcmp(name, cache->foreign.name) != 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "contender", "%.80s: the request does not bring it", name);
     return gs_contender_kernel(out, cache->device, name, &cache->foreign.kernel, error);
 }
@@ -103,11 +105,12 @@ static void drop_all(gs_contenders *cache)
 
 /* ---- the foreign kernel ---- */
 
+/* With the entries of that name, and those that were asked for when there was none. */
 static void drop_foreign(gs_contenders *cache)
 {
     gs_foreign *const f = &cache->foreign;
-    for (int i = cache->count - 1; f->name[0] && i >= 0; i--) {
-        if (strcmp(cache->entry[i]->name, f->name) != 0) continue;
+    for (int i = cache->count - 1; i >= 0; i--) {
+        if (!is_foreign(cache->entry[i]->name)) continue;
         drop(cache->entry[i]);
         cache->entry[i] = cache->entry[--cache->count];
     }
@@ -121,7 +124,7 @@ gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const ch
     gs_foreign *const f = &cache->foreign;
     if (f->name[0] && strcmp(f->name, name) == 0 && strcmp(f->source, source) == 0 && strcmp(f->manifest, manifest) == 0) return GS_OK;
     drop_foreign(cache);
-    if (strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) != 0 || strlen(name) >= sizeof f->name)
+    if (!is_foreign(name) || strlen(name) >= sizeof f->name)
         return gs_fail(error, GS_ERROR_PARSE, "kernel", "%.80s: a name begins with " GS_FOREIGN " and has less than %d characters", name, GS_CONTENDER_NAME);
     GS_TRY(gs_manifest_parse(&f->kernel.manifest, manifest, error));
     f->source = strdup(source);

@@ -117,7 +117,7 @@ double gs_run_reward(const gs_run *run, const gs_candidate *c)
 {
     const bool hit = run->options->reward == GS_REWARD_COMPOSITE && !c->source && !gs_candidate_out(c);
     const gs_judged outcome = {
-        .passed = !gs_candidate_out(c), .predicted = run->caps->emulated, .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
+        .passed = !gs_candidate_out(c), .alone = run->caps->emulated || run->search, .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
         .floor_us = run->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, run->problem, run->caps) : -1,
     };
     return gs_reward_of(run->options->reward, &outcome);

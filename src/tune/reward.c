@@ -48,15 +48,15 @@ static double composite(double speed, double l2_hit)
 
 static double milestone(const gs_judged *o)
 {
-    const double as_fast = o->predicted ? 0.5 : 1 - GS_DEAD_ZONE, faster = o->predicted ? 1 / (1 + GS_REWARD_MARGIN) : 1 + GS_REWARD_MARGIN;
-    const double speed = o->predicted ? o->floor_us / o->us : o->ratio.low;
+    const double as_fast = o->alone ? 0.5 : 1 - GS_DEAD_ZONE, faster = o->alone ? 1 / (1 + GS_REWARD_MARGIN) : 1 + GS_REWARD_MARGIN;
+    const double speed = o->alone ? o->floor_us / o->us : o->ratio.low;
     return (speed >= faster ? 3 : speed >= as_fast ? 2 : 1) / 3.0;
 }
 
 double gs_reward_of(gs_reward_kind kind, const gs_judged *o)
 {
-    if (!o->passed || !(o->us > 0) || !(o->predicted ? o->floor_us > 0 : o->ratio.low > 0)) return -1;
-    const double speed = o->predicted ? gs_reward_predicted(o->us, o->floor_us) : gs_reward(&o->ratio, o->library_us, o->floor_us);
+    if (!o->passed || !(o->us > 0) || !(o->alone ? o->floor_us > 0 : o->ratio.low > 0)) return -1;
+    const double speed = o->alone ? gs_reward_predicted(o->us, o->floor_us) : gs_reward(&o->ratio, o->library_us, o->floor_us);
     switch (kind) {
     case GS_REWARD_COMPOSITE:  return composite(speed, o->l2_hit);
     case GS_REWARD_MILESTONES: return milestone(o);

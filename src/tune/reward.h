@@ -28,7 +28,7 @@ gs_reward_kind gs_reward_find(const char *name);   /* GS_REWARDS if unknown */
 /* What a reward is made of. Times are device times in microseconds. */
 typedef struct gs_judged {
     bool     passed;        /* nothing speaks against it */
-    bool     predicted;     /* us comes from an emulated device: no library, ratio is not looked at */
+    bool     alone;         /* no library was timed beside it, on an emulated device or in a list's search: ratio is not looked at */
     gs_ratio ratio;         /* library time / candidate time */
     double   us, library_us;
     double   floor_us;      /* gs_floor_us */
@@ -37,8 +37,8 @@ typedef struct gs_judged {
 
 /* room:       gs_reward, or gs_reward_predicted.
  * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
- * milestones: -1 wrong, 1/3 right, 2/3 as fast as the library, 1 faster by GS_REWARD_MARGIN; of a predicted time, which has no library
- *             beside it: 2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
+ * milestones: -1 wrong, 1/3 right, 2/3 as fast as the library, 1 faster by GS_REWARD_MARGIN; of a time alone:
+ *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
 #define GS_REWARD_MARGIN 0.05
 double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
 

@@ -106,7 +106,7 @@ static void rewards_of_measured_times(void **state)
         /* right alone counts, and a figure must be there */
         gs_judged wrong = {.ratio = {2, 2, 2, GS_FASTER}, .us = 10, .library_us = 20, .floor_us = 10, .l2_hit = 1};
         assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
-        wrong.predicted = true;
+        wrong.alone = true;
         assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
         wrong = (gs_judged){.passed = true, .l2_hit = 1};
         assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
@@ -118,7 +118,7 @@ static void rewards_of_measured_times(void **state)
 static void rewards_of_predicted_times(void **state)
 {
     (void)state;
-    gs_judged judged = {.passed = true, .predicted = true, .us = 20, .floor_us = 10, .l2_hit = 0.5};
+    gs_judged judged = {.passed = true, .alone = true, .us = 20, .floor_us = 10, .l2_hit = 0.5};
     assert_float_equal(gs_reward_of(GS_REWARD_ROOM, &judged), gs_reward_predicted(20, 10), 0);
     assert_float_equal(gs_reward_of(GS_REWARD_COMPOSITE, &judged), 0.8 * gs_reward_predicted(20, 10) + 0.075 + 0.05, 1e-12);
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 2 / 3.0, 1e-12);
@@ -376,6 +376,19 @@ static void confirmed_on_request(void **state)
     assert_int_equal(requests(b, "\"rounds\":7"), 1);
     assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
     gs_environment_destroy(&e);
+
+    /* every request has data of its own */
+    char *text, seed[32];
+    size_t size;
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &text, &size, &error), GS_OK);
+    int seeds = 0;
+    for (const char *at = text; (at = strstr(at, "\"seed\":")); at++) {
+        snprintf(seed, sizeof seed, "%.*s", (int)strcspn(at, ",}"), at);
+        assert_null(strstr(at + 1, seed));
+        seeds++;
+    }
+    assert_int_equal(seeds, 4);   /* compile, verify, time, again */
+    free(text);
 }
 
 /* A candidate that was lucky in its race is not what tuning believes. */

@@ -34,6 +34,8 @@ static void names_are_split(void **state)
         {GS_NN, "cublas",                 GS_NN, "cublas"},
         {GS_NN, "tn:cublaslt-heuristic",  GS_TN, "cublaslt-heuristic"},
         {GS_TN, "nn:plan",                GS_NN, "plan"},
+        {GS_NN, "source:12ab",            GS_NN, "source:12ab"},
+        {GS_NN, "tn:source:12ab",         GS_TN, "source:12ab"},
         {GS_NN, ":mma/64x64x32/w2x2/s3/g1", GS_NN, "mma/64x64x32/w2x2/s3/g1"},
     };
     gs_layout layout;
@@ -186,6 +188,30 @@ static void a_failing_contender_fails_alone(void **state)
     assert_int_equal(json_array_size(json_object_get(other, "device_samples")), 3);
     assert_string_equal(gs_reply_string(json_array_get(json_object_get(reply, "contenders"), 2), "status", ""), "GS_ERROR_PARSE");
     json_decref(reply);
+
+    /* a kernel that no family built comes with the request */
+#define COMPILE "{\"op\":\"compile\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":"
+#define KERNEL(name, source, entry) "\"kernel\":{\"name\":\"" name "\",\"source\":\"" source "\",\"manifest\":\"manifest 1\\naccumulator f32\\n" \
+    "determinism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry " entry "\\ngrid 1 1 1\\nblock 32 1 1\\n\"}}"
+#define NOTHING "extern \\\"C\\\" __global__ void gs_kernel() { __shared__ volatile int x[64]; x[threadIdx.x] = 0; }"
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("mine", NOTHING, "gs_kernel"), "GS_ERROR_PARSE", "kernel");
+    expect_refusal(&c, COMPILE "\"source:1\",\"kernel\":{\"name\":\"source:1\",\"manifest\":\"\"}}", "GS_ERROR_PARSE", NULL);
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("source:1", "int x = ;", "gs_kernel"), "GS_ERROR_COMPILE", NULL);
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("source:1", "#include </etc/passwd>", "gs_kernel"), "GS_ERROR_FORBIDDEN", "include");
+    reply = ask(&c, COMPILE "\"source:1\"," KERNEL("source:1", NOTHING, "gs_kernel"));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    assert_true(gs_reply_int(reply, "registers", 0) > 0);
+    assert_int_equal(gs_reply_int(reply, "smem", 0), 256);
+    json_decref(reply);
+    reply = ask(&c, COMPILE "\"source:1\"}");   /* it is still known */
+    assert_true(gs_reply_bool(reply, "ok", false));
+    json_decref(reply);
+    expect_refusal(&c, COMPILE "\"source:2\"}", "GS_ERROR_NOT_FOUND", "contender");
+    reply = ask(&c, COMPILE "\"source:2\"," KERNEL("source:2", NOTHING, "gs_kernel"));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    json_decref(reply);
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");   /* not what was prepared under that name */
 
     /* a verifier whose kernels do nothing says so instead of passing everything */
     expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", "GS_ERROR_DEVICE",
