@@ -134,7 +134,12 @@ gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, i
     snprintf(c->verdict, sizeof c->verdict, "%s", gs_verdict_name(verdict));
     snprintf(c->reason, sizeof c->reason, "%s", reason && *reason ? reason : gs_verdict_text(verdict));
     c->part = part;
-    c->doubted = false;
+    if (c->doubted) {   /* figures that nobody believed are not kept beside a verdict either */
+        c->us = c->library_us = 0;
+        c->ratio = (gs_ratio){0};
+        c->rounds = c->mhz = 0;
+        c->doubted = false;
+    }
     run->result->rejected++;
     return gs_run_keep(run, c, NULL, part, c->reason, error);
 }

@@ -13,6 +13,7 @@
  *     stuck=C choke=C  what a compile request does: hang, crash
  *     late=C           wrong result in a bench beside the library
  *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
+ *     frail=C          a bench that is the first request of a process crashes
  *                      A foreign kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
  *     log=FILE         appends "op candidate..." of every request */
 #include <jansson.h>
@@ -238,7 +239,11 @@ static void bench(gs_json *json, const json_t *request, const gs_problem *proble
     const bool library = first && strcmp(first, "cublaslt-autotuning") == 0;
     if (rounds < 1 || rounds > ROUNDS_MOST) exit(6);
     wait_rule("delay");
-    for (size_t i = 0; i < json_array_size(names); i++) misbehave(json_string_value(json_array_get(names, i)));
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *const name = json_string_value(json_array_get(names, i));
+        misbehave(name);
+        if (requests == 1 && rule("frail", name, NULL, 0)) crash();
+    }
 
     double reference[ROUNDS_MOST];
     gs_random random = {seed};

@@ -329,6 +329,28 @@ static void a_jump_is_measured_again(void **state)
     gs_environment_destroy(&e);
 }
 
+/* What it seemed to take is nowhere to be found. */
+static void a_jump_that_does_not_survive(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "once=%s;frail=%s", best[0].text, best[0].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    const gs_evaluation got = evaluate_schedule(e, best[0].text);
+    assert_string_equal(got.verdict, "fault");
+    assert_true(got.jumped && got.again && !got.agreed && got.first_us > 0 && got.us == 0 && got.ratio.median == 0);
+    const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
+    assert_string_equal(trial.verdict, "fault");
+    assert_true(trial.us == 0 && trial.ratio == 0);
+    double us;
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us, 0, 0);
+    gs_environment_destroy(&e);
+}
+
 /* The library counts as known; so does what the store has of these kernels, and of no others. */
 static void what_a_jump_is_over(void **state)
 {
@@ -454,7 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(the_hit_rate_follows_the_traffic),
         TEST(the_rules_of_disbelief), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
-        TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
+        TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
         TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),
     };
     return cmocka_run_group_tests_name("the environment", tests, NULL, NULL);
