@@ -5,7 +5,7 @@
  *     mode=M           at the first request: exit (code 3), abort, mute, close, garbage, half, long, silent-exit
  *     start=MS         waits before it answers anything
  *     delay=MS         waits before every bench reply
- *     library=F        the library takes F times the model's first choice (1.05)
+ *     library=F        the library takes F times the model's first choice (1.05); library_us=US: it takes so long, which is found sooner
  *     reference=S      the reference cannot run, with status S
  *     hang=C crash=C kill=C garbage=C   what a bench or verify request with this candidate does
  *     wrong=C fault=C  verdict of the verification: "exact", or "fault" with the end of the process
@@ -186,13 +186,19 @@ static void put_ratio(gs_json *json, const gs_ratio *ratio)
     gs_json_end(json, '}');
 }
 
+static double library_us(const gs_problem *problem)
+{
+    const double us = number_rule("library_us", 0);
+    return us > 0 ? us : fake_library_us(problem, number_rule("library", 1.05));
+}
+
 static double base_us(const char *name, const gs_problem *problem)
 {
     gs_schedule schedule;
     char us[32];
     if (strcmp(name, kernel_name) == 0 && kernel_rule("us", us, sizeof us)) return strtod(us + 1, NULL);
     if (strcmp(name, "cublaslt-autotuning") != 0 && gs_schedule_parse(&schedule, name, NULL) == GS_OK) return fake_us(&schedule, problem);
-    return fake_library_us(problem, number_rule("library", 1.05));
+    return library_us(problem);
 }
 
 static void put_entry(gs_json *json, const char *name, const gs_problem *problem, const double *reference, int rounds, double base,
@@ -247,7 +253,7 @@ static void bench(gs_json *json, const json_t *request, const gs_problem *proble
 
     double reference[ROUNDS_MOST];
     gs_random random = {seed};
-    const double base = library ? fake_library_us(problem, number_rule("library", 1.05)) : 1;
+    const double base = library ? library_us(problem) : 1;
     for (int i = 0; i < rounds; i++) reference[i] = base * (1 + 0.002 * (gs_random_unit(&random) - 0.5));
     gs_json_int(json, "reference", rule("reference", NULL, NULL, 0) ? -1 : 0);
     gs_json_int(json, "rounds", rounds);
