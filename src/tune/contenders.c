@@ -106,7 +106,7 @@ static void drop_all(gs_contenders *cache)
 /* ---- the foreign kernel ---- */
 
 /* With the entries of that name, and those that were asked for when there was none. */
-static void drop_foreign(gs_contenders *cache)
+void gs_contenders_forget_foreign(gs_contenders *cache)
 {
     gs_foreign *const f = &cache->foreign;
     for (int i = cache->count - 1; i >= 0; i--) {
@@ -123,14 +123,14 @@ gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const ch
 {
     gs_foreign *const f = &cache->foreign;
     if (f->name[0] && strcmp(f->name, name) == 0 && strcmp(f->source, source) == 0 && strcmp(f->manifest, manifest) == 0) return GS_OK;
-    drop_foreign(cache);
+    gs_contenders_forget_foreign(cache);
     if (!is_foreign(name) || strlen(name) >= sizeof f->name)
         return gs_fail(error, GS_ERROR_PARSE, "kernel", "%.80s: a name begins with " GS_FOREIGN " and has less than %d characters", name, GS_CONTENDER_NAME);
     GS_TRY(gs_manifest_parse(&f->kernel.manifest, manifest, error));
     f->source = strdup(source);
     f->manifest = strdup(manifest);
     if (!f->source || !f->manifest) {
-        drop_foreign(cache);
+        gs_contenders_forget_foreign(cache);
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
     }
     memcpy(f->name, name, strlen(name) + 1);
@@ -193,7 +193,7 @@ gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_pro
 void gs_contenders_clear(gs_contenders *cache)
 {
     drop_all(cache);
-    drop_foreign(cache);
+    gs_contenders_forget_foreign(cache);
     if (cache->context) gs_close(&cache->context);
     cache->base[0] = '\0';
 }

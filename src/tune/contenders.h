@@ -18,7 +18,7 @@ typedef struct gs_prepared {
     uint64_t     used;                       /* request that used it last */
 } gs_prepared;
 
-/* A kernel that no family built, from the texts of a request: the contender of this name, until another one comes. */
+/* A kernel that no family built, from the texts of a request: the contender of this name, as long as requests bring the same one. */
 #define GS_FOREIGN "source:"
 typedef struct gs_foreign {
     char      name[GS_CONTENDER_NAME];       /* "source:<hash>"; "" where there is none */
@@ -44,6 +44,7 @@ gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_lay
 /* Makes this the foreign kernel; what was prepared of the one before is forgotten. PARSE: a name that does not begin with "source:", or a manifest that
  * cannot be read; MEMORY. There is none then. */
 gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error);
+void      gs_contenders_forget_foreign(gs_contenders *cache);
 
 /* A contender by name, not prepared: a baseline, "plan", the foreign kernel or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);

@@ -162,11 +162,26 @@ static gs_status read_kernel(gs_run *run, const gs_submission *submission, gs_ca
     return status == GS_OK ? GS_OK : gs_run_refuse(run, c, status, &why, error);
 }
 
+/* A device that had memory enough for the problem before lacks it now: a foreign kernel has taken what it liked for its workspace. */
+static gs_status settle(gs_run *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
+{
+    if (status == GS_ERROR_DEVICE_MEMORY && c->source) return gs_run_refuse(run, c, status, why, error);
+    if (status != GS_OK && error) *error = *why;
+    return status;
+}
+
+static gs_status prove(gs_run *run, gs_candidate *c, gs_error *error)
+{
+    gs_error why = {0};
+    return settle(run, c, gs_run_prove(run, c, &why), &why, error);
+}
+
 /* Figures, from one group of one: a worker that it takes down is its verdict. */
 static gs_status measure(gs_run *run, gs_candidate *c, int rounds, const char *stage, gs_error *error)
 {
+    gs_error why = {0};
     GS_TRY(gs_run_check(run, error));
-    return gs_run_group(run, &c, 1, rounds, stage, error);
+    return settle(run, c, gs_run_group(run, &c, 1, rounds, stage, &why), &why, error);
 }
 
 static gs_status measure_again(gs_run *run, gs_candidate *c, gs_evaluation *out, gs_error *error)
@@ -191,7 +206,7 @@ static gs_status evaluate(gs_environment *e, gs_run *run, const gs_submission *s
     if (gs_candidate_out(c)) return GS_OK;
 
     began = gs_clock_ns();
-    GS_TRY(gs_run_prove(run, c, error));
+    GS_TRY(prove(run, c, error));
     out->spent.verify = gs_run_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 

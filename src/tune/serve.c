@@ -54,11 +54,14 @@ static gs_status need_problem(const json_t *request, gs_problem *problem, gs_err
     return gs_problem_check(problem, error);
 }
 
-/* The foreign kernel that a request brings. */
+/* The foreign kernel that a request brings; one that does not forgets it, with its workspace, which may be large. */
 static gs_status take_kernel(server *s, const json_t *request, gs_error *error)
 {
     const json_t *const kernel = json_object_get(request, "kernel");
-    if (!kernel) return GS_OK;
+    if (!kernel) {
+        gs_contenders_forget_foreign(&s->contenders);
+        return GS_OK;
+    }
     return gs_contenders_foreign(&s->contenders, gs_reply_string(kernel, "name", ""), gs_reply_string(kernel, "source", ""),
                                  gs_reply_string(kernel, "manifest", ""), error);
 }

@@ -13,6 +13,7 @@
  *     stuck=C choke=C  what a compile request does: hang, crash
  *     late=C           wrong result in a bench beside the library
  *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
+ *     hungry=C         there is no device memory for a bench with it
  *     frail=C          a bench that is the first request of a process crashes
  *                      A foreign kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
  *     log=FILE         appends "op candidate..." of every request */
@@ -235,7 +236,8 @@ static void put_entry(gs_json *json, const char *name, const gs_problem *problem
     gs_json_end(json, '}');
 }
 
-static void bench(gs_json *json, const json_t *request, const gs_problem *problem)
+/* false: there is no memory for it. */
+static bool bench(gs_json *json, const json_t *request, const gs_problem *problem)
 {
     const json_t *const names = json_object_get(request, "contenders");
     const int rounds = (int)json_integer_value(json_object_get(request, "rounds"));
@@ -248,6 +250,7 @@ static void bench(gs_json *json, const json_t *request, const gs_problem *proble
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *const name = json_string_value(json_array_get(names, i));
         misbehave(name);
+        if (rule("hungry", name, NULL, 0)) return false;
         if (requests == 1 && rule("frail", name, NULL, 0)) crash();
     }
 
@@ -276,6 +279,7 @@ static void bench(gs_json *json, const json_t *request, const gs_problem *proble
                   left ? 0.5 * us[i] : us[i], seed, raw);
     }
     gs_json_end(json, ']');
+    return true;
 }
 
 static bool compile(gs_json *json, const char *candidate)
@@ -307,7 +311,8 @@ static bool answer(const char *line)
     requests++;
     gs_text reply = {0};
     gs_json json = gs_json_into(&reply);
-    bool last = false, refused = false;
+    bool last = false;
+    const char *refused = NULL;
     gs_json_begin(&json, NULL, '{');
     gs_json_bool(&json, "ok", true);
     if (strcmp(op, "hello") == 0)
@@ -315,14 +320,14 @@ static bool answer(const char *line)
     else if (strcmp(op, "verify") == 0 && candidate)
         last = verify(&json, candidate);
     else if (strcmp(op, "bench") == 0)
-        bench(&json, request, &problem);
+        refused = bench(&json, request, &problem) ? NULL : "DEVICE_MEMORY";
     else if (strcmp(op, "compile") == 0 && candidate)
-        refused = !compile(&json, candidate);
+        refused = compile(&json, candidate) ? NULL : "COMPILE";
     else
         exit(8);
     if (refused) {
         gs_text_clear(&reply);
-        gs_text_add(&reply, "{\"ok\":false,\"status\":\"GS_ERROR_COMPILE\",\"message\":\"as the script says\"");
+        gs_text_addf(&reply, "{\"ok\":false,\"status\":\"GS_ERROR_%s\",\"message\":\"as the script says\"", refused);
     }
     printf("%s%s", gs_text_string(&reply), last ? ",\"last\":true}\n" : "}\n");
     fflush(stdout);

@@ -238,6 +238,7 @@ static void bad_ones_get_verdicts(void **state)
     static const char *const bad[][2] = {
         {"stuck", "compile"}, {"choke", "compile"}, {"compile", "compile"}, {"hang", "hang"}, {"crash", "fault"}, {"garbage", "hang"},
         {"wrong", "exact"}, {"fault", "fault"}, {"timed", "timed"}, {"fast", "floor"},
+        {"hungry", "memory"},
     };
     bench *const b = *state;
     char source[64], rules[256], name[GS_CONTENDER_NAME];
@@ -451,6 +452,12 @@ static void what_is_not_the_candidates_fault(void **state)
     gs_stop_requested = 1;
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_INTERRUPTED);
     gs_stop_requested = 0;
+    gs_environment_destroy(&e);
+
+    char rules[160];
+    snprintf(rules, sizeof rules, "hungry=%s", best[0].text);   /* no schedule takes so much */
+    e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_DEVICE_MEMORY);
     gs_environment_destroy(&e);
 
     e = environment_of(b, "reference=GS_ERROR_NO_LIBRARY", &(gs_environment_options){0}, true);

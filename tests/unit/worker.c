@@ -204,10 +204,8 @@ static void a_failing_contender_fails_alone(void **state)
     assert_true(gs_reply_int(reply, "registers", 0) > 0);
     assert_int_equal(gs_reply_int(reply, "smem", 0), 256);
     json_decref(reply);
-    reply = ask(&c, COMPILE "\"source:1\"}");   /* it is still known */
-    assert_true(gs_reply_bool(reply, "ok", false));
-    json_decref(reply);
-    expect_refusal(&c, COMPILE "\"source:2\"}", "GS_ERROR_NOT_FOUND", "contender");
+    expect_refusal(&c, COMPILE "\"source:2\"," KERNEL("source:1", NOTHING, "gs_kernel"), "GS_ERROR_NOT_FOUND", "contender");
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");   /* it must come with each */
     reply = ask(&c, COMPILE "\"source:2\"," KERNEL("source:2", NOTHING, "gs_kernel"));
     assert_true(gs_reply_bool(reply, "ok", false));
     json_decref(reply);
