@@ -159,22 +159,24 @@ static void a_thousand_bad_candidates(void **state)
 
 /* ---- the emulated device ---- */
 
-#define PLAIN "f16:40x56x72:tn"
+#define PLAIN     "f16:40x56x72:tn"
+#define GS_KERNEL "KERNEL gs_kernel(const gs_kernel_args p)"
+#define ZEROS     GS_KERNEL " { EACH_ELEMENT; put(p, batch, row, col, 0); }"
 
 /* legend: what it is, the verdict, the manifest behind its head, the kernel behind plain.cuh */
 static const char *const kernels[][4] = {
     {"no C",                  "compile",   ENTRY, "int x = ;"},
     {"a file",                "forbidden", ENTRY, "#include \"/etc/passwd\""},
-    {"another name",          "launch",    "entry gs_other\ngrid 1 1 1\nblock 16 16 1\n", "KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, 0); }"},
-    {"a negative grid",       "launch",    "entry gs_kernel\ngrid n-1000 1 1\nblock 16 16 1\n", "KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, 0); }"},
-    {"a terabyte",            "memory",    "workspace 1000000000000\n" ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, 0); }"},
-    {"zeros",                 "exact",     ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, 0); }"},
-    {"nothing",               "unwritten", ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { }"},
-    {"a counter",             "forbidden", ENTRY, "__device__ int count;\nKERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, count++); }"},
-    {"a clock",               "forbidden", ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, clock64() & 1); }"},
-    {"printf",                "forbidden", ENTRY, "extern \"C\" __device__ int printf(const char *, ...);\nKERNEL gs_kernel(const gs_kernel_args p) { printf(\"fast\"); }"},
-    {"an address of its own", "fault",     ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { *(volatile int *)8 = 1; }"},
-    {"half a barrier",        "fault",     ENTRY, "KERNEL gs_kernel(const gs_kernel_args p) { if (threadIdx.y < 2) __syncthreads(); else asm volatile(\"bar.sync 1, 256;\"); }"},
+    {"another name",          "launch",    "entry gs_other\ngrid 1 1 1\nblock 16 16 1\n", ZEROS},
+    {"a negative grid",       "launch",    "entry gs_kernel\ngrid n-1000 1 1\nblock 16 16 1\n", ZEROS},
+    {"a terabyte",            "memory",    "workspace 1000000000000\n" ENTRY, ZEROS},
+    {"zeros",                 "exact",     ENTRY, ZEROS},
+    {"nothing",               "unwritten", ENTRY, GS_KERNEL " { }"},
+    {"a counter",             "forbidden", ENTRY, "__device__ int count;\n" GS_KERNEL " { EACH_ELEMENT; put(p, batch, row, col, count++); }"},
+    {"a clock",               "forbidden", ENTRY, GS_KERNEL " { EACH_ELEMENT; put(p, batch, row, col, clock64() & 1); }"},
+    {"printf",                "forbidden", ENTRY, "extern \"C\" __device__ int printf(const char *, ...);\n" GS_KERNEL " { printf(\"fast\"); }"},
+    {"an address of its own", "fault",     ENTRY, GS_KERNEL " { *(volatile int *)8 = 1; }"},
+    {"half a barrier",        "fault",     ENTRY, GS_KERNEL " { if (threadIdx.y < 2) __syncthreads(); else asm volatile(\"bar.sync 1, 256;\"); }"},
 };
 
 typedef struct killer {
@@ -210,7 +212,7 @@ static void kernels_of_every_kind(void **state)
     assert_int_equal(gs_worker_hello(&worker, &caps, NULL, NULL, &error), GS_OK);
     assert_int_equal(gs_environment_create(&e, &worker, &caps, NULL, NULL, &options, &error), GS_OK);
     gs_text good = {0};
-    gs_text_addf(&good, "%s\nKERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); }", plain);
+    gs_text_addf(&good, "%s\n" GS_KERNEL " { EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); }", plain);
     const gs_submission right = {.source = gs_text_string(&good), .manifest = HEAD ENTRY};
 
     const int descriptors = entries_in("/proc/self/fd");

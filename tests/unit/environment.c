@@ -11,6 +11,7 @@
 
 #include "schedule/work.h"
 #include "tune/environment.h"
+#include "tune/run.h"
 #include "tuning.h"
 #include "verify/verify.h"
 
@@ -152,6 +153,29 @@ static void the_rules_of_disbelief(void **state)
     const gs_ratio a = {1.2, 1.19, 1.21, GS_FASTER}, near = {1.23, 1.22, 1.24, GS_FASTER}, far = {1.3, 1.29, 1.31, GS_FASTER};
     assert_true(gs_ratios_agree(&a, &a) && gs_ratios_agree(&a, &near) && gs_ratios_agree(&near, &a));
     assert_false(gs_ratios_agree(&a, &far) || gs_ratios_agree(&far, &a));
+}
+
+/* What a policy that learns is told, of a candidate as it stands in a run. */
+static void rewards_of_a_run(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_tune_options options = {.reward = GS_REWARD_MILESTONES};
+    gs_run run = {.options = &options, .caps = gs_caps_find("h200"), .problem = &problem, .floor_us = 3};
+    gs_candidate c = {.schedule = schedule_of("mma/64x64x64/w2x2/s3/g8"), .us = 5, .library_us = 6, .ratio = {1.2, 1.15, 1.25, GS_FASTER}};
+    assert_float_equal(gs_run_reward(&run, &c), 1, 0);
+    options.reward = GS_REWARD_ROOM;
+    assert_float_equal(gs_run_reward(&run, &c), log(1.15) / log(2), 1e-12);
+    options.reward = GS_REWARD_COMPOSITE;
+    const double hit = gs_l2_hit(&c.schedule, &problem, run.caps);
+    assert_float_equal(gs_run_reward(&run, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
+    c.source = c.manifest = "";
+    assert_float_equal(gs_run_reward(&run, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
+    options.reward = GS_REWARD_ROOM;
+    run.search = true;   /* raced without the library */
+    assert_float_equal(gs_run_reward(&run, &c), gs_reward_predicted(5, 3), 1e-12);
+    snprintf(c.verdict, sizeof c.verdict, "exact");
+    assert_float_equal(gs_run_reward(&run, &c), -1, 0);
 }
 
 /* ---- candidates ---- */
@@ -482,7 +506,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(the_hit_rate_follows_the_traffic),
-        TEST(the_rules_of_disbelief), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
+        TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
         TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
         TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),
     };
