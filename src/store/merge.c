@@ -55,6 +55,14 @@ static const char *const steps[] = {
 
     "INSERT INTO main.result (key, value, session, date)"
     " SELECT r.key, r.value, s.id, r.date FROM other.result r" SAME_SESSION("r") " WHERE true ON CONFLICT (key) DO NOTHING",
+
+    "INSERT INTO main.curve (session, series, name, date)"
+    " SELECT s.id, c.series, c.name, c.date FROM other.curve c" SAME_SESSION("c") " WHERE true ON CONFLICT (session, series, name) DO NOTHING",
+
+    /* where both have the curve, one that has been copied before it was complete goes on */
+    "INSERT INTO main.point (curve, step, x, y)"
+    " SELECT mc.id, q.step, q.x, q.y FROM other.point q JOIN other.curve c ON c.id = q.curve" SAME_SESSION("c")
+    " JOIN main.curve mc ON mc.session = s.id AND mc.series = c.series AND mc.name = c.name WHERE true ON CONFLICT (curve, step) DO NOTHING",
 };
 
 static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *error)

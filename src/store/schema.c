@@ -103,6 +103,25 @@ static const char *const steps[] = {
     "  expires INTEGER NOT NULL,"                /* milliseconds since 1970 */
     "  done    INTEGER NOT NULL,"
     "  PRIMARY KEY (device, problem)) WITHOUT ROWID;",
+
+    /* 2 -> 3 */
+    "CREATE TABLE curve ("
+    "  id      INTEGER PRIMARY KEY,"
+    "  session INTEGER NOT NULL REFERENCES session(id),"
+    "  series  TEXT NOT NULL,"                   /* 'train/surrogate', 'regret/learned' */
+    "  name    TEXT NOT NULL,"
+    "  date    TEXT NOT NULL,"
+    "  UNIQUE (session, series, name));"
+
+    "CREATE TABLE point ("
+    "  curve INTEGER NOT NULL REFERENCES curve(id),"
+    "  step  INTEGER NOT NULL,"                  /* 0, 1, ...: the order */
+    "  x     REAL NOT NULL,"
+    "  y     REAL,"                              /* NULL: no number there */
+    "  PRIMARY KEY (curve, step)) WITHOUT ROWID;"
+
+    "CREATE VIEW curves AS SELECT s.device, c.series, c.name, p.step, p.x, p.y, c.date"
+    "  FROM point p JOIN curve c ON c.id = p.curve JOIN session s ON s.id = c.session;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

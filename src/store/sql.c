@@ -19,6 +19,7 @@
     "  rounds, mhz, stage, session, date)"                                                                               \
     " SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 FROM problem WHERE text = ?2"
 
+#define THE_CURVE "session = ?1 AND series = ?2 AND name = ?3"
 #define LESSEE "run = ?1 AND host = ?2 AND pid = ?3 AND born = ?4"
 
 static const char *const statements[GS_SQL_IDS] = {
@@ -41,6 +42,10 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_PUT_SAMPLE]  = "INSERT INTO sample (measurement, round, us, reference_us) VALUES (?, ?, ?, ?)",
     [GS_SQL_PUT_RESULT]  = "INSERT OR REPLACE INTO result (key, value, session, date) VALUES (?, ?, ?, ?)",
     [GS_SQL_GET_RESULT]  = "SELECT value FROM result WHERE key = ?",
+    [GS_SQL_PUT_CURVE]   = "INSERT INTO curve (session, series, name, date) VALUES (?, ?, ?, ?)"
+                           " ON CONFLICT (session, series, name) DO UPDATE SET date = excluded.date",
+    [GS_SQL_PUT_POINT]   = "INSERT INTO point (curve, step, x, y) SELECT id, ?4, ?5, ?6 FROM curve WHERE " THE_CURVE,
+    [GS_SQL_DROP_POINTS] = "DELETE FROM point WHERE curve = (SELECT id FROM curve WHERE " THE_CURVE ")",
     [GS_SQL_GET_LEASE]   = "SELECT run, host, pid, born, expires, done FROM lease WHERE device = ? AND problem = ?",
     [GS_SQL_PUT_LEASE]   = "INSERT OR REPLACE INTO lease (device, problem, run, host, pid, born, expires, done) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
     [GS_SQL_RENEW_LEASE] = "UPDATE lease SET expires = ?5 WHERE " LESSEE " AND done = 0",

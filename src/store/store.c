@@ -351,6 +351,27 @@ gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit v
     return visit_rows(store, TRIAL_READ "winner" TRIAL_JOIN TRIAL_ORDER, device, NULL, visit, self, error);
 }
 
+gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self, gs_error *error)
+{
+    static const char sql[] = "SELECT id, cc, sms, driver, cublaslt, nvrtc, command, version, revision, device, date FROM session ORDER BY id";
+    gs_query rows = {0};
+    int code;
+    rows.code = sqlite3_prepare_v2(store->db, sql, -1, &rows.statement, NULL);
+    while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
+        const char *text[5];
+        for (int i = 0; i < 5; i++) text[i] = or_empty((const char *)sqlite3_column_text(rows.statement, 6 + i));
+        const gs_session session = {
+            .id = sqlite3_column_int64(rows.statement, 0), .cc = sqlite3_column_int(rows.statement, 1), .sms = sqlite3_column_int(rows.statement, 2),
+            .driver = sqlite3_column_int(rows.statement, 3), .cublaslt = sqlite3_column_int(rows.statement, 4), .nvrtc = sqlite3_column_int(rows.statement, 5),
+            .command = text[0], .version = text[1], .commit = text[2], .device = text[3],
+        };
+        if (!visit(self, &session, text[4])) break;
+    }
+    const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
+    sqlite3_finalize(rows.statement);
+    return status;
+}
+
 /* ---- results ---- */
 
 gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error)

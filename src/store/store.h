@@ -83,6 +83,31 @@ gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs
 typedef bool (*gs_result_visit)(void *self, const char *key, const char *value);
 gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error);
 
+/* ---- sessions and curves ---- */
+
+/* Calls visit for every session, in the order in which they were put in; date: when it began. visit may read the store, but not write to it. */
+typedef bool (*gs_session_visit)(void *self, const gs_session *session, const char *date);
+gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self, gs_error *error);
+
+/* y over x: what was learned ("train/surrogate") or lost ("regret/learned") after so many steps or measured schedules. Curves of a series belong
+ * into one picture and differ in their names; a session that puts the same again replaces it. Both are one line of 1 to GS_CURVE_NAME - 1 bytes;
+ * x must be finite, y that is not is kept as "no number": ARGUMENT. */
+#define GS_CURVE_NAME 128
+gs_status gs_store_curve(gs_store *store, const gs_session *session, const char *series, const char *name, const double *x, const double *y, int count,
+                         gs_error *error);
+
+typedef struct gs_curve {
+    char          series[GS_CURVE_NAME], name[GS_CURVE_NAME];
+    char          device[64], version[32], date[24];   /* of the session, and when it was put in */
+    const double *x, *y;                               /* y: NaN where there is no number */
+    int           count;
+} gs_curve;
+
+/* Calls visit for every curve whose series begins so, by series, name and date. Stops when visit returns false. visit may read the store, but not
+ * write to it. MEMORY. */
+typedef bool (*gs_curve_visit)(void *self, const gs_curve *curve);
+gs_status gs_store_curves(gs_store *store, const char *prefix, gs_curve_visit visit, void *self, gs_error *error);
+
 /* ---- leases ---- */
 
 /* A tuner as it holds leases. run names all tuners that share a list, host the machine on which pid and born mean this process. */
