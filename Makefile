@@ -11,7 +11,8 @@ FUZZ_SECONDS ?= 60
 run: build
 	@sh scripts/run.sh $(PROBLEM)
 
-check: setup
+check:
+	@sh scripts/setup.sh tests
 	@sh scripts/check.sh
 
 check-gpu: build

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command.h"
+#include "curves.h"
 #include "db.h"
 #include "device/device.h"
 #include "output.h"
@@ -233,15 +234,21 @@ static int run_compare(db *d, char *const *words)
     return cli_db_compare(d->command, &(cli_db_comparison){.left = words[0], .right = words[1], .gpu = d->s->gpu, .json = d->s->json});
 }
 
+static int run_curves(db *d, char *const *words)
+{
+    return cli_curves_run(d->command, d->store, words[0], d->s->gpu ? d->s->gpu : "", d->s->json);
+}
+
 /* ---- the command ---- */
 
-/* legend: word, how many arguments, what they are, whether a GPU's name is needed */
+/* legend: word, how many arguments, what they are, whether a GPU's name is needed, what does it, how many arguments more there may be */
 static const struct action {
     const char *name;
     int         words;
     const char *argument;
     bool        needs_gpu;
     int       (*run)(db *, char *const *);
+    int         more;
 } actions[] = {
     {"list",    0, "no argument",                  true,  run_list},
     {"show",    1, "a problem",                    true,  run_show},
@@ -249,6 +256,7 @@ static const struct action {
     {"import",  1, "a tuned table or a directory", false, run_import},
     {"merge",   1, "another store",                false, run_merge},
     {"compare", 2, "two tables or stores",         false, run_compare},
+    {"curves",  0, "one file of rows, or none",    false, run_curves, 1},
 };
 
 /* --gpu, else the GPU of this machine. */
@@ -274,32 +282,34 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "list, show, export, import, merge or compare?");
+    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare or curves?");
     const struct action *action = actions;
     const struct action *const end = actions + GS_COUNT(actions);
     while (action < end && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare", argv[1]);
-    if (words - 1 != action->words) return cli_usage(command, "%s takes %s", action->name, action->argument);
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves", argv[1]);
+    if (words - 1 < action->words || words - 1 > action->words + action->more) return cli_usage(command, "%s takes %s", action->name, action->argument);
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
     if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
     gs_error error;
     if (gs_store_open(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    code = action->run(&d, argv + 2);
+    char *const none = NULL;
+    code = action->run(&d, words > 1 ? argv + 2 : &none);
     gs_store_close(&d.store);
     return code;
 }
 
 const cli_command cli_db = {
     .name     = "db",
-    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B",
+    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE]",
     .summary  = "look into the store, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
                 "show    everything that was tried for a problem, best first\n"
                 "export  writes the winners as a tuned table, the file that programs read\n"
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
                 "merge   copies what another store has and this one has not\n"
-                "compare sets two tuned tables or stores side by side: choices, times, who is faster",
+                "compare sets two tuned tables or stores side by side: choices, times, who is faster\n"
+                "curves  prints the curves that were kept, as rows 'series,name,x,y'; with a file of such rows: keeps them, as of --gpu",
     .options  = options,
     .examples = "  gemmsmith db list\n"
                 "  gemmsmith db show f16:4096x4096x4096:tn --json\n"

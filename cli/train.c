@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
+#include "curves.h"
 #include "learn/train.h"
 #include "output.h"
 #include "store/store.h"
@@ -20,7 +22,7 @@ enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 
 typedef struct settings {
     cli_common  common;
-    const char *gpu, *profile, *from, *rows;
+    const char *gpu, *profile, *from, *rows, *store;
     int64_t     epochs, problems, held_out, seed;
     bool        json;
 } settings;
@@ -33,6 +35,7 @@ static const cli_option options[] = {
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the actor tries on what the surrogate has\nlearned; default 600 without measured times, else 0", 0, 10000000},
     {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
+    {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "keep there how it went, as curves train/surrogate and train/actor;\ndefault: it is not kept"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
     {NULL},
@@ -180,11 +183,30 @@ static int hold_out(samples *s, int of, gs_error *error)
     return kept;
 }
 
-/* ---- what is said ---- */
+/* ---- what is said, and kept ---- */
+
+typedef struct progress {
+    const settings *s;
+    const char     *name;      /* of the curves: the file of weights */
+    cli_curves      curves;
+    gs_status       status;
+    gs_error       *error;
+} progress;
+
+/* A stage that has no value to tell ("imitate") has no curve. */
+static void note_point(progress *p, const char *stage, int done, double value)
+{
+    char series[GS_CURVE_NAME];
+    if (!p->s->store || p->status != GS_OK || (strcmp(stage, "surrogate") != 0 && strcmp(stage, "actor") != 0)) return;
+    snprintf(series, sizeof series, "train/%s", stage);
+    p->status = cli_curves_add(&p->curves, series, p->name, done, value, p->error);
+}
 
 static bool on_progress(void *self, const char *stage, int done, int total, double value)
 {
-    const settings *const s = self;
+    progress *const p = self;
+    const settings *const s = p->s;
+    note_point(p, stage, done, value);
     if (s->json) {
         gs_text line = {0};
         gs_json json = gs_json_into(&line);
@@ -201,7 +223,16 @@ static bool on_progress(void *self, const char *stage, int done, int total, doub
     } else if (strcmp(stage, "actor") == 0) {
         cli_note("actor      %d of %d: a sentence is worth %.3f of the surrogate's choice", done, total, value);
     }
-    return !cli_stopped();
+    return !cli_stopped() && p->status == GS_OK;
+}
+
+/* Times of the GPU are what the curves hang on; without any they belong to no device. */
+static gs_status keep_curves(const progress *p, gs_store *store, bool measured, gs_error *error)
+{
+    gs_session session = {.command = "gemmsmith train", .version = gs_version(), .commit = GS_COMMIT, .device = measured ? p->s->gpu : ""};
+    if (!store || p->curves.count == 0) return GS_OK;
+    GS_TRY(gs_store_begin(store, &session, error));
+    return cli_curves_keep(&p->curves, store, &session, error);
 }
 
 static void print_worth(const settings *s, const char *what, const gs_worth *worth)
@@ -224,13 +255,20 @@ static void print_worths(const settings *s, const gs_weights *weights, const gs_
 
 /* ---- the command ---- */
 
-static gs_status train(const settings *s, gs_weights *weights, samples *data, const gs_profile *profile, const char *out, gs_error *error)
+/* store: where the curves go; NULL: nowhere. */
+static gs_status train(const settings *s, gs_weights *weights, samples *data, const gs_profile *profile, const char *out, gs_store *store, gs_error *error)
 {
     const int kept = hold_out(data, (int)s->held_out, error);
     if (kept < 0) return GS_ERROR_MEMORY;
     const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
-    const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = (void *)s};
-    GS_TRY(gs_train(weights, data->list, kept, profile, &how, error));
+    const char *const slash = strrchr(out, '/');
+    progress heard = {.s = s, .name = slash && slash[1] ? slash + 1 : out, .error = error};
+    const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = &heard};
+    gs_status status = gs_train(weights, data->list, kept, profile, &how, error);
+    if (status == GS_OK) status = heard.status;
+    if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
+    cli_curves_free(&heard.curves);
+    GS_TRY(status);
     snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
              s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
@@ -255,11 +293,14 @@ static int run(const cli_command *command, int argc, char **argv)
     data.caps = &profile->caps;
     gs_status status = read_all(&data, s.gpu, argv + 2, words - 1, &error);
     if (status == GS_OK && s.rows) status = write_rows(&data, s.rows, &error);
+    gs_store *store = NULL;
+    if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
     if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, (uint64_t)s.seed, &error);
     if (status == GS_OK) {
-        status = train(&s, &weights, &data, profile, argv[1], &error);
+        status = train(&s, &weights, &data, profile, argv[1], store, &error);
         gs_weights_free(&weights);
     }
+    gs_store_close(&store);
     free(data.list);
     if (status != GS_OK) return cli_fail(command, NULL, &error);
     return cli_stopped() ? cli_stopped() : CLI_OK;

@@ -3,6 +3,8 @@
 # Brings a Debian or Ubuntu machine to the point where gemmsmith builds and runs: compiler, build tools and libraries with
 # apt-get; NVRTC (and, where there is a GPU, cuBLAS) from PyPI into build/deps if the machine has no CUDA toolkit.
 # Does nothing where everything is there. Writes build/deps/env, which the other scripts read.
+#   setup.sh          what building and running need
+#   setup.sh tests    and a browser, in which the tests open the page of gemmsmith report
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,6 +22,7 @@ need python3           python3 --version
 need libsqlite3-dev    header sqlite3.h
 need libjansson-dev    header jansson.h
 need libxxhash-dev     header xxhash.h
+need libjs-chart.js    sh -c 'test -e /usr/share/javascript/chart.js/chart.min.js || test -e /usr/share/javascript/chart.js/chart.umd.js'
 need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"
 if [ -n "$missing" ]; then
     command -v apt-get >/dev/null || { echo "setup: please install:$missing" >&2; exit 1; }
@@ -29,6 +32,15 @@ if [ -n "$missing" ]; then
     $root apt-get update -qq
     # shellcheck disable=SC2086
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+if [ "${1:-}" = tests ] && ! browser >/dev/null 2>&1 && command -v apt-get >/dev/null; then
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    echo "setup: installing chromium for the tests" >&2
+    { $root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 ||
+        echo "setup: chromium could not be installed; the test that opens the page of gemmsmith report will be skipped" >&2
 fi
 
 mkdir -p build/deps

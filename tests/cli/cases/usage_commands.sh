@@ -26,3 +26,5 @@ try db show --gpu nvidia-h200
 try db export --gpu nvidia-h200
 try db import
 try db merge
+try db curves a b
+try report --gpu

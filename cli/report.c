@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith report: what was found, as one HTML page. */
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "command.h"
+#include "output.h"
+
+typedef struct settings {
+    cli_common  common;
+    const char *store, *gpu, *out;
+} settings;
+
+static const cli_option options[] = {
+    {"out",   'o', CLI_TEXT, offsetof(settings, out),   "FILE", "page to write; default gemmsmith-report.html; -: standard output"},
+    {"store", 0,   CLI_TEXT, offsetof(settings, store), "FILE", "default: none where rows are named, else $GEMMSMITH_STORE,\nelse the user's"},
+    {"gpu",   0,   CLI_TEXT, offsetof(settings, gpu),   "NAME", "of the store only what is of this GPU, as in the name of a table:\nnvidia-h200, nvidia-h200+dependent, emu-h200; default: all"},
+    {NULL},
+};
+
+static gs_status add_store(report *r, const settings *s, gs_error *error)
+{
+    gs_store *store;
+    if (s->store && !gs_file_exists(s->store)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such store", s->store);   /* it would be made */
+    GS_TRY(gs_store_open(&store, s->store, error));
+    const gs_status status = report_add_store(r, store, s->gpu, error);
+    gs_store_close(&store);
+    return status;
+}
+
+static gs_status write_page(const report *r, const char *path, gs_error *error)
+{
+    gs_text page = {0};
+    char date[GS_DATE_TEXT];
+    report_page(&page, r, gs_date_format(date));
+    gs_status status = GS_OK;
+    if (page.failed)
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the page");
+    else if (strcmp(path, "-") == 0)
+        fwrite(page.data, 1, page.size, stdout);
+    else
+        status = gs_file_write(path, page.data, page.size, error);
+    gs_text_free(&page);
+    return status;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {.out = "gemmsmith-report.html"};
+    report r = {0};
+    gs_error error = {0};
+    int words;
+    const int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    gs_status status = s.store || words == 0 ? add_store(&r, &s, &error) : GS_OK;
+    for (int i = 1; i <= words && status == GS_OK; i++) status = report_add_file(&r, argv[i], &error);
+    if (status == GS_OK) status = write_page(&r, s.out, &error);
+    int problems = 0;
+    for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
+    if (status == GS_OK && strcmp(s.out, "-") != 0) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
+    if (status == GS_OK && r.unread > 0) cli_note("%d rows could not be read and are missing", r.unread);
+    report_free(&r);
+    return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);
+}
+
+const cli_command cli_report = {
+    .name     = "report",
+    .words    = "[ROWS...]",
+    .summary  = "what was tuned, timed and learned, as one HTML page with pictures",
+    .about    = "From the store: winners, results of eval and curves; and from files of rows: eval --rows or eval --json. The page is one file that loads\n"
+                "nothing. What an emulated device predicted is shown apart and called predicted.",
+    .options  = options,
+    .examples = "  gemmsmith report\n"
+                "  gemmsmith report --store store.db --gpu nvidia-h200 --out h200.html\n"
+                "  gemmsmith report rows.csv server.csv --out page.html",
+    .run      = run,
+};
