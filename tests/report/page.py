@@ -117,12 +117,16 @@ def painted(root):
 def section(root, title):
     found = [s for s in root.all("section") if s.one("h2").text == title]
     expect(f"sections '{title}'", 1, len(found))
+    if not found:
+        sys.exit("\n".join(failures))
     return found[0]
 
 
 def figure(root, title):
     found = [f for f in root.all("figure") if f.one("figcaption").text.startswith(title)]
     expect(f"figures '{title}'", 1, len(found))
+    if not found:
+        sys.exit("\n".join(failures))
     return found[0], json.loads(found[0].one("script").text)
 
 
@@ -250,7 +254,7 @@ def check_sorting(root):
     expect("the page in the dark", [], painted_where_shown(root))
     table = section(root, "Winners: nvidia-h200").one("div", "sortable")
     visible = [[cell.text for cell in row.children] for row in table.one("tbody").all("tr") if "hidden" not in row.attributes]
-    wanted = sorted((w for w in list(winners())[:27] if w["m"] == 8192 and w["n"] == 64), key=lambda w: -w["ratio"])
+    wanted = sorted((w for w in list(winners())[:27] if w["m"] == 8192 and w["n"] == 64), key=lambda w: w["ratio"])
     expect("searched and sorted", [f"f16:8192x64x{w['k']}:tn" for w in wanted], [row[0] for row in visible])
     expect("said beside it", "3 of 28", section(root, "Winners: nvidia-h200").one("output").text)
 
@@ -267,13 +271,14 @@ ROWS = """# NVIDIA H200, driver CUDA 13.0, cuBLASLt 13.1.0, NVRTC 13.0, gemmsmit
 # gemmsmith eval --file /home/somebody/list
 problem,mode,cache,layout,contender,choice,device_us,ratio,low,high,is_best,best_ratio,best_low,best_high,verified,rounds,calls,mhz_before,mhz_after,floor_us,band,call_us,call_p50,call_p95,call_p99,algorithm,message,date
 "f16:64x64x64:nn",offline,cold,nn,own,simple,9,1,1,1,0,1.25,1.2,1.3,ok,21,9,1980,1980,1.2,0,,,,,"x","",2026-01-30T12:00:00Z
+"f16:64x64x64:tn",offline,cold,tn,own,mma/1,2,1,1,1,1,1.5,1.4,1.6,ok,21,9,1980,1980,1.2,0,,,,,"","",2026-01-31T12:00:00Z
 "f16:64x64x64:nn",offline,cold,nn,own,simple,2.5,1,1,1,0,1.5,1.4,1.6,ok,21,9,1980,1980,1.2,0,,,,,"30 registers","",2026-01-31T12:00:00Z
 "f16:64x64x64:nn",offline,cold,nn,cublaslt-autotuning,library/1,3,1,1,1,1,1.5,1.4,1.6,ok,21,9,1980,1980,1.2,0,,,,,"an ""algorithm"", it","",2026-01-31T12:00:00Z
-"f16:64x64x64:tn",offline,cold,tn,own,mma/1,2,1,1,1,1,1.5,1.4,1.6,ok,21,9,1980,1980,1.2,0,,,,,"","",2026-01-31T12:00:00Z
 "f16:64x64x64:tn",offline,warm,tn,own,mma/1,1,9,9,9,1,9,9,9,ok,21,9,1980,1980,1.2,0,,,,,"","",2026-02-01T12:00:00Z
 "f16:64x64x128:tn",offline,cold,tn,own,mma/1,2,2,2,2,1,2,2,2,wrong,21,9,1980,1980,1.2,1,,,,,"","",2026-01-31T12:00:00Z
-"f16:64x64x256:tn",predicted,cold,tn,own,mma/1,4,,,,0,,,,ok,21,9,,,1.2,1,,,,,"","",2026-01-31T12:00:00Z
 "f16:64x64x256:nn",predicted,cold,nn,own,mma/2,3,,,,0,,,,ok,21,9,,,1.2,1,,,,,"","",2026-01-31T12:00:00Z
+"f16:64x64x256:tn",predicted,cold,tn,own,mma/1,4,,,,0,,,,ok,21,9,,,1.2,1,,,,,"","",2026-01-31T12:00:00Z
+"f16:64x64x64:tn",offline,cold,tn,own,simple,1,1,1,1,1,9,9,9,ok,21,9,1980,1980,1.2,0,,,,,"","",2026-01-29T12:00:00Z
 "f16:64x64x256:nn",predicted
 """
 
@@ -345,7 +350,7 @@ def main(program, page_store):
     make_rows(program)
     make_empty(program)
     make_broken(text)
-    asked = [("page", "open"), ("page", "search=TN+8192x64x&sort=-ratio", "--blink-settings=preferredColorScheme=0"), ("rows", "open"), ("empty", "")]
+    asked = [("page", "open"), ("page", "search=TN+8192x64x&sort=ratio", "--blink-settings=preferredColorScheme=0"), ("rows", "open"), ("empty", "")]
     asked += [(what, "open") for what, _, _ in BROKEN]
     with ThreadPoolExecutor(3) as pool:
         root, sorted_root, rows, empty, *broken = pool.map(lambda a: browse(WORK / f"{a[0]}.html", *a[1:]), asked)
