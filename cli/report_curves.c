@@ -140,8 +140,8 @@ static void write_rows(gs_text *page, const line *l)
 static const struct known {
     const char *series, *title, *x, *y;
 } known[] = {
-    {"train/surrogate", "Training of the surrogate", "epochs", "error within groups, root of the loss, in logarithms"},
-    {"train/actor", "Training of the actor", "problems", "a sentence: share of the surrogate's choice, by the surrogate's word"},
+    {"train/surrogate", "Training of the surrogate", "epochs", "error, in logarithms"},
+    {"train/actor", "Training of the actor", "problems", "share of the surrogate's choice"},
     {REGRET, "Regret by policy", "measured schedules", "regret"},
 };
 
@@ -206,7 +206,7 @@ static void write_picture(gs_text *page, const report_curve **list, int count)
     char title[2 * GS_CURVE_NAME];
     gs_text note = {0};
     snprintf(title, sizeof title, "%s%s%s%s", predicted ? "Predicted: " : "", names ? names->title : first->points.series, *first->device ? ", " : "", first->device);
-    gs_text_addf(&note, "%d curves.", count);
+    gs_text_addf(&note, count == 1 ? "%d curve." : "%d curves.", count);
     if (is_regret(first) || together) gs_text_add(&note, " Line: the median; surface: the middle half.");
     if (!*first->device) gs_text_add(&note, " No measured times of a device went in.");
     const report_figure figure = {.kind = "lines", .title = title, .note = gs_text_string(&note), .predicted = predicted};

@@ -92,8 +92,9 @@ typedef struct cell {
 } cell;
 
 typedef struct heat {
-    axis m, n, k;
-    cell cells[ALL_CLASSES][ALL_CLASSES][ALL_CLASSES];   /* k, m, n */
+    axis   m, n, k;
+    double most;      /* where the colours end */
+    cell   cells[ALL_CLASSES][ALL_CLASSES][ALL_CLASSES];   /* k, m, n */
 } heat;
 
 static void write_map(gs_text *page, const report_set *set, const heat *h, int k)
@@ -105,6 +106,7 @@ static void write_map(gs_text *page, const report_set *set, const heat *h, int k
     gs_json json;
     report_figure_begin(page, &figure, &data, &json);
     gs_json_string(&json, "scale", set->predicted ? "share" : "ratio");
+    gs_json_double(&json, "most", h->most);
     gs_json_string(&json, "k", name);
     put_classes(&json, "n", &h->n);
     put_classes(&json, "m", &h->m);
@@ -151,9 +153,9 @@ static int kind_end(const report_point *const *list, int from, int count)
 }
 
 /* All maps of a kind; the one with the most problems is open. */
-static void write_kind(gs_text *page, const report_set *set, const report_point *const *list, int count, heat *h, bool open)
+static void write_kind(gs_text *page, const report_set *set, const report_point *const *list, int count, heat *h, double most, bool open)
 {
-    *h = (heat){.m = make_axis(list, count, 'm', MOST_CLASSES), .n = make_axis(list, count, 'n', MOST_CLASSES), .k = make_axis(list, count, 'k', MOST_MAPS)};
+    *h = (heat){.most = most, .m = make_axis(list, count, 'm', MOST_CLASSES), .n = make_axis(list, count, 'n', MOST_CLASSES), .k = make_axis(list, count, 'k', MOST_MAPS)};
     for (int i = 0; i < count; i++) {
         const int m = class_of(&h->m, extent(list[i], 'm')), n = class_of(&h->n, extent(list[i], 'n')), k = class_of(&h->k, extent(list[i], 'k'));
         if (m < 0 || n < 0 || k < 0) continue;
@@ -162,10 +164,19 @@ static void write_kind(gs_text *page, const report_set *set, const report_point 
     }
     gs_text_addf(page, "<details class=\"maps\"%s><summary>", open ? " open" : "");
     report_escape(page, list[0]->kind);
-    gs_text_addf(page, ": %d problems, %d maps</summary>\n<p class=\"legend\" data-scale=\"%s\"></p>\n<div class=\"grid\">\n", count, h->k.count,
-                 set->predicted ? "share" : "ratio");
+    gs_text_addf(page, ": %d problem%s, %d map%s</summary>\n<p class=\"legend\" data-scale=\"%s\" data-most=\"%g\"></p>\n<div class=\"grid\">\n", count, count == 1 ? "" : "s", h->k.count,
+                 h->k.count == 1 ? "" : "s", set->predicted ? "share" : "ratio", most);
     for (int k = 0; k < h->k.count; k++) write_map(page, set, h, k);
     gs_text_add(page, "</div></details>\n");
+}
+
+/* Colours end at a ratio that nineteen of twenty problems do not exceed. */
+static double colour_range(const report_set *set)
+{
+    report_numbers numbers = report_collect(set, -1, report_ratio_of);
+    const double high = report_quantile(&numbers, 0.95);
+    free(numbers.list);
+    return high > 2 ? 3 : high > 1.5 ? 2 : 1.5;
 }
 
 static void write_maps(gs_text *page, const report_set *set)
@@ -181,6 +192,7 @@ static void write_maps(gs_text *page, const report_set *set)
                                      : "<p>The library's time over ours: above 1 ours is faster. A cell with several problems shows their geometric mean.</p>\n");
     if (count == 0) gs_text_add(page, "<p class=\"none\">No problem here has a ratio.</p>\n");
     if (count > 1) qsort(list, (size_t)count, sizeof *list, by_kind);
+    const double most = colour_range(set);
     int largest = 0;
     for (int from = 0, to; from < count; from = to) {
         to = kind_end(list, from, count);
@@ -188,7 +200,7 @@ static void write_maps(gs_text *page, const report_set *set)
     }
     for (int from = 0, to; h && from < count; from = to) {
         to = kind_end(list, from, count);
-        write_kind(page, set, list + from, to - from, h, to - from == largest);
+        write_kind(page, set, list + from, to - from, h, most, to - from == largest);
     }
     free(list);
     free(h);
@@ -253,6 +265,11 @@ static bool have(const report_set *set, report_value of)
     return all.count > 0;
 }
 
+static const char *share_name(const report_set *set)
+{
+    return set->predicted ? "floor / predicted time" : set->server ? "floor / call time" : "floor / device time";
+}
+
 static double library_share_of(const report_point *p) { return p->floor_us / p->library_us; }
 
 static void put_points(gs_json *json, const report_set *set, const char *name, report_value of)
@@ -284,7 +301,7 @@ static void write_shares(gs_text *page, const report_set *set)
     gs_json json;
     report_figure_begin(page, &figure, &data, &json);
     gs_json_string(&json, "x", "floor, us");
-    gs_json_string(&json, "y", set->predicted ? "floor / predicted time" : "floor / time");
+    gs_json_string(&json, "y", share_name(set));
     gs_json_begin(&json, "series", '[');
     put_points(&json, set, *set->mode ? "ours" : "winner", report_share_of);
     if (!set->predicted) put_points(&json, set, "library", library_share_of);
@@ -494,7 +511,7 @@ void report_set_figures(gs_text *page, const report_set *set)
     if (floors) {
         const report_figure figure = {.kind = "boxes", .title = set->predicted ? "Predicted: share of the floor by floor" : "Share of the floor by floor",
                                       .note = BOXES, .predicted = set->predicted};
-        write_bands(page, set, &figure, set->predicted ? "floor / predicted time" : "floor / time", NAN, report_share_of);
+        write_bands(page, set, &figure, share_name(set), NAN, report_share_of);
         gs_text_add(page, "</div>\n");
         write_shares(page, set);
     } else {

@@ -35,11 +35,10 @@
     const bright = hex => { const [r, g, b] = parts(hex); return 0.299 * r + 0.587 * g + 0.114 * b > 140; };
     const series = i => colour('s' + i % 8);
 
-    // Ratios diverge around 1, by their logarithm up to 1.5 and down to 1 / 1.5; shares go from nothing to all.
-    const MOST = Math.log(1.5);
-    function heatColour(scale, value) {
+    // Ratios diverge around 1, by their logarithm up to `most` and down to 1 / most; shares go from nothing to all.
+    function heatColour(scale, most, value) {
         if (scale === 'share') return mix(colour('even'), colour('faster'), Math.min(1, Math.max(0, value)));
-        const far = Math.min(1, Math.abs(Math.log(value)) / MOST) ** 0.7;
+        const far = Math.min(1, Math.abs(Math.log(value)) / Math.log(most)) ** 0.7;
         return mix(colour('even'), colour(value > 1 ? 'faster' : 'slower'), far);
     }
 
@@ -47,6 +46,7 @@
 
     const short = value => !Number.isFinite(value) ? '' : Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(3);
     const plain = value => Number(value.toPrecision(3)).toLocaleString('en-US', {maximumFractionDigits: 6});
+    const labels = more => Object.assign({color: colour('ink'), usePointStyle: true, boxWidth: 8, boxHeight: 8}, more);
     function scaleOf(title, more) {
         return Object.assign({title: {display: Boolean(title), text: title, color: colour('muted')}, ticks: {color: colour('muted')}, grid: {color: colour('line')}}, more);
     }
@@ -55,7 +55,7 @@
             callback: value => /^[125]/.test(value.toExponential()) && Number.isInteger(Number(value.toExponential().split('e')[0])) ? plain(value) : ''}});
     }
     function optionsOf(data, more) {
-        const plugins = Object.assign({legend: {display: false, labels: {color: colour('ink'), usePointStyle: true, boxHeight: 7}},
+        const plugins = Object.assign({legend: {display: false, labels: labels()},
             subtitle: {display: data.predicted, text: 'predicted by an emulated device: nothing was measured', color: colour('warn'), padding: {bottom: 6}}}, more.plugins);
         return Object.assign({animation: false, responsive: true, maintainAspectRatio: false}, more, {plugins});
     }
@@ -84,7 +84,7 @@
     function heat(data, canvas) {
         const rows = data.m.map(() => data.n.map(() => null));
         for (const [n, m, value, count] of data.cells) rows[m][n] = {value, count};
-        const colours = rows.map(row => row.map(cell => cell ? heatColour(data.scale, cell.value) : 'transparent'));
+        const colours = rows.map(row => row.map(cell => cell ? heatColour(data.scale, data.most, cell.value) : 'transparent'));
         canvas.parentElement.style.height = 70 + 24 * Math.max(4, data.m.length) + (data.predicted ? 24 : 0) + 'px';
         const written = {
             id: 'written',
@@ -143,7 +143,7 @@
             options: optionsOf(data, {interaction: {mode: 'index', intersect: false},
                 plugins: {level: {at: data.line ?? NaN}, tooltip: {filter: (item, index) => index === 0, callbacks: {label}, displayColors: false}},
                 scales: {x: scaleOf('floor, us', {grid: {display: false}}), y: scaleOf(data.what, {min: Math.max(0, Math.floor(least / step - 0.2) * step),
-                    max: Math.ceil(most / step + 0.2) * step, ticks: {color: colour('muted'), callback: value => Number(value.toFixed(2))}})}}),
+                    max: Math.ceil(most / step + 0.2) * step, ticks: {color: colour('muted'), callback: value => Number(value.toPrecision(3))}})}}),
         };
     }
 
@@ -154,9 +154,9 @@
             type: 'scatter', plugins: [level],
             data: {datasets: data.series.map((line, i) => ({label: line.name, data: line.points.map(([x, y, name]) => ({x, y, name})), pointRadius: line.points.length > 300 ? 2 : line.points.length > 40 ? 3.5 : 5,
                 pointStyle: i ? 'triangle' : 'circle', pointBackgroundColor: faded(colour(colours[i]), 0.65), pointBorderWidth: 0}))},
-            options: optionsOf(data, {plugins: {level: {at: 1}, legend: {display: true, labels: {color: colour('ink'), usePointStyle: true}},
+            options: optionsOf(data, {plugins: {level: {at: 1}, legend: {display: true, labels: labels()},
                 tooltip: {callbacks: {label: item => `${item.raw.name}: ${item.dataset.label} ${short(item.raw.y)} of ${short(item.raw.x)} us`}}},
-                scales: {x: logScale(data.x), y: scaleOf(data.y, {min: 0, max: most * 1.04, ticks: {color: colour('muted'), callback: value => Number(value.toFixed(2))}})}}),
+                scales: {x: logScale(data.x), y: scaleOf(data.y, {min: 0, max: most * 1.04, ticks: {color: colour('muted'), callback: value => Number(value.toPrecision(3))}})}}),
         };
     }
 
@@ -165,7 +165,7 @@
         return {
             type: 'bar',
             data: {labels: data.labels, datasets: data.bars.map((bar, i) => ({label: bar.name, data: bar.values, backgroundColor: faded(colour(i < 3 ? 'ours' : 'library'), shade[i % 3])}))},
-            options: optionsOf(data, {plugins: {legend: {display: true, labels: {color: colour('ink')}}}, scales: {x: scaleOf('', {grid: {display: false}}), y: logScale(data.y)}}),
+            options: optionsOf(data, {plugins: {legend: {display: true, labels: labels()}}, scales: {x: scaleOf('', {grid: {display: false}}), y: logScale(data.y)}}),
         };
     }
 
@@ -182,7 +182,7 @@
         const least = Math.min(...xs), wide = least > 0 && Math.max(...xs) / least >= 64;
         return {
             type: 'line', data: {datasets},
-            options: optionsOf(data, {plugins: {legend: {display: true, labels: {color: colour('ink'), usePointStyle: true, filter: (item, all) => !all.datasets[item.datasetIndex].edge}},
+            options: optionsOf(data, {plugins: {legend: {display: true, labels: labels({filter: (item, all) => !all.datasets[item.datasetIndex].edge})},
                 tooltip: {filter: item => !item.dataset.edge, callbacks: {title: items => items.length ? `${data.x}: ${plain(items[0].raw.x)}` : ''}}},
                 scales: {x: wide ? logScale(data.x) : scaleOf(data.x, {type: 'linear'}), y: scaleOf(data.y)}}),
         };
@@ -226,10 +226,10 @@
     }
 
     function fillLegend(legend) {
-        const scale = legend.dataset.scale, steps = 24, bar = document.createElement('i');
-        const values = Array.from({length: steps + 1}, (_, i) => scale === 'share' ? i / steps : Math.exp((2 * i / steps - 1) * MOST));
-        bar.style.background = `linear-gradient(to right, ${values.map(value => heatColour(scale, value)).join(',')})`;
-        legend.replaceChildren(scale === 'share' ? '0' : 'slower, 0.67', bar, scale === 'share' ? '1' : '1.5 and more, faster');
+        const {scale} = legend.dataset, most = Number(legend.dataset.most), steps = 24, bar = document.createElement('i');
+        const values = Array.from({length: steps + 1}, (_, i) => scale === 'share' ? i / steps : Math.exp((2 * i / steps - 1) * Math.log(most)));
+        bar.style.background = `linear-gradient(to right, ${values.map(value => heatColour(scale, most, value)).join(',')})`;
+        legend.replaceChildren(scale === 'share' ? '0' : `slower, ${(1 / most).toFixed(2)}`, bar, scale === 'share' ? '1' : `${most} and more, faster`);
     }
 
     // ---- tables ----

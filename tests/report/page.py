@@ -166,7 +166,7 @@ def check_winners(root):
     expect("worst", "0.980", said["worst ratio"])
     expect("labels", [], [e.text for e in part.all("em", "predicted")])
     kinds = [d.one("summary").text for d in part.all("details", "maps")]
-    expect("kinds of maps", ["bf16 nn: 1 problems, 1 maps", "f16 tn: 27 problems, 3 maps"], kinds)
+    expect("kinds of maps", ["bf16 nn: 1 problem, 1 map", "f16 tn: 27 problems, 3 maps"], kinds)
     maps = list(part.all("details", "maps"))[1]
     for k in EXTENTS:
         shown, data = figure(maps, f"K = {k}")
