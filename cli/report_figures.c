@@ -424,6 +424,7 @@ static void write_latencies(gs_text *page, const report_set *set)
 
 static void write_row(gs_text *page, const report_set *set, const report_point *p)
 {
+    char day[sizeof "2026-01-31"];
     gs_text_add(page, "<tr><th>");
     report_escape(page, p->problem);
     gs_text_addf(page, "</th><td>%lld</td><td>%lld</td><td>%lld</td>", (long long)p->parsed.m, (long long)p->parsed.n, (long long)p->parsed.k);
@@ -441,7 +442,9 @@ static void write_row(gs_text *page, const report_set *set, const report_point *
     }
     report_number(page, "%.2f", p->floor_us);
     report_number(page, "%.3f", report_share_of(p));
-    gs_text_addf(page, "<td>%.10s</td></tr>\n", p->date);
+    snprintf(day, sizeof day, "%s", p->date);
+    report_cell(page, day);
+    gs_text_add(page, "</tr>\n");
 }
 
 static void write_table(gs_text *page, const report_set *set)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "csv.h"
+#include "plan/table.h"
 #include "problem/layout.h"
 #include "report.h"
 
@@ -231,13 +232,21 @@ static void name_problem(char *name, size_t size, const gs_problem *problem, uns
     snprintf(name, size, "%.*s:%s%s", at ? (int)(at - text) : (int)strlen(text), text, words[layouts & 3], at ? at + 3 : "");
 }
 
+static bool known_mode(const char *mode)
+{
+    static const char *const modes[] = {"offline", "offline" GS_DEPENDENT_SUFFIX, "server", "server" GS_DEPENDENT_SUFFIX, "predicted"};
+    size_t i = 0;
+    while (i < GS_COUNT(modes) && strcmp(mode, modes[i]) != 0) i++;
+    return i < GS_COUNT(modes);
+}
+
 static void add_line(lines *l, char **field)
 {
     gs_problem problem;
     char name[GS_PROBLEM_TEXT + 4];
     l->field = field;
     const double band = number_of(l, BAND);
-    if (gs_problem_parse(&problem, field_of(l, PROBLEM), NULL) != GS_OK || !(band >= 0 && band < REPORT_BANDS)) {
+    if (gs_problem_parse(&problem, field_of(l, PROBLEM), NULL) != GS_OK || !(band >= 0 && band < REPORT_BANDS) || !known_mode(field_of(l, MODE))) {
         l->r->unread++;
         return;
     }

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BODY ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
 
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
- * 6 foreign PTX, 7 foreign source. */
+ * 6 foreign PTX, 7 foreign source, 8 lines of values. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
@@ -55,6 +55,7 @@ static const char *const seeds[] = {
     "7#include \"/etc/passwd\"\n#if __has_include(<x>)\n",
     "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,
     "5gemmsmith-weights 1\nabout these\nnumbers 24 28\nhidden 64\ntokens 3\nws\nws/stages/s2\nnobody\ndata 146948 0123456789abcdef\n",
+    "8series,name,x,y\nregret/learned,\"a, \"\"b\"\"\",1,0.5\r\n,,\"\",\n\"\"\"\",a\"b,c\n",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 

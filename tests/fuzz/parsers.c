@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "csv.h"
 #include "kernel/manifest.h"
 #include "learn/weights.h"
 #include "plan/inspect.h"
@@ -180,10 +182,38 @@ static void fuzz_source(const char *text)
     if (strstr(text, "#include \"/") || strstr(text, "#include </")) REQUIRE(status == GS_ERROR_FORBIDDEN);
 }
 
+/* Lines of values: what was split is written and split again, and is the same. */
+static void fuzz_csv(const char *text)
+{
+    enum { MOST = 8 };
+    char *const copy = strdup(text), *field[MOST], *again[MOST];
+    REQUIRE(copy);
+    for (char *at = copy, *line; (line = cli_csv_line(&at));) {
+        REQUIRE(!strchr(line, '\n'));
+        const char *const end = line + strlen(line) + 1;
+        const int count = cli_csv_split(line, field, MOST);
+        REQUIRE(count == -1 || (count >= 1 && count <= MOST));
+        gs_text once = {0};
+        for (int i = 0; i < count; i++) {
+            REQUIRE(field[i] >= line && field[i] + strlen(field[i]) < end);
+            if (i > 0) gs_text_add(&once, ",");
+            cli_csv_put(&once, field[i]);
+        }
+        if (count > 0 && !strchr(field[count - 1], '\r')) {   /* one at the end is part of the line's end */
+            char *const written = strdup(gs_text_string(&once));
+            REQUIRE(written && cli_csv_split(written, again, MOST) == count);
+            for (int i = 0; i < count; i++) REQUIRE(strcmp(field[i], again[i]) == 0);
+            free(written);
+        }
+        gs_text_free(&once);
+    }
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source};
+    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

@@ -8,6 +8,7 @@ what is in the store; a page whose script is broken must not pass.
 import json
 import math
 import os
+import random
 import shutil
 import sqlite3
 import statistics
@@ -311,6 +312,22 @@ def check_objects(program):
     check_latencies(Tree((WORK / "objects.html").read_text()).root)
 
 
+def check_damaged(program):
+    """Rows and objects with something changed anywhere: a page or a message, and nothing of them gets out of its place."""
+    source = random.Random(1)
+    for text, count in ((ROWS, 24), ((WORK / "rows.jsonl").read_text(), 12)):
+        for _ in range(count):
+            damaged = list(text)
+            for _ in range(source.randrange(1, 6)):
+                at = source.randrange(len(damaged))
+                damaged[at:at + source.randrange(4)] = source.choice(["", "\n", ",", '"', "<blink>", "{", "-", "9" * 20, "\0", "\x7f", "\r", "nan", "x" * 300])
+            (WORK / "damaged").write_text("".join(damaged))
+            done = run(program, "report", WORK / "damaged", "--out", WORK / "damaged.html")
+            expect("a damaged file", True, done.returncode in (0, 1) and "Sanitizer" not in done.stderr)
+            if done.returncode == 0:
+                expect("tags of a damaged file", [], list(Tree((WORK / "damaged.html").read_text()).root.all("blink")))
+
+
 def make_empty(program):
     run(program, "db", "list", "--gpu", "nvidia-h200", "--store", WORK / "empty.db")
     done = run(program, "report", "--store", WORK / "empty.db", "--out", WORK / "empty.html")
@@ -362,6 +379,7 @@ def main(program, page_store):
     check_rows(rows)
     check_empty(empty)
     check_objects(program)
+    check_damaged(program)
     for (what, _, _), shown in zip(BROKEN, broken):
         expect(f"a script broken at '{what}' is noticed", True, bool(painted(shown)))
     return 1 if failures else 0
