@@ -93,7 +93,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
 {
     gs_schedule list[DEFAULT_TRIES];
     const bool learned = context->weights.surrogate.net.count > 0;
-    const int count = learned ? gs_surrogate_shortlist(&context->weights.surrogate, shape, &plan->device->caps, families, list, DEFAULT_TRIES)
+    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, families, list, DEFAULT_TRIES)
                               : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
     for (int i = 0; i < count && status != GS_OK; i++) {

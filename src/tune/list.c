@@ -247,7 +247,7 @@ static gs_status take_candidates(list *l, item *it, const gs_trials *trials, gs_
     gs_run_progress(run, "compile", 0, l->ahead_most, NULL);
     GS_TRY(gs_ahead_take(l->ahead, k->ahead, l->first, &count, &failed, error));
     GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->ahead_most, l->most + 1, l->first, count, error));
-    GS_TRY(gs_run_find_search(l->store, l->session, run->text, &earlier, &us, &found, error));
+    if (!l->policy.builds_on_found) GS_TRY(gs_run_find_search(l->store, l->session, run->text, &earlier, &us, &found, error));
     for (int i = 0; i < run->count && found; i++) found = memcmp(&run->list[i].schedule, &earlier, sizeof earlier) != 0;
     if (found) gs_run_add(run, &earlier, 1, trials);
     run->result->compiled = run->count - failed;

@@ -99,7 +99,7 @@ static void test_weights(void **state)
     net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;   /* hidden 0 -> 0 -> out */
     net->weights[net->count - 1 - GS_HIDDEN] = 1;
     assert_int_equal(gs_weights_save(&weights, path, &error), GS_OK);
-    assert_int_equal(gs_surrogate_shortlist(&weights.surrogate, &problem, caps, 0, &learned, 1), 1);
+    assert_int_equal(gs_weights_choose(&weights, &problem, caps, 0, &learned, 1), 1);
     assert_true(memcmp(&learned, &first, sizeof first) != 0);
 
     setenv("GEMMSMITH_WEIGHTS", path, 1);
