@@ -5,7 +5,8 @@
  *
  * TIMES has rows "group,problem,schedule,us" as `gemmsmith train --rows` writes them, a group's side by side. The policy is asked, in rounds of 8, 4, 4, 4, ...,
  * until MOST schedules of the group were among what it said; what was not measured there is skipped, and costs it nothing. After every round it is told
- * the times. Writes "policy,seed,problem,measured,share": the fastest time of the group over the fastest among so many. */
+ * the times. The policy "plan" is what gs_weights_choose says, at once, for a plan whose problem is in no table. Writes "policy,seed,problem,measured,said,share": the fastest
+ * time of the group over the fastest among so many, which were among the first `said` that the policy said. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/weights.h"
 #include "tune/tune.h"
 
 enum { LINE = 512, ROUND = 4, BATCH = 64, DRAWS = 200000 };
@@ -96,10 +98,34 @@ static bool next_group(reader *in, group *g)
 
 /* ---- replaying ---- */
 
-static void print(const char *policy, const char *seed, const group *g, int count, double got)
+static void print(const char *policy, const char *seed, const group *g, int count, int said, double got)
 {
     char text[GS_PROBLEM_TEXT];
-    printf("%s,%s,%s,%d,%.5f\n", policy, seed, gs_problem_format(&g->problem, text), count, g->best / got);
+    printf("%s,%s,%s,%d,%d,%.5f\n", policy, seed, gs_problem_format(&g->problem, text), count, said, g->best / got);
+}
+
+/* A plan's choices are not told anything. */
+static bool replay_plan(const char *seed, const group *g, int most)
+{
+    enum { CHOICES = 32 };
+    gs_weights weights;
+    gs_schedule list[CHOICES];
+    gs_error error;
+    const char *const path = gs_weights_path();
+    double got = INFINITY;
+    if (!path || gs_weights_load(&weights, path, &error) != GS_OK) {
+        fprintf(stderr, "replay: %s\n", path ? error.text : "there are no weights");
+        return false;
+    }
+    const int count = gs_weights_choose(&weights, &g->problem, gs_caps_find("h200"), 0, list, CHOICES);
+    for (int i = 0, taken = 0; i < count && taken < most; i++) {
+        const double us = time_of(g, &list[i]);
+        if (!(us > 0)) continue;
+        got = fmin(got, us);
+        print("plan", seed, g, ++taken, i + 1, got);
+    }
+    gs_weights_free(&weights);
+    return true;
 }
 
 static bool replay(const char *name, const char *seed, const group *g, int most)
@@ -107,26 +133,27 @@ static bool replay(const char *name, const char *seed, const group *g, int most)
     gs_policy policy;
     gs_error error;
     gs_feedback told[BATCH];
-    int count = 0, since = 0, round = 2 * ROUND;
+    int count = 0, since = 0, round = 2 * ROUND, said = 0;
     double got = INFINITY;
     if (gs_policy_create(&policy, name, strtoull(seed, NULL, 10), &error) != GS_OK) {
         fprintf(stderr, "replay: %s\n", error.text);
         return false;
     }
-    for (int draws = 0; count < most && draws < DRAWS; draws++) {
+    while (count < most && said < DRAWS) {
         gs_schedule next;
         if (policy.propose(&policy, &g->problem, gs_caps_find("h200"), &next, 1) < 1) break;
+        said++;
         const double us = time_of(g, &next);
         if (!(us > 0)) continue;
         got = fmin(got, us);
         told[since++] = (gs_feedback){.schedule = next, .verdict = "", .us = us, .reward = gs_reward_predicted(us, gs_floor_us(&g->problem, gs_caps_find("h200")))};
-        print(name, seed, g, ++count, got);
+        print(name, seed, g, ++count, said, got);
         if (since < round) continue;
         if (policy.learn) policy.learn(&policy, &g->problem, gs_caps_find("h200"), told, since);
         since = 0;
         round = ROUND;
     }
-    while (count < most && got < INFINITY) print(name, seed, g, ++count, got);
+    while (count < most && got < INFINITY) print(name, seed, g, ++count, said, got);
     policy.destroy(&policy);
     return true;
 }
@@ -140,9 +167,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: replay POLICY SEED TIMES.csv MOST\n");
         return 2;
     }
-    printf("policy,seed,problem,measured,share\n");
+    printf("policy,seed,problem,measured,said,share\n");
     bool fine = true;
-    while (fine && next_group(&in, &g)) fine = replay(argv[1], argv[2], &g, most);
+    while (fine && next_group(&in, &g)) fine = strcmp(argv[1], "plan") == 0 ? replay_plan(argv[2], &g, most) : replay(argv[1], argv[2], &g, most);
     fclose(in.file);
     free(g.list);
     return fine ? 0 : 1;

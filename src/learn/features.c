@@ -49,13 +49,16 @@ static float octaves(double value) { return value > 0 ? (float)(log2(value) / 8 
 /* How much of the last 2^n rows is used: what tiles leave over. */
 static float used(int64_t extent, int64_t unit) { return (float)extent / (float)((extent + unit - 1) / unit * unit); }
 
+/* 0 where rows begin on 16 bytes, 1 where only on the two of an element: how wide loads and stores can be. */
+static float misaligned(int64_t stride) { return stride % 8 == 0 ? 0 : stride % 4 == 0 ? 1.0f / 3 : stride % 2 == 0 ? 2.0f / 3 : 1; }
+
 void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
 {
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k, floor_us = gs_floor_us(p, caps);
     const float all[] = {
         octaves(m), octaves(n), octaves(k), octaves(fmin(m, n)), octaves(fmax(m, n)), octaves(sqrt(m * n)), octaves(m * n / caps->sms / 64), octaves(n / m * 256),
         octaves(floor_us * 16), octaves(gs_problem_flops(p) / gs_compulsory_bytes(p) * 4), octaves(gs_compulsory_bytes(p) / caps->l2_bytes * 256),
-        p->layout == GS_NN, p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, p->ldd % 8 != 0, (p->lda % 8 || p->ldb % 8) ? 1 : 0,
+        p->layout == GS_NN, p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, misaligned(p->ldd), fmaxf(misaligned(p->lda), misaligned(p->ldb)),
         used(p->m, 64), used(p->n, 64), used(p->m, 128), used(p->n, 128), (float)caps->sms / 132, octaves(caps->memory_gbs / 16),
     };
     _Static_assert(GS_COUNT(all) == GS_PROBLEM_FEATURES, "as many as there are");

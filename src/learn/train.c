@@ -13,6 +13,7 @@ enum {
     IMITATE_EPOCHS = 2, IMITATE_BATCH = 8,
     GROUP = 16,           /* sentences of a problem, which are set against each other */
     TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
+    DRAWS = 64,           /* for a problem that is small enough */
     STEPS = 2,            /* on the same sentences */
     TELL = 10 * TOGETHER, /* problems of a word about how it goes */
     MOST_MEASURED = 512   /* of a group */
@@ -21,6 +22,8 @@ enum {
 #define IMITATE_RATE   1e-3f
 #define ACTOR_RATE     2e-3f  /* falls to a tenth */
 #define STEEPEST       1.0f
+#define SMALLEST_US    4.0    /* floor of the first problems at random */
+#define OCTAVES        20.0   /* by which that grows to the end: beyond the largest of all from half way on */
 #define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
 #define LEAST_WEIGHT   0.03
 
@@ -130,6 +133,19 @@ static void imitate(train *t)
     }
 }
 
+/* From small to large: what fits a small problem is a part of what fits a large one. */
+static double largest_us(double done) { return SMALLEST_US * exp2(OCTAVES * done); }
+
+static gs_problem some_problem(train *t, int turn, double most_us)
+{
+    gs_problem problem;
+    for (int i = 0; i < DRAWS; i++) {
+        problem = t->count > 0 && turn % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
+        if (gs_floor_us(&problem, &t->profile->caps) <= most_us) break;
+    }
+    return problem;
+}
+
 /* A problem, what the actor said for it, and what that was worth beside the surrogate's own choice. */
 typedef struct attempt {
     gs_space    space;
@@ -166,12 +182,12 @@ static void learn_together(train *t, const attempt *trials, int count)
     }
 }
 
-static gs_status try_together(train *t, attempt trials[TOGETHER], int count, double *share, gs_error *error)
+static gs_status try_together(train *t, attempt trials[TOGETHER], int count, double most_us, double *share, gs_error *error)
 {
     gs_status status = GS_OK;
     memset(trials, 0, TOGETHER * sizeof *trials);
     for (int i = 0; status == GS_OK && i < count; i++) {
-        const gs_problem problem = t->count > 0 && i % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
+        const gs_problem problem = some_problem(t, i, most_us);
         status = try_problem(t, &trials[i], &problem, error);
         *share += trials[i].share;
     }
@@ -187,8 +203,9 @@ static gs_status try_problems(train *t, gs_error *error)
     double share = 0;
     for (int done = 0, told = 0; status == GS_OK && done < t->options->problems && !t->ended;) {
         const int count = GS_MIN(TOGETHER, t->options->problems - done);
-        t->adam.rate = ACTOR_RATE * (float)pow(0.1, (double)done / t->options->problems);
-        status = try_together(t, trials, count, &share, error);
+        const double gone = (double)done / t->options->problems;
+        t->adam.rate = ACTOR_RATE * (float)pow(0.1, gone);
+        status = try_together(t, trials, count, largest_us(gone), &share, error);
         done += count;
         if (status != GS_OK || (done % TELL != 0 && done < t->options->problems)) continue;
         tell(t, "actor", done, t->options->problems, share / (done - told));

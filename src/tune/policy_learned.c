@@ -16,7 +16,8 @@
 #include "tune/run.h"
 
 enum {
-    BY_MODEL = 768,   /* looked at, of those that the time model finds fastest */
+    BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
+    KEPT     = 2048,  /* and kept, of those that the surrogate does */
     BY_ACTOR = 128,   /* and so many sentences of the actor's */
     PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
 };
@@ -101,6 +102,7 @@ static gs_status put_in_order(learned *self)
     int first = self->next, later = 0;
     if (!late) return GS_ERROR_MEMORY;
     if (self->count > self->next) qsort(self->list + self->next, (size_t)(self->count - self->next), sizeof *self->list, by_hope);
+    self->count = GS_MIN(self->count, self->next + KEPT);
     for (int i = self->next; i < self->count; i++) {
         const ranked *const r = &self->list[i];
         if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* what both named */
