@@ -14,7 +14,8 @@ enum {
     INPUTS  = NUMBERS + GS_MOST_TOKENS,
     ROOM    = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
     BATCH   = 8,        /* groups of a step */
-    MOST_GROUP = 256    /* samples of a group that are looked at */
+    MOST_GROUP = 256,   /* samples of a group that are looked at */
+    USUAL = 16          /* so many samples count as one group: a problem of which more is known counts more */
 };
 #define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
 #define FAR      0.1    /* and one far behind still counts so much */
@@ -142,9 +143,10 @@ static double learn_group(const gs_surrogate *surrogate, const lesson *l, span g
         mean += weight[i] * error[i];
     }
     mean /= sum;
+    const double counts = (double)group.count / USUAL;
     for (int i = 0; i < group.count; i++) {
         const double e = fmax(-WORST, fmin(WORST, error[i] - mean));
-        float d_out = (float)(2 * weight[i] * (e + ANCHOR * fmax(-WORST, fmin(WORST, mean))) / sum / BATCH);
+        float d_out = (float)(2 * counts * weight[i] * (e + ANCHOR * fmax(-WORST, fmin(WORST, mean))) / sum / BATCH);
         loss += weight[i] * e * e / sum;
         fill(l->x, &rows[i]);
         gs_net_backward(&surrogate->net, l->x, l->rooms + i * ROOM, &d_out, l->gradient);
