@@ -62,6 +62,8 @@ static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, g
 
 int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family family, int width, gs_schedule *list)
 {
+    width = GS_MIN(width, GS_MOST_BEAM);
+    if (width < 1) return 0;
     beam beams[2] = {{.width = width, .count = 1, .rays = {{.schedule = {.family = (uint8_t)family}}}}, {.width = width}};
     float x[INPUTS] = {0};
     const int slots = gs_family_slots(family);

@@ -64,6 +64,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
 {
     chooser ch = {.weights = weights, .problem = problem, .caps = caps, .profile = gs_profile_of(caps), .c = {.list = list, .most = GS_MIN(most, MOST)}};
     double p[GS_FAMILIES], first = 0;
+    if (most < 1) return 0;
     gs_actor_families(&weights->actor, problem, caps, p);
     for (int turn = 0; turn < GS_FAMILIES; turn++) {
         gs_schedule said[WIDTH];

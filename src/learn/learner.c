@@ -36,7 +36,8 @@ static gs_status learn_times(gs_learner *learner, gs_weights *weights, const gs_
     if (!samples) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
     int timed = 0;
     for (int i = 0; i < count; i++)
-        if (measured[i].us > 0) samples[timed++] = (gs_sample){*problem, measured[i].schedule, measured[i].us, 0};
+        if (measured[i].us > 0 && isfinite(measured[i].us) && gs_schedule_check(&measured[i].schedule, problem, caps, NULL) == GS_OK)
+            samples[timed++] = (gs_sample){*problem, measured[i].schedule, measured[i].us, 0};
     const double loss = timed > 1 ? gs_surrogate_learn(&weights->surrogate, samples, timed, &profile, learner->gradient) : 0;
     free(samples);
     if (isnan(loss)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
@@ -52,6 +53,7 @@ static gs_status learn_rewards(gs_learner *learner, gs_weights *weights, const g
     gs_space space;
     GS_TRY(gs_space_create(&space, problem, caps, 0, error));
     gs_outcome *const outcomes = malloc(((size_t)count + 1) * sizeof *outcomes);
+    const gs_status status = outcomes ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rewards", count);
     int valid = 0;
     for (int i = 0; outcomes && i < count; i++)
         if (gs_space_find(&space, &measured[i].schedule) >= 0)
@@ -62,7 +64,7 @@ static gs_status learn_rewards(gs_learner *learner, gs_weights *weights, const g
     }
     free(outcomes);
     gs_space_free(&space);
-    return outcomes ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rewards", count);
+    return status;
 }
 
 gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_problem *problem, const gs_caps *caps, const gs_measured *measured, int count,

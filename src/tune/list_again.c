@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The second round of a list: a policy that learns proposes further candidates for every problem of a batch, which race the best of the first. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "tune/list.h"
@@ -28,8 +29,9 @@ static gs_status propose_again(gs_list *l, int *first, gs_error *error)
     return GS_OK;
 }
 
-static gs_status compile_again(const gs_list *l, const int *first, gs_error *error)
+static gs_status compile_again(gs_list *l, const int *first, gs_error *error)
 {
+    const int64_t began = gs_clock_ns();
     int count = 0, failed = 0, room = 1;
     for (int i = 0; i < l->items; i++) room += l->batch[i].run.count - first[i];
     gs_problem *const problems = calloc((size_t)room, sizeof *problems);
@@ -43,6 +45,11 @@ static gs_status compile_again(const gs_list *l, const int *first, gs_error *err
                                                    : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", room);
     free(problems);
     free(all);
+    for (int i = 0; i < l->items; i++) {
+        gs_list_item *const it = &l->batch[i];
+        const int more = it->run.count - first[i];
+        it->result.spent.compile += count > 0 ? gs_run_since(began) * more / count : 0;
+    }
     return status;
 }
 
@@ -53,6 +60,7 @@ static gs_status race_again(gs_list *l, gs_list_item *it, int first, gs_error *e
     it->run.result->spent.race += gs_run_since(began);
     gs_list_note_suspects(l, it);
     GS_TRY(status);
+    for (int i = first; i < it->run.count; i++) it->result.compiled += strcmp(it->run.list[i].verdict, gs_verdict_name(GS_VERDICT_COMPILE)) != 0;
     gs_run_teach(&it->run, &l->policy, first);
     return gs_run_keep_times(&it->run, error);
 }

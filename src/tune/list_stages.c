@@ -118,7 +118,6 @@ static gs_status take_candidates(gs_list *l, gs_list_item *it, const gs_trials *
     GS_TRY(gs_ahead_take(l->ahead, k->ahead, l->first, &count, &failed, error));
     GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->ahead_most, l->most + 1, l->first, count, error));
     if (!l->policy.builds_on_found) GS_TRY(gs_run_find_search(l->store, l->session, run->text, &earlier, &us, &found, error));
-    for (int i = 0; i < run->count && found; i++) found = memcmp(&run->list[i].schedule, &earlier, sizeof earlier) != 0;
     if (found) gs_run_add(run, &earlier, 1, trials);
     run->result->compiled = run->count - failed;
     if (run->result->proposed > count) return gs_run_compile(run, error);   /* more than what was compiled ahead */

@@ -212,6 +212,7 @@ static void correct(learned *self, const gs_problem *problem)
     gs_residual_fit(&residual, schedules, said, self->told_count);
     for (int i = self->next; i < self->count; i++) {
         double deviation;
+        self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &self->profile);   /* the weights have moved */
         const double shift = gs_residual_at(&residual, &self->list[i].schedule, &deviation);
         self->list[i].hoped = log(self->list[i].us) + shift - CURIOUS * deviation;
     }
@@ -232,7 +233,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return;
     for (int i = 0; i < count; i++) {
         note_said(self, &feedback[i].schedule);
-        if (feedback[i].us > 0) take_time(self, &feedback[i].schedule, feedback[i].us);
+        if (feedback[i].us > 0 && gs_schedule_check(&feedback[i].schedule, problem, caps, NULL) == GS_OK) take_time(self, &feedback[i].schedule, feedback[i].us);
     }
     add_neighbours(self, problem, caps);
     correct(self, problem);

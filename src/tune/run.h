@@ -142,7 +142,7 @@ gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *know
                            gs_error *error);
 gs_status gs_run_more(gs_run *run, gs_policy *policy, const gs_trials *known, int more, gs_error *error);
 
-void      gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials *known);   /* those that can run and are not known to be bad */
+void      gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials *known);   /* those that can run, are not known to be bad, and are new */
 
 /* Tells the policy what came of the candidates from this one on. */
 void      gs_run_teach(const gs_run *run, gs_policy *policy, int from);

@@ -165,10 +165,17 @@ int gs_run_candidates(const gs_tune_options *options, bool emulated, int usual)
     return emulated ? EMULATED_CANDIDATES : usual;
 }
 
+static bool is_candidate(const gs_run *run, const gs_schedule *schedule)
+{
+    for (int i = 0; i < run->count; i++)
+        if (memcmp(&run->list[i].schedule, schedule, sizeof *schedule) == 0) return true;
+    return false;
+}
+
 void gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials *known)
 {
     for (int i = 0; i < count; i++) {
-        if (gs_schedule_check(&list[i], run->problem, run->caps, NULL) != GS_OK) continue;
+        if (gs_schedule_check(&list[i], run->problem, run->caps, NULL) != GS_OK || is_candidate(run, &list[i])) continue;
         run->result->proposed++;
         add_candidate(run, &list[i], known);
     }
@@ -221,6 +228,22 @@ gs_status gs_run_compile(gs_run *run, gs_error *error)
     return status;
 }
 
+/* A list's search narrows: who left early was slower than the slowest that was in to the end, whatever the clock was then. */
+static gs_candidate as_compared(const gs_run *run, const gs_candidate *candidate)
+{
+    gs_candidate told = *candidate;
+    double us = 0;
+    int rounds = 0;
+    for (int i = 0; run->search && i < run->count; i++) {
+        const gs_candidate *const c = &run->list[i];
+        if (!c->measured || gs_candidate_out(c) || c->rounds < rounds) continue;
+        us = c->rounds > rounds ? c->us : GS_MAX(us, c->us);
+        rounds = c->rounds;
+    }
+    if (told.rounds < rounds) told.us = GS_MAX(told.us, us);
+    return told;
+}
+
 void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
 {
     if (!policy->learn || run->count <= from) return;
@@ -228,10 +251,10 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
     if (!feedback) return;
     int count = 0;
     for (int i = from; i < run->count; i++) {
-        const gs_candidate *const c = &run->list[i];
-        const bool out = gs_candidate_out(c);
-        if (!out && !c->measured) continue;
-        feedback[count++] = (gs_feedback){c->schedule, c->verdict, out ? 0 : c->us, out ? 0 : c->ratio.median, gs_run_reward(run, c)};
+        const gs_candidate c = as_compared(run, &run->list[i]);
+        const bool out = gs_candidate_out(&c);
+        if (!out && !c.measured) continue;
+        feedback[count++] = (gs_feedback){c.schedule, run->list[i].verdict, out ? 0 : c.us, out ? 0 : c.ratio.median, gs_run_reward(run, &c)};
     }
     policy->learn(policy, run->problem, run->caps, feedback, count);
     free(feedback);
