@@ -120,14 +120,16 @@ static bool read_rows(rows *r, const char *path)
 {
     FILE *const file = fopen(path, "r");
     char line[LINE];
+    bool enough = true;
     while (file && fgets(line, sizeof line, file)) {
         char *const schedule = strchr(line, ','), *const us = schedule ? strchr(schedule + 1, ',') : NULL;
-        if (!us || atof(us + 1) <= 0) continue;
+        if (!us || !(atof(us + 1) > 0)) continue;
         *schedule = *us = '\0';
         if (r->count == r->capacity) {
             r->capacity = r->capacity ? 2 * r->capacity : 4096;
             row *const grown = realloc(r->list, (size_t)r->capacity * sizeof *grown);
-            if (!grown) break;
+            enough = grown != NULL;
+            if (!enough) break;
             r->list = grown;
         }
         row *const next = &r->list[r->count];
@@ -136,7 +138,7 @@ static bool read_rows(rows *r, const char *path)
         snprintf(next->schedule, sizeof next->schedule, "%s", schedule + 1);
         r->count++;
     }
-    return file && fclose(file) == 0;
+    return file && fclose(file) == 0 && enough;
 }
 
 static int by_schedule(const void *left, const void *right)

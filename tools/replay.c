@@ -73,7 +73,8 @@ static bool take(group *g, const char *schedule, const char *us)
     return true;
 }
 
-static bool next_group(reader *in, group *g)
+/* *fine: as long as it could be read. A group may have no schedule that this grammar has. */
+static bool next_group(reader *in, group *g, bool *fine)
 {
     g->count = 0;
     g->name[0] = '\0';
@@ -84,16 +85,18 @@ static bool next_group(reader *in, group *g)
         memcpy(copy, in->line, sizeof copy);
         if (split(copy, field) && strcmp(field[0], "group") != 0) {
             if (g->name[0] && strcmp(field[0], g->name) != 0) break;
-            if (!g->name[0] && gs_problem_parse(&g->problem, field[1], NULL) != GS_OK) return false;
+            gs_error error = {.text = "no memory"};
+            *fine = (g->name[0] || gs_problem_parse(&g->problem, field[1], &error) == GS_OK) && take(g, field[2], field[3]);
+            if (!*fine) fprintf(stderr, "replay: %s: %s\n", field[1], error.text);
+            if (!*fine) return false;
             snprintf(g->name, sizeof g->name, "%s", field[0]);
-            if (!take(g, field[2], field[3])) return false;
         }
         in->line[0] = '\0';
     }
     if (g->count > 1) qsort(g->list, (size_t)g->count, sizeof *g->list, by_bytes);
     g->best = INFINITY;
     for (int i = 0; i < g->count; i++) g->best = fmin(g->best, g->list[i].us);
-    return g->count > 0;
+    return g->name[0] != '\0';
 }
 
 /* ---- replaying ---- */
@@ -169,7 +172,10 @@ int main(int argc, char **argv)
     }
     printf("policy,seed,problem,measured,said,share\n");
     bool fine = true;
-    while (fine && next_group(&in, &g)) fine = strcmp(argv[1], "plan") == 0 ? replay_plan(argv[2], &g, most) : replay(argv[1], argv[2], &g, most);
+    while (fine && next_group(&in, &g, &fine)) {
+        if (g.count == 0) continue;
+        fine = strcmp(argv[1], "plan") == 0 ? replay_plan(argv[2], &g, most) : replay(argv[1], argv[2], &g, most);
+    }
     fclose(in.file);
     free(g.list);
     return fine ? 0 : 1;
