@@ -1,0 +1,14 @@
+# Policies that draw or learn, on the emulated device: what they propose is tuned, and weights are kept, taken up again and refused where they are none.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
+[ -n "$GEMMSMITH_CACHE" ] || unset GEMMSMITH_CACHE
+gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
+ask="tune f16:16x16x32:tn --candidates 1 --families simple --device emu:h200 --again --json --quiet --learn kept.weights"
+for policy in random evolve learned learned; do
+    gemmsmith $ask --policy $policy | tr ',{' '\n\n' | grep -E '"(best_own|proposed|measured|rejected)"' | tr '\n' ' '
+    echo "$policy: $(ls kept.weights 2>/dev/null)"
+done
+gemmsmith train more.weights --from kept.weights --problems 1 --quiet && echo "train goes on from them"
+echo mine > kept.weights
+gemmsmith $ask --policy learned
+echo "exit $?"
+cat kept.weights
