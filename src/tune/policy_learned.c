@@ -46,6 +46,7 @@ typedef struct learned {
     ranked    *list;                       /* not said yet; from next on */
     int        count, next, capacity;
     bool       ranked;                     /* the list has been made */
+    bool       stale;                      /* and something was told since it was put in order */
     gs_schedule *said;                     /* or told of */
     int        said_count, said_capacity;
     told       told[GS_MOST_RESIDUALS];    /* that were timed, fastest first */
@@ -95,7 +96,7 @@ static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
     return false;
 }
 
-/* Sorted, each once; of twins, where nothing is known yet, one before all others. */
+/* Sorted, each once; of twins, where nothing is known yet, one before all others. Later they are near what was fast: tried, it is worse without them. */
 static gs_status put_in_order(learned *self)
 {
     ranked *const late = malloc(((size_t)self->count + 1) * sizeof *late);
@@ -158,22 +159,7 @@ static void begin(learned *self, const gs_policy *policy, const gs_problem *prob
     self->profile = gs_profile_of(caps);
     self->random = (gs_random){self->seed};
     self->count = self->next = self->said_count = self->told_count = 0;
-    self->ranked = false;
-}
-
-static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
-{
-    learned *const self = policy->self;
-    begin(self, policy, problem, caps);
-    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return 0;
-    int count = 0;
-    for (; count < most && self->next < self->count; self->next++) {
-        const gs_schedule schedule = self->list[self->next].schedule;
-        if (was_said(self, &schedule)) continue;
-        note_said(self, &schedule);
-        list[count++] = schedule;
-    }
-    return count;
+    self->ranked = self->stale = false;
 }
 
 /* ---- learning ---- */
@@ -226,18 +212,42 @@ static void move_weights(learned *self, const gs_problem *problem, const gs_caps
     free(measured);
 }
 
+/* What was told, into the order of the list. */
+static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps *caps)
+{
+    add_neighbours(self, problem, caps);
+    correct(self, problem);
+    self->stale = false;
+    const gs_status status = put_in_order(self);
+    if (status != GS_OK) self->count = self->next;
+    return status;
+}
+
+static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    learned *const self = policy->self;
+    begin(self, policy, problem, caps);
+    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return 0;
+    if (self->stale && take_in(self, problem, caps) != GS_OK) return 0;
+    int count = 0;
+    for (; count < most && self->next < self->count; self->next++) {
+        const gs_schedule schedule = self->list[self->next].schedule;
+        if (was_said(self, &schedule)) continue;
+        note_said(self, &schedule);
+        list[count++] = schedule;
+    }
+    return count;
+}
+
 static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
 {
     learned *const self = policy->self;
     begin(self, policy, problem, caps);
-    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return;
     for (int i = 0; i < count; i++) {
         note_said(self, &feedback[i].schedule);
         if (feedback[i].us > 0 && gs_schedule_check(&feedback[i].schedule, problem, caps, NULL) == GS_OK) take_time(self, &feedback[i].schedule, feedback[i].us);
     }
-    add_neighbours(self, problem, caps);
-    correct(self, problem);
-    if (put_in_order(self) != GS_OK) self->count = self->next;
+    self->stale = self->told_count > 0;   /* the list is put in order when it is asked for: nobody may */
     move_weights(self, problem, caps, feedback, count);
 }
 
