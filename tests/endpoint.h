@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * An endpoint on a thread of the test, which says what a script has: request i gets reply i, later ones the last. It keeps what it was asked. */
+#ifndef TESTS_ENDPOINT_H
+#define TESTS_ENDPOINT_H
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ENDPOINT_KEPT 8
+
+typedef struct said {
+    int         http;        /* 0: closes without a word */
+    const char *type;        /* NULL: says none */
+    const char *headers;     /* more lines, each with its end; NULL: none */
+    const char *body;
+    int         claim;       /* bytes more than there are, in Content-Length; then the connection is closed */
+    int         piece;       /* bytes at a time; 0: all at once */
+    int         repeat;      /* the body so many times; 0: once, without Content-Length where it is more */
+    bool        hang;        /* the connection stays open afterwards */
+    bool        mute;        /* nothing is said, and it stays open */
+} said;
+
+typedef struct endpoint {
+    const said *script;
+    int         count, port, listener, end[2];
+    pthread_t   thread;
+    int         requests;
+    char        request[ENDPOINT_KEPT][16384];
+    char        url[64];
+} endpoint;
+
+static bool endpoint_send(int to, const char *bytes, size_t size, int piece)
+{
+    while (size > 0) {
+        const size_t some = piece > 0 && (size_t)piece < size ? (size_t)piece : size;
+        const ssize_t put = send(to, bytes, some, MSG_NOSIGNAL);
+        if (put <= 0) return false;
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+/* Until the client goes or the test ends. */
+static void endpoint_hold(endpoint *e, int connection)
+{
+    struct pollfd both[] = {{.fd = connection, .events = POLLIN}, {.fd = e->end[0], .events = POLLIN}};
+    poll(both, 2, 20000);
+}
+
+static void endpoint_read(endpoint *e, int from)
+{
+    char *const text = e->request[e->requests % ENDPOINT_KEPT];
+    size_t have = 0, need = sizeof e->request[0] - 1;
+    while (have < need) {
+        const ssize_t got = recv(from, text + have, need - have, 0);
+        if (got <= 0) break;
+        have += (size_t)got;
+        text[have] = '\0';
+        const char *const body = strstr(text, "\r\n\r\n"), *const length = strcasestr(text, "content-length:");
+        if (body && length && have >= (size_t)(body + 4 - text) + (size_t)atol(length + 15)) break;
+    }
+    text[have] = '\0';
+}
+
+static void endpoint_reply(endpoint *e, int to, const said *s)
+{
+    if (s->mute) endpoint_hold(e, to);
+    if (s->mute || s->http == 0) return;
+    const char *const body = s->body ? s->body : "";
+    char head[1024], length[64] = "", type[128] = "";
+    if (s->type) snprintf(type, sizeof type, "Content-Type: %s\r\n", s->type);
+    const bool stream = s->type && strncmp(s->type, "text/event-stream", 17) == 0;
+    if (s->repeat == 0 && !stream) snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body) + (size_t)s->claim);
+    snprintf(head, sizeof head, "HTTP/1.1 %d Said\r\n%s%s%sConnection: close\r\n\r\n", s->http, type, length, s->headers ? s->headers : "");
+    bool open = endpoint_send(to, head, strlen(head), 0);
+    for (int i = 0; open && i < (s->repeat ? s->repeat : 1); i++) open = endpoint_send(to, body, strlen(body), s->piece);
+    if (open && s->hang) endpoint_hold(e, to);
+}
+
+static void *endpoint_run(void *self)
+{
+    endpoint *const e = self;
+    for (;;) {
+        struct pollfd both[] = {{.fd = e->listener, .events = POLLIN}, {.fd = e->end[0], .events = POLLIN}};
+        if (poll(both, 2, -1) < 0 || both[1].revents) return NULL;
+        const int connection = accept(e->listener, NULL, NULL);
+        if (connection < 0) continue;
+        endpoint_read(e, connection);
+        const int number = __atomic_fetch_add(&e->requests, 1, __ATOMIC_SEQ_CST);
+        endpoint_reply(e, connection, &e->script[number < e->count ? number : e->count - 1]);
+        close(connection);
+    }
+}
+
+static inline void endpoint_start(endpoint *e, const said *script, int count)
+{
+    *e = (endpoint){.script = script, .count = count};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    e->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (e->listener < 0 || bind(e->listener, (struct sockaddr *)&address, size) != 0 || listen(e->listener, 8) != 0 || pipe(e->end) != 0) abort();
+    if (getsockname(e->listener, (struct sockaddr *)&address, &size) != 0) abort();
+    e->port = ntohs(address.sin_port);
+    snprintf(e->url, sizeof e->url, "http://127.0.0.1:%d", e->port);
+    if (pthread_create(&e->thread, NULL, endpoint_run, e) != 0) abort();
+}
+
+static inline void endpoint_stop(endpoint *e)
+{
+    if (write(e->end[1], "", 1) != 1) abort();
+    pthread_join(e->thread, NULL);
+    close(e->listener);
+    close(e->end[0]);
+    close(e->end[1]);
+}
+
+#endif
