@@ -12,6 +12,8 @@
 #include "csv.h"
 #include "kernel/manifest.h"
 #include "learn/weights.h"
+#include "llm/answer.h"
+#include "llm/reply.h"
 #include "plan/inspect.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
@@ -210,10 +212,108 @@ static void fuzz_csv(const char *text)
     free(copy);
 }
 
+/* Reads a reply in pieces of so many bytes. */
+static gs_status read_reply(const char *text, bool stream, size_t piece, gs_chat_answer *answer, gs_error *error)
+{
+    gs_reply reply = {.stream = stream};
+    *answer = (gs_chat_answer){0};
+    const size_t size = strlen(text);
+    gs_status status = GS_OK;
+    for (size_t at = 0; at < size && status == GS_OK; at += piece) status = gs_reply_feed(&reply, text + at, GS_MIN(piece, size - at), error);
+    if (status == GS_OK) status = gs_reply_end(&reply, answer, error);
+    gs_reply_free(&reply);
+    return status;
+}
+
+/* An endpoint's reply: however it is cut into pieces, the same comes out. */
+static void require_reply(const char *text, bool stream)
+{
+    gs_chat_answer whole, pieces;
+    gs_error error = {0}, second = {0};
+    const gs_status status = read_reply(text, stream, GS_MAX(strlen(text), 1), &whole, &error);
+    REQUIRE(read_reply(text, stream, 3, &pieces, &second) == status);
+    REQUIRE(whole.count == pieces.count && (status == GS_OK) == (whole.count > 0));
+    for (int i = 0; i < whole.count; i++) {
+        REQUIRE(whole.choice[i].text && strlen(whole.choice[i].text) == whole.choice[i].size);
+        REQUIRE(strcmp(whole.choice[i].text, pieces.choice[i].text) == 0);
+        REQUIRE(whole.choice[i].finish == pieces.choice[i].finish && whole.choice[i].reasoning == pieces.choice[i].reasoning);
+        REQUIRE(!whole.choice[i].refusal || whole.choice[i].finish == GS_FINISH_REFUSAL);
+    }
+    REQUIRE(whole.prompt_tokens >= 0 && whole.completion_tokens >= 0 && whole.reasoning_tokens >= 0);
+    if (status != GS_OK) {
+        REQUIRE(status == GS_ERROR_PARSE || status == GS_ERROR_IO || status == GS_ERROR_ARGUMENT || status == GS_ERROR_NOT_FOUND);
+        REQUIRE(strcmp(error.text, second.text) == 0);
+        require_reason(text, status, &error);
+    }
+    gs_chat_answer_free(&whole);
+    gs_chat_answer_free(&pieces);
+}
+
+static void fuzz_events(const char *text) { require_reply(text, true); }
+
+static void fuzz_reply(const char *text)
+{
+    require_reply(text, false);
+    gs_reply reply = {.secret = "0123456789"};
+    gs_error error = {0};
+    if (gs_reply_feed(&reply, text, strlen(text), NULL) != GS_OK) abort();
+    const gs_status status = gs_reply_refused(&reply, 400, &error);
+    REQUIRE(status == GS_ERROR_ARGUMENT && strstr(error.text, reply.secret) == NULL);
+    require_reason(text, status, &error);
+    gs_reply_free(&reply);
+}
+
+static void fuzz_answer(const char *text)
+{
+    static const char *const names[] = {"kernel.cu", "kernel.manifest", NULL};
+    static gs_sentences sentences;
+    gs_answer answer;
+    gs_error error = {0};
+    const gs_status status = gs_answer_parse(&answer, text, strlen(text), names, &error);
+    if (status == GS_OK) {
+        REQUIRE(answer.blocks == 2 && *answer.analysis && *answer.plan);
+        for (int i = 0; i < answer.blocks; i++) {
+            REQUIRE(gs_answer_block(&answer, names[i]) != NULL);
+            REQUIRE(strchr(answer.block[i].text, '\r') == NULL && answer.block[i].text[strlen(answer.block[i].text) - 1] == '\n');
+        }
+    } else {
+        REQUIRE(status == GS_ERROR_PARSE || status == GS_ERROR_RANGE);
+        require_reason(text, status, &error);
+    }
+    gs_answer_free(&answer);
+    const gs_status read = gs_answer_sentences(&sentences, text, strlen(text), 4, &error);
+    REQUIRE((read == GS_OK) == (sentences.count > 0) && sentences.count <= 4);
+    if (read != GS_OK) require_reason(text, read, &error);
+    for (int i = 0; i < sentences.count; i++)
+        for (const char *c = sentences.text[i]; *c; c++) REQUIRE(strchr("\"\\\n `<", *c) == NULL);
+}
+
+/* Lines of a ledger: sums that never go down but where a request is settled, and never below zero. */
+static void fuzz_ledger(const char *text)
+{
+    gs_ledger *ledger;
+    if (gs_ledger_open(&ledger, &(gs_ledger_options){0}, NULL) != GS_OK) abort();
+    for (const char *at = text; *at;) {
+        const size_t size = strcspn(at, "\n");
+        gs_error error = {0};
+        const gs_spent before = gs_ledger_spent(ledger);
+        const gs_status status = gs_ledger_take(ledger, at, size, &error);
+        const gs_spent after = gs_ledger_spent(ledger);
+        REQUIRE(after.requests >= before.requests && after.tokens >= 0 && after.seconds >= 0 && after.cost >= 0);
+        if (status != GS_OK) {
+            REQUIRE(status == GS_ERROR_PARSE && memcmp(&before, &after, sizeof before) == 0);
+            require_reason(text, status, &error);
+        }
+        at += size + (at[size] == '\n');
+    }
+    gs_ledger_close(&ledger);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv};
+    static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
+                                                  fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;
