@@ -279,6 +279,11 @@ static void retries(void **state)
     assert_int_equal(ask({200, JSON, .body = "{\"error\":{\"type\":\"overloaded_error\"}}"}, {200, JSON, .body = GOOD}), GS_OK);
     assert_int_equal(ask({429, JSON, "Retry-After: 1\r\n", "{}"}, {200, JSON, .body = GOOD}), GS_OK);
     assert_true(answer.seconds >= 1 && answer.seconds < 3);
+    gs_chat_options o = usual;
+    o.wait_most_s = 0.5;   /* less than the server asks for: no retry, also where there was time for it */
+    assert_int_equal(ask_with(&o, &(said){429, JSON, "Retry-After: 1\r\n", "{}"}, 1), GS_ERROR_IO);
+    assert_int_equal(answer.attempts, 1);
+    assert_true(answer.seconds < 0.5);
 }
 
 static void failures_that_stay(void **state)

@@ -137,6 +137,7 @@ static void goes_on(void **state)
     gs_ledger *ledger = open_ledger(path, most);
     uint64_t first, second, third;
     assert_int_equal(ask(ledger, 100, 100, 1, &first), GS_OK);
+    assert_int_equal(gs_ledger_spent(ledger).tokens, 200);
     assert_int_equal(ask(ledger, 300, 300, 5, &second), GS_OK);
     assert_int_equal(gs_ledger_settle(ledger, first, &(gs_ledger_use){10, 20, 0.5}, 200, &error), GS_OK);
     gs_ledger_close(&ledger);   /* as a crash would: the second was never settled */
