@@ -398,11 +398,17 @@ static void adapts(void **state)
 
 static volatile sig_atomic_t stop;
 
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+/* As Ctrl-C does: by a signal, which also interrupts what the thread waits in. */
 static void *stop_soon(void *self)
 {
-    (void)self;
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    stop = 1;
+    pthread_kill(*(const pthread_t *)self, SIGUSR1);
     return NULL;
 }
 
@@ -411,12 +417,14 @@ static void stops(void **state)
     (void)state;
     const said mute = {.mute = true}, later = {429, JSON, "Retry-After: 2\r\n", "{}"}, slow = {200, SSE, .body = DELTA("a"), .hang = true};
     const said *const all[] = {&mute, &later, &slow};
+    const pthread_t self = pthread_self();
+    signal(SIGUSR1, on_signal);
     for (size_t i = 0; i < GS_COUNT(all); i++) {
         gs_chat_options o = usual;
         o.stop = &stop;
         stop = 0;
         pthread_t thread;
-        pthread_create(&thread, NULL, stop_soon, NULL);
+        pthread_create(&thread, NULL, stop_soon, (void *)&self);
         assert_int_equal(ask_with(&o, all[i], 1), GS_ERROR_INTERRUPTED);
         pthread_join(thread, NULL);
         assert_int_equal(answer.attempts, 1);
