@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "group.h"
+#include "learn/weights.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
@@ -39,7 +40,7 @@ static const cli_option options[] = {
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
      "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate (default), spread: of\nevery family, refine: near what searches found,\nlearned: by the weights of $GEMMSMITH_WEIGHTS and what is\nmeasured, random, evolve"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nrandom, evolve; default: learned on a GPU that there are\nweights for (compute capability 9.0), else enumerate"},
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
     {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "room|composite|milestones", "what a policy that learns is told; default room"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
@@ -264,6 +265,9 @@ static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
     return t->code;
 }
 
+/* There are no weights but an H200's; as a plan does. */
+static const char *usual_policy(const gs_caps *caps) { return caps->cc == 90 && !caps->emulated && gs_weights_path() ? "learned" : "enumerate"; }
+
 static int tune_all(tuning *t, const char *table)
 {
     const settings *const s = t->s;
@@ -274,7 +278,7 @@ static int tune_all(tuning *t, const char *table)
     t->code = -1;
     t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
-        .policy = s->policy,
+        .policy = s->policy ? s->policy : usual_policy(&session->caps),
         .learn_path = s->learn,
         .families = s->families,
         .candidates = (int)s->candidates,
@@ -423,7 +427,7 @@ static int run_group(const cli_command *command, cli_session *session, settings 
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .policy = "enumerate", .seed = 1};
+    settings s = {.asked.acc = -1, .seed = 1};
     cli_session session = {0};
     cli_problems problems;
     int words;
