@@ -7,6 +7,7 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -16,17 +17,6 @@
 enum { MOST_BYTES = 1 << 28 };   /* of a file of rows */
 
 /* ---- collecting ---- */
-
-static bool grow(void **list, int *capacity, int count, size_t size)
-{
-    if (count < *capacity) return true;
-    const int wanted = *capacity ? 2 * *capacity : 64;
-    void *const grown = realloc(*list, (size_t)wanted * size);
-    if (!grown) return false;
-    *list = grown;
-    *capacity = wanted;
-    return true;
-}
 
 static bool is(const cli_curve *curve, const char *series, const char *name)
 {
@@ -38,7 +28,7 @@ static cli_curve *find(cli_curves *curves, const char *series, const char *name)
 {
     for (int i = curves->count - 1; i >= 0; i--)
         if (is(&curves->list[i], series, name)) return &curves->list[i];
-    if (!grow((void **)&curves->list, &curves->capacity, curves->count, sizeof *curves->list)) return NULL;
+    if (!gs_grow(&curves->list, curves->count, &curves->capacity, sizeof *curves->list)) return NULL;
     cli_curve *const curve = &curves->list[curves->count++];
     *curve = (cli_curve){0};
     snprintf(curve->series, sizeof curve->series, "%s", series);
@@ -50,8 +40,8 @@ gs_status cli_curves_add(cli_curves *curves, const char *series, const char *nam
 {
     cli_curve *const curve = find(curves, series, name);
     int other = curve ? curve->capacity : 0;
-    if (!curve || !grow((void **)&curve->x, &other, curve->count, sizeof *curve->x) ||
-        !grow((void **)&curve->y, &curve->capacity, curve->count, sizeof *curve->y))
+    if (!curve || !gs_grow(&curve->x, curve->count, &other, sizeof *curve->x) ||
+        !gs_grow(&curve->y, curve->count, &curve->capacity, sizeof *curve->y))
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for curves");
     curve->x[curve->count] = x;
     curve->y[curve->count++] = y;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "output.h"
@@ -31,13 +32,7 @@ static gs_status add_choice(eval_choices *choices, const gs_problem *problem, co
     if (gs_library_parse(schedule) > 0) return GS_OK;
     GS_TRY(gs_schedule_parse(&parsed, schedule, error));
     while (at < choices->count && !same_problem(&choices->list[at].problem, problem)) at++;
-    if (at == choices->capacity) {
-        const int capacity = choices->capacity ? 2 * choices->capacity : 256;
-        eval_choice *const list = realloc(choices->list, (size_t)capacity * sizeof *list);
-        if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no room for %d schedules", capacity);
-        choices->list = list;
-        choices->capacity = capacity;
-    }
+    if (!gs_grow(&choices->list, at, &choices->capacity, sizeof *choices->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no room for %d schedules", at + 1);
     if (at == choices->count) choices->count++;
     choices->list[at].problem = *problem;
     gs_schedule_format(&parsed, choices->list[at].schedule);

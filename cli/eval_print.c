@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "output.h"
 
@@ -181,13 +182,7 @@ void eval_csv_row(FILE *file, const eval_row *row)
 
 static void add_point(eval_totals *totals, int group, int band, const gs_ratio *ratio)
 {
-    if (totals->count == totals->capacity) {
-        const int capacity = totals->capacity ? 2 * totals->capacity : 64;
-        eval_point *const points = realloc(totals->points, (size_t)capacity * sizeof *points);
-        if (!points) return;
-        totals->points = points;
-        totals->capacity = capacity;
-    }
+    if (!gs_grow(&totals->points, totals->count, &totals->capacity, sizeof *totals->points)) return;
     totals->points[totals->count++] = (eval_point){group, band, *ratio};
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -21,15 +22,9 @@ int cli_problems_add(const cli_command *command, cli_problems *problems, const g
     if (gs_problem_check(problem, &error) != GS_OK) return cli_fail(command, text, &error);
     for (int i = 0; i < problems->count; i++)
         if (strcmp(gs_problem_format(&problems->list[i], other), text) == 0) return -1;
-    if (problems->count == problems->capacity) {
-        const int capacity = problems->capacity ? 2 * problems->capacity : 16;
-        gs_problem *const list = realloc(problems->list, (size_t)capacity * sizeof *list);
-        if (!list) {
-            gs_fail(&error, GS_ERROR_MEMORY, NULL, "no room for %d problems", capacity);
-            return cli_fail(command, NULL, &error);
-        }
-        problems->list = list;
-        problems->capacity = capacity;
+    if (!gs_grow(&problems->list, problems->count, &problems->capacity, sizeof *problems->list)) {
+        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no room for %d problems", problems->count + 1);
+        return cli_fail(command, NULL, &error);
     }
     problems->list[problems->count++] = *problem;
     return -1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "plan/table.h"
@@ -14,27 +15,23 @@
 
 /* ---- lists that grow ---- */
 
-static void *more(report *r, void **list, int *count, int *capacity, size_t size)
+/* list: the address of a pointer to elements of that size. */
+static void *more(report *r, void *list, int *count, int *capacity, size_t size)
 {
-    if (*count == *capacity) {
-        const int wanted = *capacity ? 2 * *capacity : 16;
-        void *const grown = realloc(*list, (size_t)wanted * size);
-        if (!grown) {
-            r->failed = true;
-            return NULL;
-        }
-        *list = grown;
-        *capacity = wanted;
+    char *elements;
+    if (!gs_grow(list, *count, capacity, size)) {
+        r->failed = true;
+        return NULL;
     }
-    void *const at = (char *)*list + (size_t)(*count)++ * size;
-    return memset(at, 0, size);
+    memcpy(&elements, list, sizeof elements);
+    return memset(elements + (size_t)(*count)++ * size, 0, size);
 }
 
 report_set *report_find_set(report *r, const char *gpu, const char *mode, bool predicted)
 {
     for (int i = 0; i < r->set_count; i++)
         if (strcmp(r->sets[i].gpu, gpu) == 0 && strcmp(r->sets[i].mode, mode) == 0 && r->sets[i].predicted == predicted) return &r->sets[i];
-    report_set *const set = more(r, (void **)&r->sets, &r->set_count, &r->set_capacity, sizeof *set);
+    report_set *const set = more(r, &r->sets, &r->set_count, &r->set_capacity, sizeof *set);
     if (!set) return NULL;
     snprintf(set->gpu, sizeof set->gpu, "%s", gpu);
     snprintf(set->mode, sizeof set->mode, "%s", mode);
@@ -58,7 +55,7 @@ report_point *report_find_point(report *r, report_set *set, const char *key, con
 {
     for (int i = set->count - 1; i >= 0; i--)   /* rows of a problem come together */
         if (strcmp(set->list[i].key, key) == 0) return &set->list[i];
-    report_point *const point = more(r, (void **)&set->list, &set->count, &set->capacity, sizeof *point);
+    report_point *const point = more(r, &set->list, &set->count, &set->capacity, sizeof *point);
     if (!point) return NULL;
     snprintf(point->key, sizeof point->key, "%s", key);
     report_name_point(point, key);
@@ -80,7 +77,7 @@ void report_add_machine(report *r, const report_machine *machine)
     int i = 0;
     while (i < r->machine_count && !same_machine(&r->machines[i], machine)) i++;
     if (i == r->machine_count) {
-        report_machine *const added = more(r, (void **)&r->machines, &r->machine_count, &r->machine_capacity, sizeof *added);
+        report_machine *const added = more(r, &r->machines, &r->machine_count, &r->machine_capacity, sizeof *added);
         if (added) *added = *machine;
         return;
     }
@@ -237,7 +234,7 @@ static bool on_curve(void *self, const gs_curve *curve)
     while (i < r->curve_count && (strcmp(r->curves[i].points.series, curve->series) != 0 || strcmp(r->curves[i].points.name, curve->name) != 0 ||
                                   strcmp(r->curves[i].device, curve->device) != 0))
         i++;
-    report_curve *const to = i < r->curve_count ? &r->curves[i] : more(r, (void **)&r->curves, &r->curve_count, &r->curve_capacity, sizeof *to);
+    report_curve *const to = i < r->curve_count ? &r->curves[i] : more(r, &r->curves, &r->curve_count, &r->curve_capacity, sizeof *to);
     if (!to) return false;
     free(to->points.x);
     free(to->points.y);

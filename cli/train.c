@@ -8,6 +8,7 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -58,14 +59,8 @@ static bool take(samples *s, const char *key, const char *problem, const char *s
     gs_sample sample = {.us = us};
     if (gs_problem_parse(&sample.problem, problem, NULL) != GS_OK || gs_schedule_parse(&sample.schedule, schedule, NULL) != GS_OK) return true;
     if (gs_schedule_check(&sample.schedule, &sample.problem, s->caps, NULL) != GS_OK) return true;
-    if (s->count == s->capacity) {
-        const int capacity = s->capacity ? 2 * s->capacity : 4096;
-        gs_sample *const grown = realloc(s->list, (size_t)capacity * sizeof *grown);
-        s->failed = !grown;
-        if (!grown) return false;
-        s->list = grown;
-        s->capacity = capacity;
-    }
+    s->failed = !gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list);
+    if (s->failed) return false;
     if (strcmp(key, s->key) != 0) s->group++;
     snprintf(s->key, sizeof s->key, "%s", key);
     sample.group = s->group;

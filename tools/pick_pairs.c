@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "schedule/schedule.h"
@@ -82,12 +83,7 @@ static bool read_known(known *rows, const char *path)
     FILE *const file = fopen(path, "r");
     char line[LINE];
     while (file && fgets(line, sizeof line, file)) {
-        if (rows->count == rows->capacity) {
-            rows->capacity = rows->capacity ? 2 * rows->capacity : 1024;
-            void *const grown = realloc(rows->line, (size_t)rows->capacity * LINE);
-            if (!grown) break;
-            rows->line = grown;
-        }
+        if (!gs_grow(&rows->line, rows->count, &rows->capacity, LINE)) break;
         char *const comma = strchr(line, ',');
         char *const second = comma ? strchr(comma + 1, ',') : NULL;
         if (!second) continue;
@@ -104,12 +100,7 @@ static bool print_pair(known *rows, const char *problem, const gs_schedule *sche
     snprintf(pair, sizeof pair, "%s,%s", problem, gs_schedule_format(schedule, text));
     for (int i = 0; i < rows->count; i++)
         if (strcmp(rows->line[i], pair) == 0) return false;
-    if (rows->count == rows->capacity) {
-        void *const grown = realloc(rows->line, (size_t)(rows->capacity + 4096) * LINE);
-        if (!grown) return false;
-        rows->line = grown;
-        rows->capacity += 4096;
-    }
+    if (!gs_grow(&rows->line, rows->count, &rows->capacity, LINE)) return false;
     memcpy(rows->line[rows->count++], pair, LINE);
     printf("%s\n", pair);
     return true;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/train.h"
@@ -125,13 +126,8 @@ static bool read_rows(rows *r, const char *path)
         char *const schedule = strchr(line, ','), *const us = schedule ? strchr(schedule + 1, ',') : NULL;
         if (!us || !(atof(us + 1) > 0)) continue;
         *schedule = *us = '\0';
-        if (r->count == r->capacity) {
-            r->capacity = r->capacity ? 2 * r->capacity : 4096;
-            row *const grown = realloc(r->list, (size_t)r->capacity * sizeof *grown);
-            enough = grown != NULL;
-            if (!enough) break;
-            r->list = grown;
-        }
+        enough = gs_grow(&r->list, r->count, &r->capacity, sizeof *r->list);
+        if (!enough) break;
         row *const next = &r->list[r->count];
         *next = (row){.us = atof(us + 1), .place = r->count};
         snprintf(next->problem, sizeof next->problem, "%s", line);

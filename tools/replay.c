@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/weights.h"
@@ -63,12 +64,7 @@ static bool take(group *g, const char *schedule, const char *us)
     gs_scan scan = gs_scan_from(us);
     if (!gs_scan_double(&scan, &m.us) || gs_schedule_parse(&m.schedule, schedule, NULL) != GS_OK) return true;
     if (gs_schedule_check(&m.schedule, &g->problem, gs_caps_find("h200"), NULL) != GS_OK) return true;
-    if (g->count == g->capacity) {
-        g->capacity = g->capacity ? 2 * g->capacity : 256;
-        measured *const grown = realloc(g->list, (size_t)g->capacity * sizeof *grown);
-        if (!grown) return false;
-        g->list = grown;
-    }
+    if (!gs_grow(&g->list, g->count, &g->capacity, sizeof *g->list)) return false;
     g->list[g->count++] = m;
     return true;
 }

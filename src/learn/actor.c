@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum {
@@ -21,13 +22,7 @@ static int by_bytes(const void *a, const void *b) { return memcmp(a, b, sizeof(g
 
 static gs_status add(gs_space *space, int *capacity, const gs_schedule *schedule, gs_error *error)
 {
-    if (space->count == *capacity) {
-        const int more = *capacity ? 2 * *capacity : 4096;
-        gs_schedule *const grown = realloc(space->list, (size_t)more * sizeof *grown);
-        if (!grown) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the valid schedules of a problem");
-        space->list = grown;
-        *capacity = more;
-    }
+    if (!gs_grow(&space->list, space->count, capacity, sizeof *space->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the valid schedules of a problem");
     space->list[space->count++] = *schedule;
     return GS_OK;
 }

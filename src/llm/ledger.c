@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -79,16 +80,7 @@ static int find_open(const gs_ledger *ledger, uint64_t id)
     return -1;
 }
 
-static bool grow(gs_ledger *ledger)
-{
-    if (ledger->open_count < ledger->open_capacity) return true;
-    const int capacity = ledger->open_capacity ? 2 * ledger->open_capacity : 8;
-    open_ask *const more = realloc(ledger->open, (size_t)capacity * sizeof *more);
-    if (!more) return false;
-    ledger->open = more;
-    ledger->open_capacity = capacity;
-    return true;
-}
+static bool grow(gs_ledger *ledger) { return gs_grow(&ledger->open, ledger->open_count, &ledger->open_capacity, sizeof *ledger->open); }
 
 static gs_status take(gs_ledger *ledger, const json_t *line, gs_error *error)
 {

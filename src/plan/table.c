@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -111,14 +112,7 @@ static void index_add(uint32_t *index, uint32_t size, uint64_t hash, int positio
 /* Makes room for one more row; the table is unchanged if there is none. */
 static gs_status grow(gs_table *table)
 {
-    if (table->count == table->capacity) {
-        if (table->capacity > INT_MAX / 4) return GS_ERROR_MEMORY;
-        const int capacity = table->capacity ? table->capacity * 2 : 64;
-        entry *const entries = realloc(table->entries, (size_t)capacity * sizeof *entries);
-        if (!entries) return GS_ERROR_MEMORY;
-        table->entries = entries;
-        table->capacity = capacity;
-    }
+    if (!gs_grow(&table->entries, table->count, &table->capacity, sizeof *table->entries)) return GS_ERROR_MEMORY;
     if ((uint32_t)table->count + 1 > table->index_size / 2) {
         const uint32_t size = table->index_size ? table->index_size * 2 : 128;
         uint32_t *const index = calloc(size, sizeof *index);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -75,13 +76,7 @@ static gs_status remember(gs_environment *e, const char *problem, double us, gs_
         known->us = GS_MIN(known->us, us);
         return GS_OK;
     }
-    if (e->known_count == e->known_capacity) {
-        const int capacity = e->known_capacity ? 2 * e->known_capacity : 16;
-        best *const grown = realloc(e->known, (size_t)capacity * sizeof *grown);
-        if (!grown) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what is known");
-        e->known = grown;
-        e->known_capacity = capacity;
-    }
+    if (!gs_grow(&e->known, e->known_count, &e->known_capacity, sizeof *e->known)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what is known");
     known = &e->known[e->known_count++];
     snprintf(known->problem, sizeof known->problem, "%s", problem);
     known->us = us;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "tune/run.h"
@@ -36,14 +37,8 @@ static bool add_found(void *self, const char *key, const char *value)
 {
     founds *const f = self;
     double us;
-    if (f->count == f->capacity) {
-        const int capacity = f->capacity ? 2 * f->capacity : 256;
-        gs_found *const grown = realloc(f->list, (size_t)capacity * sizeof *grown);
-        f->failed = !grown;
-        if (!grown) return false;
-        f->list = grown;
-        f->capacity = capacity;
-    }
+    f->failed = !gs_grow(&f->list, f->count, &f->capacity, sizeof *f->list);
+    if (f->failed) return false;
     gs_found *const found = &f->list[f->count];
     const char *const problem = strchr(key + f->prefix, ' ');   /* behind the version */
     f->count += problem && gs_problem_parse(&found->problem, problem + 1, NULL) == GS_OK && parse_found(value, &found->schedule, &us);

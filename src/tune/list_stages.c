@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "tune/list.h"
@@ -27,13 +28,7 @@ static bool holds(const gs_list_schedules *s, const gs_problem *problem, const g
 /* Without memory one is forgotten, which costs time only. */
 static void note(gs_list_schedules *s, const gs_problem *problem, const gs_schedule *schedule)
 {
-    if (s->count == s->capacity) {
-        const int capacity = s->capacity ? 2 * s->capacity : 64;
-        void *const grown = realloc(s->list, (size_t)capacity * sizeof *s->list);
-        if (!grown) return;
-        s->list = grown;
-        s->capacity = capacity;
-    }
+    if (!gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list)) return;
     s->list[s->count].schedule = *schedule;
     s->list[s->count++].like = *problem;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "learn/residual.h"
@@ -71,13 +72,7 @@ static bool was_said(const learned *self, const gs_schedule *schedule)
 static void note_said(learned *self, const gs_schedule *schedule)
 {
     if (was_said(self, schedule)) return;
-    if (self->said_count == self->said_capacity) {
-        const int capacity = self->said_capacity ? 2 * self->said_capacity : 64;
-        gs_schedule *const grown = realloc(self->said, (size_t)capacity * sizeof *grown);
-        if (!grown) return;
-        self->said = grown;
-        self->said_capacity = capacity;
-    }
+    if (!gs_grow(&self->said, self->said_count, &self->said_capacity, sizeof *self->said)) return;
     self->said[self->said_count++] = *schedule;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "tune/policies.h"
 
@@ -61,13 +62,7 @@ static bool take(refine *self, const gs_schedule *schedule, const gs_problem *pr
     if (gs_schedule_check(schedule, problem, caps, NULL) != GS_OK) return false;
     for (int i = 0; i < self->count; i++)
         if (memcmp(&self->list[i], schedule, sizeof *schedule) == 0) return false;
-    if (self->count == self->capacity) {
-        const int capacity = self->capacity ? 2 * self->capacity : 64;
-        gs_schedule *const grown = realloc(self->list, (size_t)capacity * sizeof *grown);
-        if (!grown) return false;
-        self->list = grown;
-        self->capacity = capacity;
-    }
+    if (!gs_grow(&self->list, self->count, &self->capacity, sizeof *self->list)) return false;
     self->list[self->count++] = *schedule;
     return true;
 }

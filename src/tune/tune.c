@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -53,14 +54,8 @@ void gs_run_progress(const gs_run *run, const char *stage, int done, int total, 
 static bool remember(void *self, const gs_trial *trial)
 {
     gs_trials *const t = self;
-    if (t->count == t->capacity) {
-        const int capacity = t->capacity ? 2 * t->capacity : 64;
-        gs_trial *const list = realloc(t->list, (size_t)capacity * sizeof *list);
-        t->failed = !list;
-        if (!list) return false;
-        t->list = list;
-        t->capacity = capacity;
-    }
+    t->failed = !gs_grow(&t->list, t->count, &t->capacity, sizeof *t->list);
+    if (t->failed) return false;
     t->list[t->count++] = *trial;
     return true;
 }

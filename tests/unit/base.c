@@ -10,6 +10,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 
 #include <jansson.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -457,9 +459,27 @@ static void user_paths_follow_the_environment(void **state)
     assert_false(gs_user_path(path, 'c', "GS_TEST_PATH", "more"));
 }
 
+static void arrays_grow_and_stay_what_they_were(void **state)
+{
+    (void)state;
+    int *list = NULL, count = 0, capacity = 0;
+    for (; count < 1000; list[count] = 3 * count, count++) assert_true(gs_grow(&list, count, &capacity, sizeof *list) && capacity > count);
+    for (int i = 0; i < count; i++) assert_int_equal(list[i], 3 * i);
+    int *const before = list, room = capacity;
+    assert_true(gs_grow(&list, count, &capacity, sizeof *list));   /* there is room */
+    assert_true(list == before && capacity == room);
+    assert_false(gs_grow(&list, capacity, &capacity, SIZE_MAX / 8));
+    assert_true(list == before && capacity == room && list[999] == 2997);
+    int most = INT_MAX / 2 + 1;
+    assert_false(gs_grow(&list, most, &most, 1));
+    assert_true(list == before && most == INT_MAX / 2 + 1);
+    free(list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_grow_and_stay_what_they_were),
         cmocka_unit_test(texts_grow),
         cmocka_unit_test(texts_that_cannot_grow_stay_valid),
         cmocka_unit_test(integers_are_scanned),
