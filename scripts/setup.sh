@@ -22,6 +22,7 @@ need python3           python3 --version
 need libsqlite3-dev    header sqlite3.h
 need libjansson-dev    header jansson.h
 need libcurl4-openssl-dev header curl/curl.h
+need libmicrohttpd-dev header microhttpd.h
 need libxxhash-dev     header xxhash.h
 need libjs-chart.js    sh -c 'test -e /usr/share/javascript/chart.js/chart.min.js || test -e /usr/share/javascript/chart.js/chart.umd.js'
 need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"

@@ -122,6 +122,18 @@ static const char *const steps[] = {
 
     "CREATE VIEW curves AS SELECT s.device, c.series, c.name, p.step, p.x, p.y, c.date"
     "  FROM point p JOIN curve c ON c.id = p.curve JOIN session s ON s.id = c.session;",
+
+    /* 3 -> 4 */
+    "CREATE TABLE job ("                         /* what gemmsmith serve has promised; nothing else refers to it */
+    "  number   INTEGER PRIMARY KEY,"            /* the order in which they came */
+    "  id       TEXT NOT NULL UNIQUE,"           /* the hash of device, version and request */
+    "  device   TEXT NOT NULL,"
+    "  request  TEXT NOT NULL,"
+    "  attempts INTEGER NOT NULL,"
+    "  answer   TEXT,"                           /* NULL: not done */
+    "  failed   INTEGER NOT NULL,"               /* the answer is that the machine failed: asked again, it is tried again */
+    "  date     TEXT NOT NULL);"
+    "CREATE INDEX job_open ON job(device, number) WHERE answer IS NULL;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

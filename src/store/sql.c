@@ -52,6 +52,14 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_DONE_LEASE]  = "UPDATE lease SET done = 1, expires = ?7 WHERE " LESSEE " AND device = ?5 AND problem = ?6",
     [GS_SQL_DROP_LEASE]  = "DELETE FROM lease WHERE " LESSEE " AND device = ?5 AND problem = ?6 AND done = 0",
     [GS_SQL_DROP_LEASES] = "DELETE FROM lease WHERE run = ? OR expires < ?",
+    [GS_SQL_PUT_JOB]     = "INSERT INTO job (id, device, request, attempts, answer, failed, date) VALUES (?, ?, ?, 0, NULL, 0, ?)"
+                           " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0 WHERE failed = 1 AND request = excluded.request",
+    [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed FROM job WHERE id = ?",
+    [GS_SQL_TRY_JOB]     = "UPDATE job SET attempts = max(attempts + ?2, 0) WHERE id = ?1 AND answer IS NULL",
+    [GS_SQL_END_JOB]     = "UPDATE job SET answer = ?2, failed = ?3 WHERE id = ?1 AND answer IS NULL",
+    [GS_SQL_OPEN_JOBS]   = "SELECT id FROM job WHERE device = ? AND answer IS NULL ORDER BY number",
+    [GS_SQL_GET_LIBRARY] = "SELECT t.library_us, t.date FROM trial t JOIN problem p ON p.id = t.problem WHERE t.device = ? AND p.text = ?"
+                           " AND t.library_us > 0 ORDER BY t.date DESC, t.id DESC LIMIT 1",
 };
 
 gs_query gs_sql(gs_store *store, gs_sql_id id)

@@ -140,7 +140,37 @@ gs_status gs_store_release(gs_store *store, const char *device, const char *prob
 /* At the end of a run: forgets its leases, what it has done, and what expired. */
 gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error);
 
-/* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays. Leases are not copied.
+/* ---- jobs ---- */
+
+/* What gemmsmith serve has promised to evaluate: a job is there before its caller is told so, and is open until it has an answer, which never
+ * changes. failed: the answer says that the machine failed; put again, the job is open again. */
+typedef struct gs_job {
+    const char *id, *device, *request;   /* not empty; id names the content */
+    int         attempts;                /* when read: how often it was begun */
+    const char *answer;                  /* when read: NULL while it is open */
+    bool        failed;
+} gs_job;
+
+/* All of them or none, in one transaction. One that is there stays as it is, unless it failed. */
+gs_status gs_store_jobs_put(gs_store *store, const gs_job *jobs, int count, gs_error *error);
+
+/* Calls visit with the job; its texts live as long as the call. NOT_FOUND. */
+typedef void (*gs_job_visit)(void *self, const gs_job *job);
+gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, void *self, gs_error *error);
+
+/* Counts an attempt (1) or takes it back (-1). */
+gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error);
+
+/* The answer of an open job; one that has its answer keeps it. */
+gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error);
+
+/* Calls visit with the id alone of every open job of the device, in the order in which they came. visit may not write to the store. */
+gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error);
+
+/* The library's time of a problem in the newest trial that has one. NOT_FOUND. */
+gs_status gs_store_library_us(gs_store *store, const char *device, const char *problem, double *us, gs_error *error);
+
+/* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays. Leases and jobs are not copied.
  * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could
  * be read of it, whole kinds of rows, has been copied. */
 gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copied, gs_error *error);

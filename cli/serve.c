@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith serve: the environment behind HTTP, for those who train models. This file has the options, the order in which things start and the order in
+ * which they end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "group.h"
+#include "output.h"
+#include "serve_http.h"
+
+enum { TOKEN_LEAST = 16, TOKEN_MOST = 512 };
+#define LOOK_NS INT64_C(20000000)
+
+typedef struct settings {
+    cli_common  common;
+    cli_asked   asked;
+    const char *address, *token_file, *store, *device, *devices;
+    int64_t     port, queue, connections, most_body, rounds;
+    double      deadline, timeout;
+    bool        confirm, dependent;
+} settings;
+
+static const cli_option options[] = {
+    CLI_ASKED_OPTIONS(settings, "layouts to offer; default: as the problem says"),
+    {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "where to listen; default 127.0.0.1; any but a loopback address needs a token"},
+    {"port",        0, CLI_INT,     offsetof(settings, port),        "N",    "default 7811; 0: a free one, which is printed", 0, 65535},
+    {"token_file",  0, CLI_TEXT,    offsetof(settings, token_file),  "FILE", "clients must send its first line as Authorization: Bearer TOKEN;\ndefault $GEMMSMITH_TOKEN"},
+    {"queue",       0, CLI_INT,     offsetof(settings, queue),       "N",    "candidates that may wait or be under way; default 1024", 1, 1e6},
+    {"connections", 0, CLI_INT,     offsetof(settings, connections), "N",    "clients at once; default 256", 1, 10000},
+    {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "longest request; default 4096", 1, 65536},
+    {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits that does not say; default 10m", 0.001, 86400},
+    {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that figure counts"},
+    {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
+    {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
+     "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
+    {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "where jobs, answers and trials are kept; default: the user's store"},
+    {"devices",     0, CLI_TEXT,    offsetof(settings, devices),     "LIST", "several GPUs of one model: cuda:0,cuda:1 or all"},
+    CLI_DEPENDENT_OPTION(settings),
+    CLI_DEVICE_OPTIONS(settings),
+    {NULL},
+};
+
+/* ---- what is needed to start ---- */
+
+/* *token stays NULL where none is asked for; it is the caller's. */
+static int read_token(const cli_command *command, const settings *s, char **token)
+{
+    const char *const environment = getenv("GEMMSMITH_TOKEN");
+    gs_error error;
+    size_t size;
+    *token = NULL;
+    if (s->token_file) {
+        if (gs_file_read(s->token_file, 4096, token, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
+        (*token)[strcspn(*token, "\r\n")] = '\0';
+    } else if (environment && *environment) {
+        *token = strdup(environment);
+    }
+    if (*token) {
+        const size_t length = strlen(*token);
+        bool good = length >= TOKEN_LEAST && length <= TOKEN_MOST;
+        for (const char *at = *token; *at; at++) good &= *at > ' ' && *at < 127;
+        if (!good) return cli_usage(command, "a token has from %d to %d characters, no blanks", TOKEN_LEAST, TOKEN_MOST);
+    } else if (!serve_address_loopback(s->address)) {
+        return cli_usage(command, "--address %s can be reached from elsewhere: set a token with --token-file or $GEMMSMITH_TOKEN", s->address);
+    }
+    return -1;
+}
+
+/* M, N and K in ten sizes, as scripts/list_problems.py grid writes them. */
+static int add_grid(const cli_command *command, cli_problems *out)
+{
+    static const int64_t sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
+    const size_t count = GS_COUNT(sizes);
+    out->list = calloc(count * count * count, sizeof *out->list);
+    if (!out->list) {
+        gs_error error;
+        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the grid");
+        return cli_fail(command, NULL, &error);
+    }
+    out->capacity = (int)(count * count * count);
+    for (size_t i = 0; i < count * count * count; i++)
+        out->list[out->count++] = gs_problem_make(GS_F16, GS_TN, sizes[i / (count * count)], sizes[i / count % count], sizes[i % count]);
+    return -1;
+}
+
+/* What answers depend on beside the device and the program: options of the evaluation. */
+static void name_options(const settings *s, char *out, size_t size)
+{
+    snprintf(out, size, "rounds=%lld confirm=%d timeout=%g", (long long)s->rounds, s->confirm, s->timeout);
+}
+
+/* ---- from start to end ---- */
+
+static int listen_until_stopped(const cli_command *command, const settings *s, serve_jobs *jobs, const cli_problems *tasks, bool any, const char *token)
+{
+    char how[96];
+    gs_error error;
+    serve_http *http;
+    name_options(s, how, sizeof how);
+    const serve_http_options asked = {
+        .address = s->address, .port = (int)s->port, .token = token, .connections = (int)s->connections, .most_body = (size_t)s->most_body << 10, .tasks = *tasks,
+        .terms = {.scope = {"serve 1", serve_jobs_slug(jobs), serve_jobs_version(jobs), how}, .deadline_s = s->deadline, .offered = any ? NULL : tasks->list,
+                  .offered_count = tasks->count},
+    };
+    if (serve_http_start(&http, jobs, &asked, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    int running;
+    const int open = serve_jobs_open(jobs, &running);
+    const bool six = strchr(s->address, ':') != NULL;
+    printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", serve_http_port(http), serve_jobs_slug(jobs),
+           token ? ", with a token" : "", any ? "" : ", the listed problems only");
+    if (open > 0) printf("going on with %d candidates that were accepted before\n", open);
+    fflush(stdout);
+    while (!cli_stopped()) gs_clock_sleep_ns(LOOK_NS);
+    serve_http_refuse(http);
+    serve_jobs_stop(jobs);
+    serve_http_stop(&http);
+    const int left = serve_jobs_open(jobs, &running);
+    if (left > 0) cli_note("%d accepted candidates are not done; the same command goes on with them", left);
+    return cli_stopped();
+}
+
+static int serve(const cli_command *command, const settings *s, const char *typed, const cli_group *group, const cli_problems *tasks, bool any, const char *token)
+{
+    serve_jobs *jobs;
+    serve_options how = {.devices = 1, .device = {s->device}, .store = s->store, .command_line = typed, .queue = (int)s->queue, .dependent = s->dependent,
+                         .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}};
+    for (int i = 0; i < group->count; i++) how.device[i] = group->member[i].device;
+    if (group->count > 0) how.devices = group->count;
+    int code = serve_jobs_start(&jobs, command, &how);
+    if (code >= 0) return code;
+    code = listen_until_stopped(command, s, jobs, tasks, any, token);
+    serve_jobs_free(&jobs);
+    return code;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600};
+    cli_session typed = {0};
+    cli_group group = {0};
+    cli_problems tasks = {0};
+    char *token = NULL;
+    int words;
+    cli_session_command(&typed, argc, argv);
+    int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    if (s.device && s.devices) return cli_usage(command, "--device or --devices, not both");
+    code = read_token(command, &s, &token);
+    if (code < 0) code = cli_dependent(command, &s.dependent);
+    if (code < 0) code = cli_problems_read(command, &tasks, &s.asked, words, argv + 1);
+    const bool any = tasks.count == 0;
+    if (code < 0 && any) code = add_grid(command, &tasks);
+    if (code < 0 && s.devices) code = cli_group_name(command, &group, s.devices);
+    if (code < 0) code = serve(command, &s, typed.command, &group, &tasks, any, token);
+    cli_group_free(&group);
+    cli_problems_free(&tasks);
+    free(token);
+    return code;
+}
+
+const cli_command cli_serve = {
+    .name     = "serve",
+    .words    = "[PROBLEM...]",
+    .summary  = "answer candidates with verdicts and rewards over HTTP",
+    .about    = "The environment of `score` behind HTTP and JSON, for those who train models: one candidate at a time per device, every accepted one kept\n"
+                "in the store until it is answered, the same one answered once. With problems, only these are evaluated; without, GET /v1/tasks lists the\n"
+                "grid and any problem is taken. docs/howto/serve.md has the endpoints. Ctrl-C finishes or gives back what is under way.",
+    .options  = options,
+    .examples = "  gemmsmith serve\n"
+                "  gemmsmith serve --file problems.txt --devices all --address 0.0.0.0 --token-file token\n"
+                "  curl -H 'Content-Type: application/json' -d '{\"problem\":\"f16:512x512x512:tn\",\"schedule\":\"simple\"}' http://127.0.0.1:7811/v1/evaluate",
+    .run      = run,
+};

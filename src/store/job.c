@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * Jobs: what a service has promised to evaluate, and the answers it gave. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "store/sql.h"
+
+static gs_status need(const gs_job *job, gs_error *error)
+{
+    if (!job->id || !*job->id) return gs_fail(error, GS_ERROR_ARGUMENT, "id", "must not be empty");
+    if (!job->device || !*job->device) return gs_fail(error, GS_ERROR_ARGUMENT, "device", "must not be empty");
+    if (!job->request || !*job->request) return gs_fail(error, GS_ERROR_ARGUMENT, "request", "must not be empty");
+    return GS_OK;
+}
+
+/* Ready for its next use, whether it was read to the end or not. */
+static void leave(gs_query *query)
+{
+    if (!query->statement) return;
+    sqlite3_reset(query->statement);
+    sqlite3_clear_bindings(query->statement);
+}
+
+static gs_status put_all(gs_store *store, const gs_job *jobs, int count, gs_error *error)
+{
+    char date[GS_DATE_TEXT];
+    gs_date_format(date);
+    for (int i = 0; i < count; i++) {
+        gs_query put = gs_sql(store, GS_SQL_PUT_JOB);
+        gs_sql_text(&put, jobs[i].id);
+        gs_sql_text(&put, jobs[i].device);
+        gs_sql_text(&put, jobs[i].request);
+        gs_sql_text(&put, date);
+        GS_TRY(gs_sql_status(store, gs_sql_run(&put), error));
+    }
+    return GS_OK;
+}
+
+gs_status gs_store_jobs_put(gs_store *store, const gs_job *jobs, int count, gs_error *error)
+{
+    for (int i = 0; i < count; i++) GS_TRY(need(&jobs[i], error));
+    GS_TRY(gs_sql_begin(store, error));
+    return gs_sql_end(store, put_all(store, jobs, count, error), error);
+}
+
+gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, void *self, gs_error *error)
+{
+    gs_query get = gs_sql(store, GS_SQL_GET_JOB);
+    gs_sql_text(&get, id);
+    const int code = gs_sql_step(&get);
+    gs_status status = GS_OK;
+    if (code == SQLITE_ROW) {
+        const gs_job job = {
+            .id = id, .request = (const char *)sqlite3_column_text(get.statement, 0), .attempts = sqlite3_column_int(get.statement, 1),
+            .answer = (const char *)sqlite3_column_text(get.statement, 2), .failed = sqlite3_column_int(get.statement, 3) != 0,
+        };
+        if (job.request) visit(self, &job);
+        else status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a job");
+    } else if (code == SQLITE_DONE) {
+        status = gs_fail(error, GS_ERROR_NOT_FOUND, "id", "%s has no such job", gs_sql_tail(store->path));
+    } else {
+        status = gs_sql_status(store, code, error);
+    }
+    leave(&get);
+    return status;
+}
+
+gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query query = gs_sql(store, GS_SQL_TRY_JOB);
+    gs_sql_text(&query, id);
+    gs_sql_int(&query, change);
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+}
+
+gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error)
+{
+    if (!answer || !*answer) return gs_fail(error, GS_ERROR_ARGUMENT, "answer", "must not be empty");
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query query = gs_sql(store, GS_SQL_END_JOB);
+    gs_sql_text(&query, id);
+    gs_sql_text(&query, answer);
+    gs_sql_int(&query, failed);
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+}
+
+gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error)
+{
+    gs_query rows = gs_sql(store, GS_SQL_OPEN_JOBS);
+    gs_sql_text(&rows, device);
+    int code;
+    while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
+        const gs_job job = {.id = (const char *)sqlite3_column_text(rows.statement, 0), .device = device};
+        if (job.id) visit(self, &job);
+    }
+    const gs_status status = code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
+    leave(&rows);
+    return status;
+}
+
+gs_status gs_store_library_us(gs_store *store, const char *device, const char *problem, double *us, gs_error *error)
+{
+    *us = 0;
+    gs_query get = gs_sql(store, GS_SQL_GET_LIBRARY);
+    gs_sql_text(&get, device);
+    gs_sql_text(&get, problem);
+    const int code = gs_sql_step(&get);
+    if (code == SQLITE_ROW) *us = sqlite3_column_double(get.statement, 0);
+    const gs_status status = code == SQLITE_ROW    ? GS_OK
+                             : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "problem", "the library was not timed yet")
+                                                   : gs_sql_status(store, code, error);
+    leave(&get);
+    return status;
+}

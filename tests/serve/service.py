@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gemmsmith serve, as its clients see it, over a scripted worker: every endpoint, bad requests, tokens, duplicates, back-pressure, deadlines, restarts,
+killed workers, a full disk, and some thousand requests from many clients; one candidate on the emulated device where there is NVRTC.
+Usage: service.py PROGRAM FAKE_WORKER [unittest's arguments]"""
+import concurrent.futures
+import http.client
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM, WORKER = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
+PROBLEM = "f16:1024x1024x1024:tn"
+SCHEDULE = "ws/128x128x64/s4/c1x1/coop/g8"
+MANIFEST = ("manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n")
+TOKEN = "0123456789abcdef-token"
+
+
+def foreign(number, rule="fake: us=12.5", **more):
+    return {"problem": PROBLEM, "source": f"// {number}\n// {rule}\n", "manifest": MANIFEST, **more}
+
+
+class Service:
+    """The program in a folder; it may be stopped and started again there."""
+
+    def __init__(self, folder, rules="library=1.1", options=(), device="cuda:0", token=None):
+        self.folder, self.rules, self.options, self.device, self.token = folder, rules, list(options), device, token
+        self.log = os.path.join(folder, "requests")
+        self.start()
+
+    def start(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GEMMSMITH_")}
+        environment.update(HOME=self.folder, XDG_DATA_HOME=self.folder, XDG_CACHE_HOME=self.folder)
+        if self.device.startswith("cuda"):
+            environment.update(GEMMSMITH_WORKER=WORKER, FAKE_WORKER=f"log={self.log};{self.rules}")
+        if self.token:
+            environment["GEMMSMITH_TOKEN"] = self.token
+        self.errors = open(os.path.join(self.folder, "stderr"), "ab")
+        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "--device", self.device, "-v", *self.options],
+                                        env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True, restore_signals=False)
+        first = self.process.stdout.readline()
+        if "serving http://" not in first:
+            raise AssertionError(f"did not start: {first!r} {self.said()}")
+        self.port = int(first.split("/v1")[0].rsplit(":", 1)[1])
+
+    def said(self):
+        with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(30)
+        self.process.stdout.close()
+        self.errors.close()
+        return code
+
+    def worker(self):
+        """The worker's process number."""
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open(f"/proc/{name}/stat", encoding="utf-8") as file:
+                        fields = file.read().rsplit(")", 1)[1].split()
+                except OSError:
+                    continue
+                if int(fields[1]) == self.process.pid and fields[0] != "Z":
+                    return int(name)
+        return None
+
+    def requests(self, word):
+        try:
+            with open(self.log, encoding="utf-8") as file:
+                return sum(word in line for line in file)
+        except FileNotFoundError:
+            return 0
+
+    def resident(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def call(self, method, path, body=None, headers=None, connection=None):
+        c = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        own = {"Content-Type": "application/json"} if body is not None else {}
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        c.request(method, path, body, {**own, **(headers or {})})
+        reply = c.getresponse()
+        text = reply.read()
+        if connection is None:
+            c.close()
+        kind = reply.headers.get("Content-Type", "")
+        return reply.status, json.loads(text) if kind == "application/json" else text.decode(), reply.headers
+
+    def post(self, path, body, **more):
+        return self.call("POST", "/v1/" + path, body, **more)[:2]
+
+    def get(self, path, **more):
+        return self.call("GET", "/v1/" + path, **more)[:2]
+
+    def metric(self, name):
+        for line in self.get("metrics")[1].splitlines():
+            if line.startswith(f"gemmsmith_{name} "):
+                return float(line.split()[1])
+        raise AssertionError(name)
+
+    def result(self, identity, seconds=20):
+        return self.get(f"result/{identity}?deadline_s={seconds}")
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def serve(self, *arguments, **named):
+        folder = tempfile.mkdtemp(prefix="gs-serve-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        service = Service(folder, *arguments, **named)
+        self.addCleanup(service.end, signal.SIGKILL)
+        return service
+
+
+class Endpoints(Case):
+    def test_all(self):
+        s = self.serve()
+        code, got = s.post("evaluate", {"problem": "1024_1024_1024", "schedule": SCHEDULE, "reward": "milestones", "deadline_s": 20})
+        self.assertEqual((code, got["verdict"], got["state"], got["candidate"], got["reward_kind"]), (200, "pass", "done", SCHEDULE, "milestones"))
+        self.assertEqual(got["reward"], got["rewards"]["milestones"])
+        self.assertEqual(set(got["rewards"]), {"room", "composite", "milestones"})
+        self.assertGreater(got["library_us"], 0)
+
+        # the same in other words is the same, whatever reward is asked for
+        same = s.post("evaluate", {"schedule": SCHEDULE, "problem": got["problem"]})[1]
+        self.assertEqual({**got, "reward": same["reward"], "reward_kind": "room"}, same)
+        self.assertEqual(s.requests('"op":"verify"'), 1)
+        self.assertEqual(s.result(got["id"]), (200, same))
+        self.assertEqual(s.get(f"result/{got['id']}?reward=milestones"), (200, got))
+
+        code, batch = s.post("evaluate/batch", {"requests": [{"problem": PROBLEM, "schedule": "nonsense/1"}, foreign(1, "fake: wrong"), foreign(2), foreign(2)], "deadline_s": 20})
+        self.assertEqual(code, 200)
+        verdicts = [r["verdict"] for r in batch["results"]]
+        self.assertEqual((verdicts[0], verdicts[2]), ("launch", "pass"))
+        self.assertEqual(batch["results"][2], batch["results"][3])
+        self.assertEqual([r["reward"] for r in batch["results"][:2]], [-1, -1])
+
+        code, submitted = s.post("submit", foreign(3))
+        self.assertEqual((code, submitted["state"] in ("queued", "running")), (202, True))
+        self.assertEqual(s.result(submitted["id"])[1]["verdict"], "pass")
+        self.assertEqual(s.post("submit", foreign(3))[0], 200)
+
+        code, tasks = s.get("tasks?offset=998")
+        self.assertEqual((code, tasks["count"], len(tasks["tasks"]), tasks["only_these"]), (200, 1000, 2, False))
+        code, base = s.get("baselines?problem=" + PROBLEM)
+        self.assertEqual((code, base["library_us"] > 0, base["floor_us"] > 0), (200, True, True))
+        self.assertEqual(s.get("baselines?problem=f16:512x512x512:tn")[1]["library_us"], None)
+        self.assertGreater(s.get("baselines?problem=f16:512x512x512:tn&measure=true")[1]["library_us"], 0)
+
+        code, health = s.get("health")
+        self.assertEqual((code, health["ok"], health["devices"][0]["name"], health["queued"]), (200, True, "cuda:0", 0))
+        self.assertEqual(s.metric("jobs_accepted_total"), 6)
+        self.assertEqual(s.metric("evaluations_total"), 6)
+        self.assertEqual(s.end(), 128 + signal.SIGTERM)
+        self.assertNotIn("fake:", s.said())   # no candidate's text in the log
+
+    def test_only_listed_problems(self):
+        s = self.serve(options=["64_64_64"])
+        self.assertEqual(s.get("tasks")[1]["tasks"][0]["problem"], "f16:64x64x64:nn")
+        code, got = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE})
+        self.assertEqual((code, got["error"]["field"]), (400, "problem"))
+        self.assertEqual(s.end(signal.SIGINT), 128 + signal.SIGINT)
+
+
+class BadRequests(Case):
+    def test_bodies(self):
+        s = self.serve(options=["--most_body", "64"])
+        good = {"problem": PROBLEM, "schedule": SCHEDULE}
+        for body, field in [
+            ("", "body"), ("{", "body"), ("[]", "body"), ("null", "body"), ('{"problem":"x","problem":"y"}', "body"), ('{"a":"\xff"}'.encode("latin-1"), "body"),
+            ('{"problem":"\\u0000"}', "body"), ("[" * 5000, "body"), ({}, "problem"), ({**good, "problem": 1}, "problem"), ({**good, "problem": "f16:0x1x1"}, "problem"),
+            ({**good, "problem": "f16:-1x1x1:tn\n\x1b[2J"}, "problem"), ({"problem": PROBLEM}, "schedule"), ({**good, "source": "x"}, "schedule"),
+            ({"problem": PROBLEM, "source": "x"}, "manifest"), ({**good, "schedule": ""}, "schedule"), ({**good, "schedule": "x" * 600}, "schedule"),
+            ({**good, "schedule": ["x"]}, "schedule"), ({**good, "reward": "applause"}, "reward"), ({**good, "deadline_s": -1}, "deadline_s"),
+            ({**good, "deadline_s": "1"}, "deadline_s"), ({**good, "deadline_s": 1e9}, "deadline_s"), ({**good, "shell": "rm"}, "shell"),
+            ({**good, "\x1b\n": 1}, "??"),
+        ]:
+            code, got = s.post("evaluate", body)
+            self.assertEqual((code, got["error"]["field"]), (400, field), (body, got))
+            self.assertTrue(got["error"]["reason"].isprintable())
+        for body, field in [({}, "requests"), ({"requests": []}, "requests"), ({"requests": [good] * 257}, "requests"), ({"requests": [good, 1]}, "requests[1]"),
+                            ({"requests": [good, {**good, "problem": "x"}]}, "requests[1].problem"), ({"requests": [{**good, "deadline_s": 1}]}, "requests[0].deadline_s")]:
+            code, got = s.post("evaluate/batch", body)
+            self.assertEqual((code, got["error"]["field"]), (400, field), got)
+        self.assertEqual(s.metric("jobs_accepted_total"), 0)
+        self.assertEqual(s.requests('"op":"verify"'), 0)
+
+    def test_the_rest(self):
+        s = self.serve(options=["--most_body", "64"])
+        for method, path, code in [("GET", "/", 404), ("GET", "/v1", 404), ("GET", "/v1/evaluate", 405), ("POST", "/v1/health", 405), ("DELETE", "/v1/tasks", 405),
+                                   ("GET", "/v1/result/" + "0" * 32, 404), ("GET", "/v1/result/../../etc/passwd", 400), ("GET", "/v1/result/" + "g" * 32, 400),
+                                   ("GET", "/v1/tasks?limit=0", 400), ("GET", "/v1/tasks?what=1", 400), ("GET", "/v1/baselines", 400), ("GET", "/v1/baselines?problem=x", 400),
+                                   ("GET", "/v1/tasks?limit=nan", 400)]:
+            self.assertEqual(s.call(method, path, "{}" if method == "POST" else None)[0], code, path)
+        self.assertEqual(s.call("POST", "/v1/evaluate", "{}", {"Content-Type": "text/plain"})[0], 415)
+        self.assertEqual(s.call("POST", "/v1/evaluate", "x" * 70000)[0], 413)
+        self.assertEqual(s.call("POST", "/v1/evaluate", iter([b"{}"]), {"Transfer-Encoding": "chunked"})[0], 411)
+        with socket.create_connection(("127.0.0.1", s.port)) as raw:   # headers without end
+            raw.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"y" * 100000 + b"\r\n\r\n")
+            self.assertRegex(raw.recv(100), rb"HTTP/1.1 4\d\d")
+        with socket.create_connection(("127.0.0.1", s.port)) as raw:
+            raw.sendall(b"\x00\xff garbage\r\n\r\n")
+            raw.recv(100)
+        self.assertEqual(s.get("health")[0], 200)
+
+
+class Tokens(Case):
+    def test_token(self):
+        s = self.serve(token=TOKEN, options=["--address", "0.0.0.0"])
+        for header in [{}, {"Authorization": TOKEN}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": "Bearer " + TOKEN + "x"},
+                       {"Authorization": "Bearer " + TOKEN * 2}]:
+            code, got, headers = s.call("GET", "/v1/tasks", headers=header)
+            self.assertEqual((code, got["error"]["field"], headers["WWW-Authenticate"]), (401, "Authorization", "Bearer"))
+            self.assertEqual(s.call("POST", "/v1/evaluate", foreign(1), header)[0], 401)
+        self.assertEqual(s.get("health"), (200, {"ok": True}))
+        self.assertEqual(s.call("GET", "/v1/tasks", headers={"Authorization": "Bearer " + TOKEN})[0], 200)
+
+    def test_no_token_no_address(self):
+        for arguments in (["--address", "0.0.0.0"], ["--address", "::"], ["--address", "192.0.2.1"]):
+            done = subprocess.run([PROGRAM, "serve", *arguments], env={"HOME": "/nonexistent"}, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, "token" in done.stderr), (2, True))
+
+
+class Together(Case):
+    def test_duplicates_at_once_are_one(self):
+        s = self.serve("library=1.1;delay=200")
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda _: s.post("evaluate", foreign(1)), range(16)))
+        self.assertEqual({code for code, _ in answers}, {200})
+        self.assertEqual(len({json.dumps(got, sort_keys=True) for _, got in answers}), 1)
+        self.assertEqual((s.requests('"op":"verify"'), s.metric("jobs_accepted_total"), s.metric("jobs_joined_total")), (1, 1, 15))
+
+    def test_back_pressure(self):
+        s = self.serve("library=1.1;delay=300", options=["--queue", "2"])
+        taken = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
+        code, got, headers = s.call("POST", "/v1/submit", foreign(9))
+        self.assertEqual((code, got["error"]["code"], headers["Retry-After"]), (429, "GS_ERROR_TIMEOUT", "1"))
+        code, got = s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(11)]})   # all or none
+        self.assertEqual(code, 429)
+        self.assertEqual(s.post("submit", foreign(1))[0], 202)   # is there already
+        for identity in taken:
+            self.assertEqual(s.result(identity)[1]["verdict"], "pass")
+        self.assertEqual(s.metric("jobs_accepted_total"), 2)
+        self.assertEqual(s.post("evaluate", foreign(9))[1]["verdict"], "pass")
+
+    def test_deadline(self):
+        s = self.serve("library=1.1;delay=400")
+        began = time.monotonic()
+        code, got = s.post("evaluate", foreign(1, deadline_s=0.1))
+        self.assertLess(time.monotonic() - began, 0.35)
+        self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "deadline", None, "running"))
+        self.assertEqual(s.get("result/" + got["id"])[0], 202)
+        self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", foreign(1, deadline_s=0))[1]["verdict"], "pass")
+
+    def test_load(self):
+        clients, each, distinct = 32, 100, 24
+        s = self.serve()
+
+        def client(number, rounds):
+            c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+            got = {}
+            for i in range(rounds):
+                which = (number * 7 + i) % distinct
+                code, answer, _ = s.call("POST", "/v1/evaluate", foreign(which), connection=c)
+                assert code == 200, answer
+                got.setdefault(which, set()).add(json.dumps(answer, sort_keys=True))
+            c.close()
+            return got
+
+        def load(rounds):
+            with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+                return list(pool.map(lambda n: client(n, rounds), range(clients)))
+
+        load(10)
+        before, answers = s.resident(), {}
+        for got in load(each):
+            for which, texts in got.items():
+                answers.setdefault(which, set()).update(texts)
+        self.assertEqual([len(texts) for texts in answers.values()], [1] * distinct)
+        self.assertEqual(s.requests('"op":"verify"'), distinct)
+        self.assertEqual(s.metric("jobs_joined_total"), clients * (each + 10) - distinct)
+        self.assertLess(s.resident() - before, 8 << 20)
+        self.assertEqual(len(os.listdir(f"/proc/{s.process.pid}/task")) < clients + 16, True)
+
+
+class Failures(Case):
+    def restart(self, number):
+        s = self.serve("library=1.1;delay=150")
+        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(5)]
+        first = s.result(ids[0])[1]
+        code = s.end(number)
+        self.assertEqual(code, -number if number == signal.SIGKILL else 128 + number)
+        s.start()
+        got = [s.result(identity)[1] for identity in ids]
+        self.assertEqual([g["verdict"] for g in got], ["pass"] * 5)
+        self.assertEqual(got[0], first)
+        self.assertEqual(s.post("evaluate", foreign(0))[1], first)
+        return s
+
+    def test_restart_after_a_kill(self):
+        self.restart(signal.SIGKILL)
+
+    def test_restart_after_a_stop(self):
+        s = self.restart(signal.SIGTERM)
+        self.assertIn("accepted candidates are not done", s.said())
+
+    def test_whoever_waits_is_told_of_a_stop(self):
+        s = self.serve("library=1.1;delay=400")
+        answers = []
+        waiting = [threading.Thread(target=lambda i=i: answers.append(s.post("evaluate", foreign(i)))) for i in range(3)]
+        for thread in waiting:
+            thread.start()
+        while s.metric("jobs_accepted_total") < 3:
+            time.sleep(0.01)
+        self.assertEqual(s.end(), 143)
+        for thread in waiting:
+            thread.join()
+        self.assertEqual(sorted(code for code, _ in answers), [200, 503, 503])
+        self.assertEqual(sorted(str(got["verdict"]) for _, got in answers), ["pass", "stopping", "stopping"])
+
+    def test_killed_worker(self):
+        s = self.serve("library=1.1;delay=300")
+        identity = s.post("submit", foreign(1))[1]["id"]
+        while s.requests('"op":"bench"') == 0:
+            time.sleep(0.01)
+        os.kill(s.worker(), signal.SIGKILL)
+        self.assertEqual(s.result(identity)[1]["verdict"], "pass")
+        self.assertEqual(s.metric("evaluations_repeated_total"), 1)
+        # a candidate that takes its worker down each time is judged, after two attempts
+        self.assertEqual(s.post("evaluate", foreign(2, "fake: crash"))[1]["verdict"], "fault")
+        self.assertEqual(s.post("evaluate", foreign(3))[1]["verdict"], "pass")
+
+    def test_full_disk(self):
+        s = self.serve("library=1.1;delay=300")
+        accepted = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
+        limits = resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
+        code, got = s.post("submit", foreign(5))
+        self.assertEqual((code, got["error"]["code"]), (507, "GS_ERROR_DISK_FULL"), got)
+        self.assertEqual(s.post("evaluate", foreign(0, deadline_s=0.2))[1]["verdict"], "deadline")   # it was accepted, and waits
+        time.sleep(0.8)
+        self.assertEqual(s.get("result/" + accepted[0])[0], 202)   # no answer that is not kept
+        resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, limits)
+        self.assertEqual([s.result(identity)[1]["verdict"] for identity in accepted], ["pass", "pass"])
+        self.assertEqual(s.post("evaluate", foreign(5))[1]["verdict"], "pass")
+        self.assertEqual(s.metric("jobs_accepted_total"), 3)
+
+    def test_a_machine_that_fails_says_nothing_of_the_candidate(self):
+        s = self.serve("library=1.1;reference=GS_ERROR_NO_LIBRARY")
+        code, got = s.post("evaluate", foreign(1))
+        self.assertEqual((code, got["verdict"], got["reward"]), (200, "machine", None), got)
+        self.assertEqual(s.get("health")[0], 503)
+        s.end()
+        s.rules = "library=1.1"
+        s.start()
+        self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # asked again, it is tried again
+
+
+class Emulated(Case):
+    def test_one_candidate(self):
+        told = subprocess.run([PROGRAM, "info"], capture_output=True, text=True, check=False).stdout
+        if any(line.split()[:2] == ["NVRTC", "none"] for line in told.splitlines()):
+            self.skipTest("no NVRTC")
+        s = self.serve(device="emu:h200")
+        code, got = s.post("evaluate", {"problem": "f16:32x32x32:tn", "schedule": "simple"})
+        self.assertEqual((code, got["verdict"], got["predicted"]), (200, "pass", True), got)
+        self.assertEqual(s.get("baselines?problem=f16:32x32x32:tn&measure=true")[1]["library_us"], None)
+
+
+if __name__ == "__main__":
+    unittest.main()
