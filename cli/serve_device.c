@@ -186,6 +186,8 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
     jobs->counts.passed += status == GS_OK && strcmp(got.verdict, "pass") == 0;
     pthread_mutex_lock(&jobs->lock);
     e->state.done++;
+    e->state.busy = false;
+    jobs->running--;
     serve_done(jobs, job, (char *)end.answer, end.failed);
     pthread_mutex_unlock(&jobs->lock);
     return true;
@@ -210,19 +212,16 @@ static serve_job *next_job(serve_evaluator *e)
     return job;
 }
 
-/* A job that was not done goes to the front again; where the service stops, the store has it for the next one. */
-static void leave(serve_evaluator *e, serve_job *job, bool done)
+/* Goes to the front again; where the service stops, the store has it for the next one. */
+static void give_back(serve_evaluator *e, serve_job *job)
 {
     serve_jobs *const jobs = e->jobs;
     pthread_mutex_lock(&jobs->lock);
     jobs->running--;
-    e->state.busy = false;
-    if (!done) {
-        job->running = false;
-        serve_enqueue(jobs, job, true);
-    }
+    job->running = e->state.busy = false;
+    serve_enqueue(jobs, job, true);
     pthread_mutex_unlock(&jobs->lock);
-    if (!done && !stopping(e)) gs_clock_sleep_ns(PAUSE_NS);
+    if (!stopping(e)) gs_clock_sleep_ns(PAUSE_NS);
 }
 
 static void work(serve_evaluator *e, gs_environment *environment)
@@ -236,7 +235,7 @@ static void work(serve_evaluator *e, gs_environment *environment)
         if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s: %s", job->id, error.text);
         else done = work_on(e, environment, job, &what);
         json_decref(what.request);
-        leave(e, job, done);
+        if (!done) give_back(e, job);
     }
 }
 

@@ -39,7 +39,7 @@ static gs_status only(const json_t *object, const char *const *fields, place *wh
         for (int i = 0; fields[i]; i++) known |= strcmp(fields[i], key) == 0;
         if (known) continue;
         char shown[24];
-        snprintf(shown, sizeof shown, "%s", key);
+        snprintf(shown, sizeof shown, "%s", *key ? key : "(empty)");
         plain(shown);
         return gs_fail(error, GS_ERROR_ARGUMENT, at(where, shown), "no such field");
     }

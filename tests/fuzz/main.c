@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BODY ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
 
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
- * 6 foreign PTX, 7 foreign source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger. */
+ * 6 foreign PTX, 7 foreign source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
+ * = requests to gemmsmith serve. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
@@ -65,6 +66,9 @@ static const char *const seeds[] = {
     ";<think>x</think>\n# Analysis\nslow\n# Plan\nfaster\n# Code\n```cuda kernel.cu\nint a;\n```\n````text kernel.manifest\nmanifest 1\n````\n",
     ";Here:\n```json\n[\"ws/128x256x64/s4\", \"simple\"]\n```\n",
     "<{\"ask\":\"0123456789abcdef\",\"in\":1,\"out\":2,\"seconds\":3.5,\"cost\":0.25,\"at\":\"x\"}\n{\"settle\":\"0123456789abcdef\",\"in\":1,\"out\":1,\"seconds\":1,\"cost\":0,\"http\":200}\n",
+    "={\"problem\":\"f16:64x64x64:tn\",\"schedule\":\"simple\",\"reward\":\"milestones\",\"deadline_s\":1.5}",
+    "={\"problem\":\"64_64_64\",\"source\":\"a\\u0041\\n\\\"\",\"manifest\":\"manifest 1\"}",
+    "={\"requests\":[{\"problem\":\"64_64_64\",\"schedule\":\"x\"},{\"problem\":\"bf16:1x2x3:nn\",\"source\":\"s\",\"manifest\":\"m\"}],\"deadline_s\":0}",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 
@@ -74,7 +78,7 @@ static const char *const pieces[] = {
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
     ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
-    "gemmsmith-tuned 1\n", "library", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n",
+    "gemmsmith-tuned 1\n", "library", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n",
 };
 
 typedef struct input {

@@ -17,6 +17,7 @@
 #include "plan/inspect.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
+#include "serve_request.h"
 
 #define REQUIRE(condition)                                                                        \
     do {                                                                                          \
@@ -309,11 +310,41 @@ static void fuzz_ledger(const char *text)
     gs_ledger_close(&ledger);
 }
 
+/* What clients of gemmsmith serve send, one candidate and several: what is accepted is accepted again in its own words, under the same id. */
+static void fuzz_serve(const char *text)
+{
+    static const gs_problem offered[] = {{.in = GS_F16}};
+    const serve_terms any = {.scope = {"a", "b"}, .deadline_s = 1}, some = {.scope = {"a", "b"}, .deadline_s = 1, .offered = offered, .offered_count = 1};
+    serve_request request, again;
+    for (int batch = 0; batch < 2; batch++) {
+        gs_error error = {0};
+        const gs_status status = serve_request_parse(&request, text, strlen(text), batch, &any, &error);
+        if (status != GS_OK) {
+            REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');
+            for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+            for (const char *at = error.field; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+            REQUIRE(request.item == NULL && request.count == 0);
+            continue;
+        }
+        REQUIRE(request.count >= 1 && request.count <= SERVE_BATCH && request.deadline_s >= 0 && request.deadline_s <= SERVE_DEADLINE);
+        for (int i = 0; i < request.count; i++) {
+            const serve_item *const item = &request.item[i];
+            REQUIRE(serve_id_valid(item->id) && item->reward < GS_REWARDS && gs_problem_check(&item->problem, NULL) == GS_OK);
+            REQUIRE(serve_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
+            REQUIRE(strcmp(again.item[0].id, item->id) == 0 && strcmp(again.item[0].request, item->request) == 0);
+            serve_request_free(&again);
+        }
+        serve_request_free(&request);
+        REQUIRE(serve_request_parse(&request, text, strlen(text), batch, &some, &error) == GS_ERROR_UNSUPPORTED);
+    }
+    serve_token_equal("0123456789abcdef", text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
-                                                  fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger};
+                                                  fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

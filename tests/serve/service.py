@@ -216,7 +216,6 @@ class BadRequests(Case):
             self.assertRegex(raw.recv(100), rb"HTTP/1.1 4\d\d")
         with socket.create_connection(("127.0.0.1", s.port)) as raw:
             raw.sendall(b"\x00\xff garbage\r\n\r\n")
-            raw.recv(100)
         self.assertEqual(s.get("health")[0], 200)
 
 
@@ -247,7 +246,7 @@ class Together(Case):
         self.assertEqual((s.requests('"op":"verify"'), s.metric("jobs_accepted_total"), s.metric("jobs_joined_total")), (1, 1, 15))
 
     def test_back_pressure(self):
-        s = self.serve("library=1.1;delay=300", options=["--queue", "2"])
+        s = self.serve("library=1.1;delay=600", options=["--queue", "2"])
         taken = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
         code, got, headers = s.call("POST", "/v1/submit", foreign(9))
         self.assertEqual((code, got["error"]["code"], headers["Retry-After"]), (429, "GS_ERROR_TIMEOUT", "1"))
@@ -260,10 +259,10 @@ class Together(Case):
         self.assertEqual(s.post("evaluate", foreign(9))[1]["verdict"], "pass")
 
     def test_deadline(self):
-        s = self.serve("library=1.1;delay=400")
+        s = self.serve("library=1.1;delay=1500")
         began = time.monotonic()
         code, got = s.post("evaluate", foreign(1, deadline_s=0.1))
-        self.assertLess(time.monotonic() - began, 0.35)
+        self.assertLess(time.monotonic() - began, 1.2)
         self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "deadline", None, "running"))
         self.assertEqual(s.get("result/" + got["id"])[0], 202)
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
@@ -296,7 +295,8 @@ class Together(Case):
         self.assertEqual([len(texts) for texts in answers.values()], [1] * distinct)
         self.assertEqual(s.requests('"op":"verify"'), distinct)
         self.assertEqual(s.metric("jobs_joined_total"), clients * (each + 10) - distinct)
-        self.assertLess(s.resident() - before, 8 << 20)
+        if not os.environ.get("GS_SANITIZED"):   # a sanitizer keeps what was freed
+            self.assertLess(s.resident() - before, 8 << 20)
         self.assertEqual(len(os.listdir(f"/proc/{s.process.pid}/task")) < clients + 16, True)
 
 
@@ -322,7 +322,7 @@ class Failures(Case):
         self.assertIn("accepted candidates are not done", s.said())
 
     def test_whoever_waits_is_told_of_a_stop(self):
-        s = self.serve("library=1.1;delay=400")
+        s = self.serve("library=1.1;delay=1000")
         answers = []
         waiting = [threading.Thread(target=lambda i=i: answers.append(s.post("evaluate", foreign(i)))) for i in range(3)]
         for thread in waiting:
@@ -348,7 +348,7 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", foreign(3))[1]["verdict"], "pass")
 
     def test_full_disk(self):
-        s = self.serve("library=1.1;delay=300")
+        s = self.serve("library=1.1;delay=600")
         accepted = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
         limits = resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
