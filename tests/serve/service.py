@@ -4,6 +4,7 @@
 killed workers, a full disk, and some thousand requests from many clients; one candidate on the emulated device where there is NVRTC.
 Usage: service.py PROGRAM FAKE_WORKER [unittest's arguments]"""
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -40,12 +42,13 @@ class Service:
     def start(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GEMMSMITH_")}
         environment.update(HOME=self.folder, XDG_DATA_HOME=self.folder, XDG_CACHE_HOME=self.folder)
-        if self.device.startswith("cuda"):
+        if self.device != "emu:h200":
             environment.update(GEMMSMITH_WORKER=WORKER, FAKE_WORKER=f"log={self.log};{self.rules}")
         if self.token:
             environment["GEMMSMITH_TOKEN"] = self.token
         self.errors = open(os.path.join(self.folder, "stderr"), "ab")
-        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "--device", self.device, "-v", *self.options],
+        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "-v",
+                                         *(["--device", self.device] if self.device else []), *self.options],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True, restore_signals=False)
         first = self.process.stdout.readline()
         if "serving http://" not in first:
@@ -268,6 +271,14 @@ class Together(Case):
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
         self.assertEqual(s.post("evaluate", foreign(1, deadline_s=0))[1]["verdict"], "pass")
 
+    def test_two_devices(self):
+        s = self.serve("library=1.1;delay=600", options=["--devices", "emu:h200,emu:h200"], device=None)
+        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(4)]
+        while s.metric("jobs_running") < 2:
+            time.sleep(0.01)
+        self.assertEqual([s.result(identity)[1]["verdict"] for identity in ids], ["pass"] * 4)
+        self.assertEqual([d["done"] for d in s.get("health")[1]["devices"]], [2, 2])
+
     def test_load(self):
         clients, each, distinct = 32, 100, 24
         s = self.serve()
@@ -343,9 +354,25 @@ class Failures(Case):
         os.kill(s.worker(), signal.SIGKILL)
         self.assertEqual(s.result(identity)[1]["verdict"], "pass")
         self.assertEqual(s.metric("evaluations_repeated_total"), 1)
+        # also where the signal is the one that service managers send
+        benches = s.requests('"op":"bench"')
+        identity = s.post("submit", foreign(4))[1]["id"]
+        while s.requests('"op":"bench"') == benches:
+            time.sleep(0.01)
+        os.kill(s.worker(), signal.SIGTERM)
+        self.assertEqual(s.result(identity)[1]["verdict"], "pass")
         # a candidate that takes its worker down each time is judged, after two attempts
         self.assertEqual(s.post("evaluate", foreign(2, "fake: crash"))[1]["verdict"], "fault")
         self.assertEqual(s.post("evaluate", foreign(3))[1]["verdict"], "pass")
+
+    def test_an_answer_is_never_another_ones(self):
+        """As if two requests had the same hash."""
+        s = self.serve()
+        got = s.post("evaluate", foreign(1))[1]
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
+            store.execute("UPDATE job SET request = ? WHERE id = ?", (json.dumps(foreign(2)), got["id"]))
+        code, refused = s.post("evaluate", foreign(1))
+        self.assertEqual((code, refused["error"]["field"]), (409, "id"))
 
     def test_full_disk(self):
         s = self.serve("library=1.1;delay=600")
