@@ -400,6 +400,54 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # asked again, it is tried again
 
 
+class Adapters(Case):
+    """python/gemmsmith/reward.py as trainers call it."""
+
+    def setUp(self):
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+        self.addCleanup(sys.path.pop, 0)
+        sys.dont_write_bytecode = True
+        from gemmsmith import reward
+        self.reward = reward
+
+    def test_candidates(self):
+        for text, want in [("", None), ("```schedule\nsimple\n```", {"schedule": "simple"}), ("a\n``` schedule\r\nx\r\n```\r\n```schedule\n y \n```\n", {"schedule": "y"}),
+                           ("```cuda\nint x;\n```", None), ("```cuda\na\n```\n```manifest\nm\n```", {"source": "a\n", "manifest": "m\n"}), ("```schedule\nopen", None),
+                           ("```schedule\n\n```", None), ("```python\nx\n```", None)]:
+            self.assertEqual(self.reward.candidate_of(text), want, text)
+
+    def test_trainers(self):
+        s = self.serve(token=TOKEN)
+        url = f"http://127.0.0.1:{s.port}/"
+        text = "Let us see.\n```cuda\n// fake: us=12.5\n```\n```manifest\n" + MANIFEST + "```\n"
+        with self.assertRaises(self.reward.ServiceError) as refused:
+            self.reward.compute_score("hgemm", text, PROBLEM, url=url)
+        self.assertEqual(refused.exception.status, 401)
+        os.environ["GEMMSMITH_TOKEN"] = TOKEN
+        self.addCleanup(os.environ.pop, "GEMMSMITH_TOKEN")
+        got = self.reward.compute_score(data_source="hgemm", solution_str=text, ground_truth={"problem": PROBLEM}, extra_info={"index": 1}, url=url)
+        self.assertEqual((got["verdict"], got["passed"], got["us"] > 0), ("pass", 1.0, True))
+        self.assertEqual(self.reward.compute_score("hgemm", "nothing", PROBLEM, url=url)["score"], -1.0)
+        self.assertEqual(self.reward.compute_score("hgemm", text + "late", PROBLEM, extra_info={}, url=url)["score"], got["score"])
+        wrong = text.replace("us=12.5", "wrong")
+        rewards = self.reward.trl_reward(prompts=["p"] * 4, completions=[text, [{"role": "assistant", "content": wrong}], "none", text], problem=[PROBLEM] * 4,
+                                         completion_ids=None, trainer_state=None, url=url)
+        self.assertEqual(rewards, [got["score"], -1, -1.0, got["score"]])
+        with self.assertRaises(self.reward.ServiceError):
+            self.reward.trl_reward([], [text], ["no problem"], url=url)
+
+    def test_no_service(self):
+        with self.assertRaises(self.reward.ServiceError):
+            self.reward.evaluate([{"problem": PROBLEM, "schedule": SCHEDULE}], deadline_s=0.1, url="http://127.0.0.1:1")
+
+    def test_the_machine_s_failure_is_no_reward(self):
+        s = self.serve("library=1.1;delay=600")
+        text = f"```schedule\n{SCHEDULE}\n```"
+        url = f"http://127.0.0.1:{s.port}"
+        self.assertEqual(self.reward.trl_reward(None, [text], [PROBLEM], deadline_s=0.1, url=url), [None])
+        self.assertEqual(self.reward.compute_score("hgemm", text, PROBLEM, deadline_s=0.05, unknown=0.25, url=url)["score"], 0.25)
+
+
 class Emulated(Case):
     def test_one_candidate(self):
         told = subprocess.run([PROGRAM, "info"], capture_output=True, text=True, check=False).stdout
