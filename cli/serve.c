@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith serve: the environment behind HTTP, for those who train models. This file has the options, the order in which things start and the order in
  * which they end. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_problems tasks = {0};
     char *token = NULL;
     int words;
+    signal(SIGXFSZ, SIG_IGN);   /* a limit of file sizes is a full disk, which is answered */
     cli_session_command(&typed, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;

@@ -332,6 +332,20 @@ static bool is_json(const char *type)
     return type && strncasecmp(type, json, size) == 0 && (type[size] == '\0' || type[size] == ';' || type[size] == ' ');
 }
 
+/* Without a token a page whose name was pointed at this machine, after the browser had loaded it, must not pass for one of ours: its name gives it away. */
+static bool known_host(exchange *x)
+{
+    const char *const given = header(x, "Host");
+    char host[64];
+    if (x->http->options.token || !given) return true;
+    const bool six = given[0] == '[';
+    const size_t size = strcspn(given + six, six ? "]" : ":");
+    if (size >= sizeof host) return false;
+    memcpy(host, given + six, size);
+    host[size] = '\0';
+    return serve_address_loopback(host);
+}
+
 /* Before the body is read: what is wrong already. Returns true where it was answered. */
 static bool refuse_early(exchange *x, const endpoint *to, const char *method, enum MHD_Result *result)
 {
@@ -340,7 +354,8 @@ static bool refuse_early(exchange *x, const endpoint *to, const char *method, en
     int64_t size = 0;
     const bool good = gs_scan_int(&scan, &size) && gs_scan_end(&scan) && size >= 0;
     const bool post = strcmp(method, "POST") == 0;
-    if (!to) *result = refuse(x, 404, GS_ERROR_NOT_FOUND, "path", "no such endpoint: docs/howto/serve.md lists them");
+    if (!known_host(x)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
+    else if (!to) *result = refuse(x, 404, GS_ERROR_NOT_FOUND, "path", "no such endpoint: docs/howto/serve.md lists them");
     else if (!to->open && !authorized(x)) *result = refuse(x, 401, GS_ERROR_ARGUMENT, "Authorization", "needs the service's token: Authorization: Bearer TOKEN");
     else if (post != to->post || (!post && strcmp(method, "GET") != 0)) *result = refuse(x, 405, GS_ERROR_ARGUMENT, "method", to->post ? "takes POST" : "takes GET");
     else if (!good) *result = refuse(x, 400, GS_ERROR_PARSE, "Content-Length", "must be a number");

@@ -49,7 +49,7 @@ class Service:
         self.errors = open(os.path.join(self.folder, "stderr"), "ab")
         self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "-v",
                                          *(["--device", self.device] if self.device else []), *self.options],
-                                        env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True, restore_signals=False)
+                                        env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         first = self.process.stdout.readline()
         if "serving http://" not in first:
             raise AssertionError(f"did not start: {first!r} {self.said()}")
@@ -214,6 +214,8 @@ class BadRequests(Case):
         self.assertEqual(s.call("POST", "/v1/evaluate", "{}", {"Content-Type": "text/plain"})[0], 415)
         self.assertEqual(s.call("POST", "/v1/evaluate", "x" * 70000)[0], 413)
         self.assertEqual(s.call("POST", "/v1/evaluate", iter([b"{}"]), {"Transfer-Encoding": "chunked"})[0], 411)
+        for host, code in [("evil.example", 403), ("127.0.0.1.evil.example:80", 403), ("[::1]:80", 200), ("localhost:1", 200), ("", 403)]:
+            self.assertEqual(s.call("GET", "/v1/health", headers={"Host": host})[0], code, host)
         with socket.create_connection(("127.0.0.1", s.port)) as raw:   # headers without end
             raw.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"y" * 100000 + b"\r\n\r\n")
             self.assertRegex(raw.recv(100), rb"HTTP/1.1 4\d\d")
