@@ -255,13 +255,19 @@ class Together(Case):
         taken = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
         code, got, headers = s.call("POST", "/v1/submit", foreign(9))
         self.assertEqual((code, got["error"]["code"], headers["Retry-After"]), (429, "GS_ERROR_TIMEOUT", "1"))
-        code, got = s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(11)]})   # all or none
-        self.assertEqual(code, 429)
         self.assertEqual(s.post("submit", foreign(1))[0], 202)   # is there already
         for identity in taken:
             self.assertEqual(s.result(identity)[1]["verdict"], "pass")
         self.assertEqual(s.metric("jobs_accepted_total"), 2)
         self.assertEqual(s.post("evaluate", foreign(9))[1]["verdict"], "pass")
+
+    def test_a_batch_is_taken_as_a_whole(self):
+        s = self.serve("library=1.1;delay=600", options=["--queue", "2"])
+        s.post("submit", foreign(0))
+        self.assertEqual(s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(10), foreign(11)]})[0], 429)
+        self.assertEqual((s.metric("jobs_accepted_total"), s.metric("jobs_queued")), (1, 0))
+        code, got = s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(10)]})
+        self.assertEqual((code, [r["verdict"] for r in got["results"]]), (200, ["pass"] * 3))
 
     def test_deadline(self):
         s = self.serve("library=1.1;delay=1500")
