@@ -27,6 +27,7 @@ typedef struct settings {
     uint32_t    families;
     int         reward;
     const char *policy, *learn, *tuned, *store, *device, *devices;
+    gs_llm_options llm;
     bool        dependent, again, json, quick, unconfirmed;
 } settings;
 
@@ -40,8 +41,15 @@ static const cli_option options[] = {
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
      "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nrandom, evolve; default: learned on a GPU that there are\nweights for (compute capability 9.0), else enumerate"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, random, evolve; default: learned on a GPU that there are\nweights for (compute capability 9.0), else enumerate"},
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
+    {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "endpoint of --policy llm that speaks as OpenAI's:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
+    {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "model that it asks; default $GEMMSMITH_LLM_MODEL"},
+    {"llm_key_env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that has the key, where one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
+    {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "most that questions may take, of all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
+    {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "of a million tokens of prompts and of answers, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
+    {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "what was spent; runs that share it share the budget;\ndefault $GEMMSMITH_LLM_LEDGER, else it is forgotten"},
+    {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "texts instead of share/prompts; default $GEMMSMITH_PROMPTS"},
     {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "room|composite|milestones", "what a policy that learns is told; default room"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
@@ -268,6 +276,10 @@ static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
 /* There are no weights but an H200's; as a plan does. */
 static const char *usual_policy(const gs_caps *caps) { return caps->cc == 90 && !caps->emulated && gs_weights_path() ? "learned" : "enumerate"; }
 
+static void note_llm(const char *text) { cli_note("%s", text); }
+
+static bool asks_model(const settings *s) { return s->policy && strcmp(s->policy, "llm") == 0; }
+
 static int tune_all(tuning *t, const char *table)
 {
     const settings *const s = t->s;
@@ -275,11 +287,16 @@ static int tune_all(tuning *t, const char *table)
     const cli_member *const member = t->member;
     gs_turns *turns;
     gs_error error = {0};
+    gs_llm shared = {0};
+    gs_llm_options llm = s->llm;
+    llm.shared = &shared;
+    llm.note = note_llm;
     t->code = -1;
     t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
         .policy = s->policy ? s->policy : usual_policy(&session->caps),
         .learn_path = s->learn,
+        .llm = &llm,
         .families = s->families,
         .candidates = (int)s->candidates,
         .jobs = (int)s->jobs,
@@ -298,7 +315,12 @@ static int tune_all(tuning *t, const char *table)
     if (s->quick) return tune_quickly(t, &how);
     if (gs_turns_create(&turns, session->store, &session->session, t->problems->list, t->problems->count, &how, &error) != GS_OK)
         return cli_fail(t->command, NULL, &error);
+    if (asks_model(s) && gs_llm_open(&shared, &llm, &error) != GS_OK) {
+        gs_turns_destroy(&turns);
+        return cli_fail(t->command, NULL, &error);
+    }
     const int code = tune_singly(t, turns, &how);
+    gs_llm_close(&shared);
     gs_turns_destroy(&turns);
     return code;
 }
@@ -436,6 +458,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     if (s.device && s.devices) return cli_usage(command, "--device and --devices say different things");
+    if (s.devices && asks_model(&s) && !s.llm.ledger) return cli_usage(command, "--devices with --policy llm needs --llm_ledger, by which they share the budget");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;

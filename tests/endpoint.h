@@ -33,7 +33,7 @@ typedef struct endpoint {
     int         count, port, listener, end[2];
     pthread_t   thread;
     int         requests;
-    char        request[ENDPOINT_KEPT][16384];
+    char        request[ENDPOINT_KEPT][65536];
     char        url[64];
 } endpoint;
 

@@ -243,6 +243,8 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
         .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
     };
     l.options.budget_s = 0;
+    if (options->policy && strcmp(options->policy, "llm") == 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "llm learns from one problem at a time: it cannot propose for many ahead (tune without --quick)");
     if (!(options->timeout_s > 0)) l.options.timeout_s = REPLY_S;
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);

@@ -13,6 +13,7 @@ static const struct {
     {"enumerate", gs_policy_enumerate},
     {"evolve",    gs_policy_evolve},
     {"learned",   gs_policy_learned},
+    {"llm",       gs_policy_llm},
     {"random",    gs_policy_random},
     {"refine",    gs_policy_refine},
     {"spread",    gs_policy_spread},
@@ -23,5 +24,5 @@ gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_e
     *out = (gs_policy){0};
     for (size_t i = 0; i < GS_COUNT(policies); i++)
         if (strcmp(name, policies[i].name) == 0) return policies[i].create(out, seed, error);
-    return gs_fail(error, GS_ERROR_NOT_FOUND, "policy", "there is no policy '%.40s'; there are: enumerate, evolve, learned, random, refine, spread", name);
+    return gs_fail(error, GS_ERROR_NOT_FOUND, "policy", "there is no policy '%.40s'; there are: enumerate, evolve, learned, llm, random, refine, spread", name);
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "tune/policies.h"
 #include "tune/run.h"
 
 enum { CANDIDATES = 48, EMULATED_CANDIDATES = 8, MOST_CANDIDATES = 16384 };
@@ -249,7 +250,8 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
         const gs_candidate c = as_compared(run, &run->list[i]);
         const bool out = gs_candidate_out(&c);
         if (!out && !c.measured) continue;
-        feedback[count++] = (gs_feedback){c.schedule, run->list[i].verdict, out ? 0 : c.us, out ? 0 : c.ratio.median, gs_run_reward(run, &c)};
+        feedback[count++] = (gs_feedback){c.schedule, run->list[i].verdict, out ? 0 : c.us, out ? 0 : c.ratio.median, gs_run_reward(run, &c),
+                                            run->list[i].reason};
     }
     policy->learn(policy, run->problem, run->caps, feedback, count);
     free(feedback);
@@ -257,7 +259,8 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
 
 gs_status gs_run_policy(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
 {
-    GS_TRY(gs_policy_create(out, options->policy ? options->policy : "enumerate", seed, error));
+    const char *const name = options->policy ? options->policy : "enumerate";
+    GS_TRY(strcmp(name, "llm") == 0 ? gs_policy_llm_with(out, options->llm, seed, error) : gs_policy_create(out, name, seed, error));
     out->families = options->families;
     out->found = options->found;
     out->found_count = options->found_count;

@@ -8,6 +8,7 @@
 #include "bench/stats.h"
 #include "plan/table.h"
 #include "store/store.h"
+#include "tune/llm.h"
 #include "tune/reward.h"
 #include "tune/worker.h"
 
@@ -19,6 +20,7 @@ typedef struct gs_feedback {
     double      us;             /* device time; 0 if not timed */
     double      ratio;          /* library time / candidate time; 0 if not timed beside it */
     double      reward;         /* [-1, 1] */
+    const char *reason;         /* of a verdict that is not "pass"; NULL: none */
 } gs_feedback;
 
 /* A schedule that an earlier search found for a problem. */
@@ -50,6 +52,7 @@ struct gs_policy {
  * nearest to it, then its variations and the shortlist in turn. "learned": what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest,
  * corrected by what it is told of the problem, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
  * some at random, then children of what was best: a word changed, or words of two.
+ * "llm": what a language model answers that is shown what was measured (tune/llm.h); it must be told what came of a batch before it proposes another.
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 
@@ -82,6 +85,7 @@ typedef struct gs_tune_options {
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     const char *learn_path;            /* weights that the policy begins with, if they are there, and what it has learned when a problem
                                           is done; several tuners may share them; NULL: it forgets */
+    const gs_llm_options *llm;         /* of the policy "llm"; NULL: from the environment */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
     void       *self;
@@ -112,7 +116,7 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
  * problem race each other alone, in one narrowing run; the fastest is verified, and only it, unless it fails; then a fresh worker confirms
  * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). A policy that learns
  * is asked for two thirds of the candidates ahead, and for the rest when those of a batch have been raced. What an earlier search found for a
- * problem races along.
+ * problem races along. Children propose, so the policy "llm" is UNSUPPORTED: its budget and what it was told are of one process.
  *
  * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
  * end the list. Where the list is shared (options->lessee), each problem is reported by one tuner, and the call ends when all are done by

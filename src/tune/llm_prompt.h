@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * The prompt of the policy "llm", from the texts of share/prompts and from numbers. What is in it of earlier answers are schedules alone, as
+ * gs_schedule_format writes them. Inside the tune layer. */
+#ifndef GS_TUNE_LLM_PROMPT_H
+#define GS_TUNE_LLM_PROMPT_H
+
+#include "base/random.h"
+#include "base/text.h"
+#include "learn/actor.h"
+
+typedef struct gs_llm_tried {
+    gs_schedule schedule;
+    double      us, ratio;       /* 0: not timed, not beside the library */
+    char        verdict[24], reason[200];
+} gs_llm_tried;
+
+typedef struct gs_llm_view {
+    const char         *folder;
+    const gs_caps      *caps;
+    const gs_space     *space;   /* the problem, and what is valid for it */
+    const gs_llm_tried *tried;   /* in the order in which they came */
+    int                 tried_count;
+    const char         *dropped; /* lines of what was wrong with the last answer; "": nothing */
+    int                 count;   /* sentences to be answered */
+} gs_llm_view;
+
+/* random: which of those that were neither best nor failed are shown. */
+gs_status gs_llm_prompt(const gs_llm_view *view, gs_random *random, gs_text *system, gs_text *ask, gs_error *error);
+
+#endif
