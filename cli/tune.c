@@ -41,7 +41,7 @@ static const cli_option options[] = {
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
      "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, random, evolve; default: learned on a GPU that there are\nweights for (compute capability 9.0), else enumerate"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, random, evolve; default: learned on\na GPU that there are weights for (compute capability 9.0),\nelse enumerate"},
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
     {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "endpoint of --policy llm that speaks as OpenAI's:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
     {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "model that it asks; default $GEMMSMITH_LLM_MODEL"},
@@ -276,8 +276,6 @@ static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
 /* There are no weights but an H200's; as a plan does. */
 static const char *usual_policy(const gs_caps *caps) { return caps->cc == 90 && !caps->emulated && gs_weights_path() ? "learned" : "enumerate"; }
 
-static void note_llm(const char *text) { cli_note("%s", text); }
-
 static bool asks_model(const settings *s) { return s->policy && strcmp(s->policy, "llm") == 0; }
 
 static int tune_all(tuning *t, const char *table)
@@ -290,7 +288,6 @@ static int tune_all(tuning *t, const char *table)
     gs_llm shared = {0};
     gs_llm_options llm = s->llm;
     llm.shared = &shared;
-    llm.note = note_llm;
     t->code = -1;
     t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
@@ -458,7 +455,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     if (s.device && s.devices) return cli_usage(command, "--device and --devices say different things");
-    if (s.devices && asks_model(&s) && !s.llm.ledger) return cli_usage(command, "--devices with --policy llm needs --llm_ledger, by which they share the budget");
+    if (s.devices && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
+        return cli_usage(command, "--devices with --policy llm needs --llm_ledger, by which they share the budget");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;

@@ -26,7 +26,7 @@ typedef struct gs_llm_options {
     int         max_tokens;      /* of an answer, reasoning included; 0: 16384 */
     double      wait_s;          /* before the first retry; 0: as gs_chat has it */
     gs_llm     *shared;          /* the caller's, opened; NULL: of one problem alone */
-    void      (*note)(const char *text);   /* is told once why there are no more questions; NULL: the log alone */
+    void      (*note)(const char *text);   /* is told once why there are no more questions; NULL: the log */
 } gs_llm_options;
 
 /* ARGUMENT, RANGE: "llm_budget", "llm_price"; the ledger's. options NULL: all from the environment. */

@@ -151,8 +151,8 @@ static void give_up(asking *self, const gs_error *why)
     char text[sizeof why->text + 128];
     self->llm->silent = true;
     snprintf(text, sizeof text, "no more questions to the language model: %s%s%s", why->field, why->field[0] ? ": " : "", why->text);
-    gs_log(GS_LOG_WARNING, "%s", text);
     if (self->options.note) self->options.note(text);
+    else gs_log(GS_LOG_WARNING, "%s", text);
 }
 
 /* Asks, and reads the answer. OK with a reason: it could not be read. */
