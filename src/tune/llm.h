@@ -24,6 +24,7 @@ typedef struct gs_llm_options {
     const char *ledger;          /* $GEMMSMITH_LLM_LEDGER: file in which it is kept what was spent, and by which processes share the budget; else memory */
     const char *prompts;         /* folder of the prompts' texts (llm/prompt.h) */
     int         max_tokens;      /* of an answer, reasoning included; 0: 16384 */
+    double      answer_s;        /* for a question with all its attempts; 0: as gs_chat has it. gs_tune: a third of its budget at most */
     double      wait_s;          /* before the first retry; 0: as gs_chat has it */
     gs_llm     *shared;          /* the caller's, opened; NULL: of one problem alone */
     void      (*note)(const char *text);   /* is told once why there are no more questions; NULL: the log */

@@ -25,6 +25,7 @@ enum {
     MOST_LINES = 12,       /* of what was wrong with an answer */
     MAX_TOKENS = 16384
 };
+#define ATTEMPT_S 300.0
 
 typedef struct asking {
     gs_llm_options options;
@@ -164,6 +165,7 @@ static gs_status ask(asking *self, const char *system, const char *question, gs_
     const int max_tokens = o->max_tokens > 0 ? o->max_tokens : MAX_TOKENS;
     const gs_chat_message messages[] = {{"system", system}, {"user", question}};
     const gs_chat_options how = {.url = o->url, .model = o->model, .key_variable = o->key_variable, .max_tokens = max_tokens, .wait_s = o->wait_s,
+                                 .total_s = o->answer_s, .attempt_s = o->answer_s > 0 ? fmin(o->answer_s, ATTEMPT_S) : 0,
                                  .ledger = self->llm->ledger, .stop = &gs_stop_requested};
     reason[0] = '\0';
     GS_TRY(gs_chat(&how, messages, 2, &answer, error));

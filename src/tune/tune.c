@@ -257,10 +257,19 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
     free(feedback);
 }
 
+/* No answer is waited for so long that nothing could be confirmed any more. */
+static gs_status create_llm(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
+{
+    gs_llm_options llm = options->llm ? *options->llm : (gs_llm_options){0};
+    const double most = options->budget_s / 3;
+    if (most > 0 && !(llm.answer_s > 0 && llm.answer_s < most)) llm.answer_s = most;
+    return gs_policy_llm_with(out, &llm, seed, error);
+}
+
 gs_status gs_run_policy(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
 {
     const char *const name = options->policy ? options->policy : "enumerate";
-    GS_TRY(strcmp(name, "llm") == 0 ? gs_policy_llm_with(out, options->llm, seed, error) : gs_policy_create(out, name, seed, error));
+    GS_TRY(strcmp(name, "llm") == 0 ? create_llm(out, options, seed, error) : gs_policy_create(out, name, seed, error));
     out->families = options->families;
     out->found = options->found;
     out->found_count = options->found_count;

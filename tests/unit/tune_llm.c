@@ -355,6 +355,37 @@ static void a_stop_is_no_failure(void **state)
     close_policy();
 }
 
+static void an_answer_that_does_not_come(void **state)
+{
+    (void)state;
+    how.answer_s = 0.2;
+    open_with({.mute = true});
+    first_ones(8, 4);
+    assert_int_equal(propose(8), 0);
+    assert_int_equal(notes, 1);
+    assert_int_equal(server.requests, 1);
+    close_policy();
+}
+
+/* The third of a budget: without it the test would take minutes. */
+static void tuning_does_not_wait_for_ever(void **state)
+{
+    bench *const b = *state;
+    gs_tune_options options = options_of(b);
+    gs_tune_result result;
+    endpoint_start(&server, &(said){.mute = true}, 1);
+    how.url = server.url;
+    options.policy = "llm";
+    options.llm = &how;
+    options.candidates = 8;
+    options.budget_s = 6;
+    const gs_status status = tune_with(b, PROBLEM, "library=1.5", &options, &result);
+    endpoint_stop(&server);
+    assert_int_equal(notes, 1);
+    assert_int_equal(status, GS_OK);
+    assert_true(result.seconds < 6);
+}
+
 /* ---- options and texts ---- */
 
 static void wrong(const char *field)
@@ -424,6 +455,7 @@ int main(void)
         TUNING(the_planted_one_wins), TUNING(without_an_endpoint_tuning_ends), TUNING(lists_are_refused), CASE(the_prompt_has_what_it_must),
         CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back), CASE(a_second_question_repairs),
         CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(a_budget_is_of_all_problems), CASE(a_stop_is_no_failure),
+        CASE(an_answer_that_does_not_come), TUNING(tuning_does_not_wait_for_ever),
         CASE(wrong_options), TUNING(own_texts),
     };
     return cmocka_run_group_tests_name("unit/tune_llm", tests, NULL, NULL);
