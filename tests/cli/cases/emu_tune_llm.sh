@@ -7,14 +7,16 @@ OPENAI_API_KEY=sk-of-the-test; export OPENAI_API_KEY
 "$(dirname "$GEMMSMITH_FAKE_WORKER")/fake_endpoint" url '["mma/what", "simple"]' 404 >/dev/null 2>&1 &
 endpoint=$!
 trap 'kill $endpoint' EXIT
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -f url ] || sleep 0.1; done
+until_true() { for i in 1 2 3 4 5 6 7 8 9 10; do for k in 1 2 3 4 5 6 7 8 9 10; do "$@" && return; sleep 0.1; done; done; }
+until_true test -f url
 GEMMSMITH_DEVICE=emu:h200; export GEMMSMITH_DEVICE
 ask="tune f16:16x16x32:tn --candidates 2 --families simple,mma --policy llm --llm_model tiny --json --again"
 tune() { gemmsmith $ask --quiet "$@" | tr ',{' '\n\n' | grep -E '"(proposed|rejected)"' | tr '\n' ' '; echo; }
 tune --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent
 gemmsmith db show f16:16x16x32:tn --gpu emu-h200 | grep -ow simple | head -n 1
 gemmsmith $ask --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent -v 2>&1 | grep -o 'no more questions.*'
-sleep 0.1
+both() { [ "$(grep -c Bearer url.log)" -ge 2 ]; }
+until_true both
 echo "$(grep -c '"ask"' spent) asked, $(grep -c 'Bearer sk-of-the-test' url.log) with the key, $(grep -c 'sk-of-the-test' spent) times in the ledger"
 tune
 tune --llm_url "$(cat url)" --quick
