@@ -238,6 +238,8 @@ static void push_sentence(const gs_actor *actor, const gs_space *space, const gs
     }
 }
 
+const gs_lesson gs_usual_lesson = {.clip = 0.2, .entropy = 0.002, .valid = 0.1};
+
 void gs_actor_learn(const gs_actor *actor, const gs_space *space, const gs_outcome *outcomes, int count, const gs_lesson *lesson, float *gradient)
 {
     double sum = 0, squares = 0;

@@ -55,6 +55,7 @@ typedef struct gs_lesson {
     double entropy;    /* what a word's entropy is worth, in rewards; 0.002 */
     double valid;      /* what it is worth that a word is valid without masks too, as gs_actor_beam needs it; 0.1 */
 } gs_lesson;
+extern const gs_lesson gs_usual_lesson;   /* these values */
 
 /* Adds the gradient of a group of outcomes in one space (2 at least), each reward against the mean of the others', in units of their
  * spread; down which gs_adam_step goes. */

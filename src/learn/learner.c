@@ -49,7 +49,6 @@ static gs_status learn_times(gs_learner *learner, gs_weights *weights, const gs_
 static gs_status learn_rewards(gs_learner *learner, gs_weights *weights, const gs_problem *problem, const gs_caps *caps, const gs_measured *measured, int count,
                                gs_error *error)
 {
-    static const gs_lesson lesson = {.clip = 0.2, .entropy = 0.002, .valid = 0.1};
     gs_space space;
     GS_TRY(gs_space_create(&space, problem, caps, 0, error));
     gs_outcome *const outcomes = malloc(((size_t)count + 1) * sizeof *outcomes);
@@ -59,7 +58,7 @@ static gs_status learn_rewards(gs_learner *learner, gs_weights *weights, const g
         if (gs_space_find(&space, &measured[i].schedule) >= 0)
             outcomes[valid++] = (gs_outcome){measured[i].schedule, gs_actor_log_probability(&weights->actor, &space, &measured[i].schedule), measured[i].reward};
     if (valid > 1) {
-        gs_actor_learn(&weights->actor, &space, outcomes, valid, &lesson, learner->gradient);
+        gs_actor_learn(&weights->actor, &space, outcomes, valid, &gs_usual_lesson, learner->gradient);
         gs_adam_step(&learner->actor, &weights->actor.net, learner->gradient, STEEPEST);
     }
     free(outcomes);

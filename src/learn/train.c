@@ -173,10 +173,9 @@ static gs_status try_problem(train *t, attempt *trial, const gs_problem *problem
 
 static void learn_together(train *t, const attempt *trials, int count)
 {
-    static const gs_lesson lesson = {.clip = 0.2, .entropy = 0.002, .valid = 0.1};
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < count; i++)
-            if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &lesson, t->gradient);
+            if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &gs_usual_lesson, t->gradient);
         for (int i = 0; i < t->weights->actor.net.count; i++) t->gradient[i] /= TOGETHER;
         gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
     }

@@ -192,6 +192,17 @@ static gs_status open_batch(gs_list *l, bool *time, gs_error *error)
     return GS_OK;
 }
 
+/* What was learned of a batch, also of one that was stopped. What ended the batch goes before what ends the saving. */
+static gs_status keep_learned(gs_list *l, gs_status status, gs_error *error)
+{
+    gs_error why = {0};
+    if (!l->options.learn_path || !l->policy.save) return status;
+    const gs_status saved = l->policy.save(&l->policy, l->options.learn_path, &why);
+    if (status != GS_OK || saved == GS_OK) return status;
+    if (error) *error = why;
+    return saved;
+}
+
 static gs_status run_list(gs_list *l, gs_error *error)
 {
     gs_status status = GS_OK;
@@ -202,6 +213,7 @@ static gs_status run_list(gs_list *l, gs_error *error)
         if (status == GS_OK && !l->ended) status = gs_list_again(l, error);
         if (status == GS_OK && !l->ended) status = finish_batch(l, error);
         close_batch(l);
+        if (!idle) status = keep_learned(l, status, error);
         const int left = gs_turns_left(l->turns);
         if (status != GS_OK || left == 0) continue;
         if (!time)
@@ -222,6 +234,8 @@ static gs_status prepare(gs_list *l, const gs_tune_options *options, gs_error *e
     l->batch = calloc(GS_LIST_BATCH, sizeof *l->batch);
     if (!l->known || !l->open || !l->first || !l->batch) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d problems", l->count);
     GS_TRY(gs_run_policy(&l->policy, options, options->seed, error));
+    if (l->policy.one_by_one)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s works on one problem at a time: it cannot propose for many ahead (tune without --quick)", l->policy.name);
     l->ahead_most = l->policy.learn ? l->most - l->most / 3 : l->most;
     if (l->policy.builds_on_found && !l->options.found) {
         GS_TRY(gs_run_found(l->store, l->session, &l->found, &l->options.found_count, error));
@@ -243,8 +257,6 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
         .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
     };
     l.options.budget_s = 0;
-    if (options->policy && strcmp(options->policy, "llm") == 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "llm learns from one problem at a time: it cannot propose for many ahead (tune without --quick)");
     if (!(options->timeout_s > 0)) l.options.timeout_s = REPLY_S;
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);

@@ -77,5 +77,5 @@ gs_status gs_list_again(gs_list *l, gs_error *error)
         if (it->run.count > first[i]) GS_TRY(gs_list_settle(l, it, race_again(l, it, first[i], &why), &why, error));
         if (!it->reported) gs_list_ask_for_edges(l, it);
     }
-    return l->options.learn_path && l->policy.save ? l->policy.save(&l->policy, l->options.learn_path, error) : GS_OK;
+    return GS_OK;
 }

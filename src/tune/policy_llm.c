@@ -358,7 +358,7 @@ gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     if (options) self->options = *options;
     self->seed = seed;
-    *out = (gs_policy){.name = "llm", .self = self, .propose = propose, .learn = learn, .destroy = destroy};
+    *out = (gs_policy){.name = "llm", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .destroy = destroy};
     const gs_status status = set_up(self, error);
     if (status != GS_OK) destroy(out);
     return status;

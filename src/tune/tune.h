@@ -35,6 +35,7 @@ struct gs_policy {
     void       *self;
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
     bool        builds_on_found;
+    bool        one_by_one;     /* works on one problem at a time: it cannot propose for a list ahead */
     const gs_found *found;      /* the caller's, as families; read where builds_on_found */
     int         found_count;
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */

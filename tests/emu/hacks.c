@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head, as a candidate that somebody
- * else wrote: inspected, then verified. hacks.cu has those that must be caught, honest.cu odd ones that must pass.
+ * else wrote: inspected, then verified. refused.cu and hacks.cu have those that must be caught, honest.cu odd ones that must pass.
  *
  *     test_emu_hacks [-v] [part of a name]      -v: the table of all */
 #include <stdarg.h>
@@ -161,7 +161,13 @@ static void run_file(const char *name, int least)
 static void test_hacks(void **state)
 {
     (void)state;
-    run_file("hacks.cu", 75);
+    run_file("hacks.cu", 41);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    run_file("refused.cu", 34);
 }
 
 static void test_honest(void **state)
@@ -188,7 +194,7 @@ int main(int argc, char **argv)
         print_error("%s\n", gs_error_format(&error, text, sizeof text));
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hacks), cmocka_unit_test(test_honest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_hacks), cmocka_unit_test(test_honest)};
     const int failed = cmocka_run_group_tests_name("the hack suite", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);

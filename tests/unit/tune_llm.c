@@ -172,7 +172,9 @@ static void lists_are_refused(void **state)
 {
     bench *const b = *state;
     gs_tune_options options = options_of(b);
+    const gs_llm_options llm = {.url = "http://127.0.0.1:1", .model = "m"};
     options.policy = "llm";
+    options.llm = &llm;
     assert_int_equal(list_with(b, three, 2, "", &options), GS_ERROR_UNSUPPORTED);
     assert_int_equal(seen.count, 0);
 }
