@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Several attempts at one problem, for environments in which a model sees what came of one before the next: those for TRL, OpenEnv and Gymnasium."""
+import urllib.parse
+
+from gemmsmith import reward as _service
+
+__all__ = ["Episode"]
+
+
+class Episode:
+    """One problem, so many evaluations. `left`: how many are left; `best`: the result with the highest reward, None: none had one; `last`: the last result."""
+
+    def __init__(self, problem, turns=4, reward="milestones", deadline_s=600.0, url=None):
+        self.problem, self.left, self.reward, self.deadline_s, self.url = problem, int(turns), reward, deadline_s, url
+        self.best = self.last = None
+        self.turn = 0
+        found = _service.get("baselines?problem=" + urllib.parse.quote(problem, safe=":,=.+-"), url)
+        self.problem, self.floor_us, self.library_us, self.device = found["problem"], found["floor_us"], found["library_us"], found["device"]
+
+    def describe(self):
+        """The problem, for a model."""
+        library = f"cuBLASLt takes {self.library_us:.2f} us. " if self.library_us else ""
+        return (f"Problem {self.problem} on {self.device}. {library}No kernel can take less than {self.floor_us:.2f} us. "
+                f"{self.left} evaluation{'s' * (self.left != 1)}.")
+
+    def evaluate(self, candidate):
+        """The result of {"schedule": ...}, {"source": ..., "manifest": ...}, or of None: there was no candidate. A result whose reward is None says nothing of the
+        candidate and takes no evaluation; without evaluations left the result is None."""
+        if self.left <= 0:
+            return None
+        if candidate is None:
+            result = {"verdict": "text", "reward": -1.0, "reason": "no candidate: write a block named schedule, or one named cuda and one named manifest"}
+        else:
+            try:
+                result = _service.evaluate([{"problem": self.problem, "reward": self.reward, **candidate}], self.deadline_s, self.url)[0]
+            except _service.ServiceError as error:
+                if error.status not in (400, 413):
+                    raise
+                result = {"verdict": "text", "reward": -1.0, "reason": "empty or too long"}   # of what a model may choose, all else is judged
+        self.last = result
+        if result["reward"] is not None:
+            self.left, self.turn = self.left - 1, self.turn + 1
+            if self.best is None or result["reward"] > self.best["reward"]:
+                self.best = result
+        return result
+
+    def say(self, result):
+        """What came of an evaluation, for a model."""
+        if result is None:
+            return "No evaluations left."
+        if result["reward"] is None:
+            return "The machine failed; this did not count. Try again."
+        if result["verdict"] == "pass":
+            speed = f", {result['ratio']:.3f} times as fast as cuBLASLt ({result['low']:.3f} to {result['high']:.3f})" if result.get("ratio") else ""
+            text = f"Right. {result['us']:.2f} us{speed}."
+        else:
+            reason = result.get("reason") or ""
+            text = f"Refused: {result['verdict']}" + (f" in {result['part']}" if result.get("part") else "") + (f": {reason}" if reason else ".")
+        return f"{text}\nReward {result['reward']:.3f}. {self.left} evaluation{'s' * (self.left != 1)} left."

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Trainers' own code, from their packages, gets rewards from a live gemmsmith serve on the emulated device (tests/serve/packages.py). The packages are installed from PyPI into
+# build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as tests/serve/trainers/packages.txt is the same.
+#   trainers.sh BUILD [CLASS[.test]...]
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:?trainers.sh BUILD [CLASS[.test]...]}
+shift
+[ ! -e build/deps/env ] || . build/deps/env
+list=tests/serve/trainers/packages.txt
+home=build/trainers
+
+python=
+for candidate in python3.11 python3.12 python3; do
+    if [ -z "$python" ] && "$candidate" -c 'import sys, venv; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null; then python=$candidate; fi
+done
+[ -n "$python" ] || { echo "trainers: Python 3.11 or 3.12 with venv is needed: verl takes nothing newer, TRL nothing older" >&2; exit 1; }
+stamp=$(cksum < "$list")-$($python --version)
+if [ "$(cat $home/stamp 2>/dev/null)" != "$stamp" ]; then
+    began=$(date +%s)
+    rm -rf $home
+    mkdir -p $home
+    echo "trainers: installing $(grep -c == $list) packages into $home" >&2
+    "$python" -m venv $home/venv
+    $home/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r $list
+    echo "$stamp" > $home/stamp
+    echo "trainers: installed in $(($(date +%s) - began)) s, $(du -sm $home | cut -f1) MB" >&2
+fi
+exec $home/venv/bin/python tests/serve/packages.py "$build/gemmsmith" - "$@"
