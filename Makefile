@@ -2,11 +2,13 @@
 #   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
 #   make check       every test that needs no GPU: release and sanitizer builds, dependency law, command line, fuzzing
 #   make check-gpu   every test that needs a GPU
+#   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (3 GB), get rewards from a live service
+#   make check-load  gemmsmith serve under 10,000 requests and misfortune, some minutes
 #   make fuzz        libFuzzer over the parsers and the emulated device (clang), FUZZ_SECONDS=60 each
 PROBLEM      ?= 64_4096_64
 FUZZ_SECONDS ?= 60
 
-.PHONY: run check check-gpu fuzz build setup clean
+.PHONY: run check check-gpu check-trainers check-load fuzz build setup clean
 
 run: build
 	@sh scripts/run.sh $(PROBLEM)
@@ -17,6 +19,12 @@ check:
 
 check-gpu: build
 	@sh scripts/check_gpu.sh build/release
+
+check-trainers: build
+	@sh scripts/trainers.sh build/release
+
+check-load: build
+	python3 tests/serve/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
 
 fuzz: setup
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer

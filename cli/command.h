@@ -70,7 +70,7 @@ struct cli_command {
 /* The words of --families, from the list of families; ends with a comma that the parser does not mind. */
 extern const char cli_family_words[];
 
-extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cli_serve, cli_db, cli_info, cli_doctor, cli_help, cli_train, cli_report, cli_worker;
+extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cli_serve, cli_db, cli_info, cli_doctor, cli_help, cli_train, cli_export, cli_report, cli_worker;
 
 extern const cli_command *const cli_commands[];      /* ends with NULL */
 const cli_command              *cli_find(const char *name);   /* NULL: none */

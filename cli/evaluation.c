@@ -8,6 +8,8 @@ void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation 
     gs_json_string(json, "verdict", got->verdict);
     gs_json_int(json, "part", got->part);
     gs_json_string(json, "reason", got->reason);
+    gs_json_string(json, "stage", got->stage);
+    if (got->note[0]) gs_json_string(json, "note", got->note);
     gs_json_double(json, "reward", got->reward);
     if (got->us > 0) {
         gs_json_double(json, "us", got->us);
@@ -30,6 +32,7 @@ void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation 
     }
     gs_json_begin(json, "spent", '{');
     gs_json_double(json, "compile", got->spent.compile);
+    gs_json_double(json, "emulator", got->spent.emulator);
     gs_json_double(json, "verify", got->spent.verify);
     gs_json_double(json, "time", got->spent.time);
     gs_json_double(json, "again", got->spent.again);

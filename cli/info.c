@@ -17,6 +17,7 @@
 #include "schedule/schedule.h"
 #include "session.h"
 #include "store/store.h"
+#include "tune/restrict.h"
 #include "tuned.h"
 
 typedef struct settings {
@@ -241,6 +242,13 @@ static void check_libraries(checkup *c)
         check(c, false, "cuBLASLt", error.text, "tune and eval compare with it");
 }
 
+/* Asked before a device is open, because it forks. */
+static void check_sandbox(checkup *c, bool limits, bool filters, const gs_error *why)
+{
+    if (filters) check(c, true, "sandbox", "foreign kernels are compiled without files, network and processes", NULL);
+    else check(c, false, "sandbox", limits ? "no filter of system calls (seccomp)" : why->text, limits ? "foreign kernels are compiled under limits of time and memory alone" : NULL);
+}
+
 static void check_files(checkup *c)
 {
     char path[GS_PATH], found[GS_PATH + 512];
@@ -287,11 +295,15 @@ static int run_doctor(const cli_command *command, int argc, char **argv)
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
     checkup c = {.json = s.json, .name = s.device};
+    gs_error why = {0};
+    bool filters;
+    const bool limits = gs_restrict_probe(&filters, &why) == GS_OK;
     c.out = gs_json_into(&c.text);
     gs_json_begin(&c.out, NULL, '{');
     gs_json_begin(&c.out, "checks", '[');
     check_device(&c);
     check_libraries(&c);
+    check_sandbox(&c, limits, filters, &why);
     check_files(&c);
     gs_json_end(&c.out, ']');
     gs_json_bool(&c.out, "usable", c.device && !c.failed);

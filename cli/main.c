@@ -8,7 +8,7 @@
 #include "output.h"
 
 const cli_command *const cli_commands[] = {
-    &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_score, &cli_serve, &cli_db, &cli_train, &cli_report, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
+    &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_score, &cli_serve, &cli_db, &cli_train, &cli_export, &cli_report, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
 };
 
 const cli_command *cli_find(const char *name)

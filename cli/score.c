@@ -27,7 +27,7 @@ typedef struct settings {
     int64_t     repeat, rounds, seed;
     double      over, timeout;
     int         reward;
-    bool        confirm, dependent, json;
+    bool        confirm, dependent, no_emulator, json;
 } settings;
 
 static const cli_option options[] = {
@@ -42,6 +42,7 @@ static const cli_option options[] = {
     {"rounds",   0, CLI_INT,     offsetof(settings, rounds),    "N",    "paired rounds of the first timing; default 31", 1, 1000},
     {"timeout",  0, CLI_SECONDS, offsetof(settings, timeout),   "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
      "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
+    {"no_emulator", 0, CLI_FLAG, offsetof(settings, no_emulator), NULL, "a foreign kernel reaches the GPU without having run on the emulated device"},
     {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N",    "seed of the data; default: another one each time", 1, 9e15},
     {"store",    0, CLI_TEXT,    offsetof(settings, store),     "FILE", "keep what comes of it in this store; default: nothing is kept"},
     CLI_DEPENDENT_OPTION(settings),
@@ -289,11 +290,12 @@ static int score(scoring *t, const cli_problems *problems)
     const settings *const s = t->s;
     cli_session *const session = t->session;
     gs_error error;
-    const gs_environment_options how = {.reward = (gs_reward_kind)s->reward, .confirm = s->confirm, .rounds = (int)s->rounds,
+    gs_environment_options how = {.reward = (gs_reward_kind)s->reward, .confirm = s->confirm, .rounds = (int)s->rounds,
                                         .dependent = s->dependent, .seed = (uint64_t)s->seed, .compile_s = s->timeout, .timeout_s = s->timeout};
     int code = open_texts(t);
     if (code < 0) code = cli_session_open(t->command, session, s->device, s->dependent, s->store != NULL, s->store);
     if (code >= 0) return code;
+    if (t->source && !s->no_emulator) how.emulator = cli_session_emulator(session);
     if (gs_environment_create(&t->environment, &session->worker, &session->caps, session->store, session->store ? &session->session : NULL, &how,
                               &error) == GS_OK)
         code = score_all(t, problems);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,7 +14,7 @@
 #include "output.h"
 #include "serve_http.h"
 
-enum { TOKEN_LEAST = 16, TOKEN_MOST = 512 };
+enum { TOKEN_LEAST = 16, TOKEN_MOST = 512, FILES_BESIDE = 64, FILES_DEVICE = 32 };
 #define LOOK_NS INT64_C(20000000)
 
 typedef struct settings {
@@ -21,8 +22,8 @@ typedef struct settings {
     cli_asked   asked;
     const char *address, *token_file, *store, *device, *devices;
     int64_t     port, queue, connections, most_body, rounds;
-    double      deadline, timeout;
-    bool        confirm, dependent;
+    double      deadline, timeout, keep;
+    bool        confirm, dependent, no_emulator;
 } settings;
 
 static const cli_option options[] = {
@@ -35,10 +36,12 @@ static const cli_option options[] = {
     {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "longest request; default 4096", 1, 65536},
     {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits that does not say; default 10m", 0.001, 86400},
     {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that figure counts"},
+    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "foreign kernels reach the GPU without having run on the emulated device"},
     {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
     {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
      "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
     {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "where jobs, answers and trials are kept; default: the user's store"},
+    {"keep",        0, CLI_SECONDS, offsetof(settings, keep),        "TIME", "how long answers are kept; then the same candidate is evaluated anew;\ndefault 720h, 0: for ever. What is not answered stays", 0, 1e9},
     {"devices",     0, CLI_TEXT,    offsetof(settings, devices),     "LIST", "several GPUs of one model: cuda:0,cuda:1 or all"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
@@ -71,6 +74,18 @@ static int read_token(const cli_command *command, const settings *s, char **toke
     return -1;
 }
 
+/* A connection is an open file. Where they run out, nobody can be answered and no worker started. */
+static int allow_files(const cli_command *command, const settings *s, int devices)
+{
+    struct rlimit limit;
+    const rlim_t need = (rlim_t)s->connections + FILES_BESIDE + FILES_DEVICE * (rlim_t)GS_MAX(devices, 1);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= need) return -1;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? need : GS_MIN(need, limit.rlim_max);
+    if (limit.rlim_cur >= need && setrlimit(RLIMIT_NOFILE, &limit) == 0) return -1;
+    return cli_usage(command, "--connections %lld needs %llu open files, and %llu are allowed (ulimit -n)", (long long)s->connections, (unsigned long long)need,
+                     (unsigned long long)limit.rlim_max);
+}
+
 /* M, N and K in ten sizes, as scripts/list_problems.py grid writes them. */
 static int add_grid(const cli_command *command, cli_problems *out)
 {
@@ -91,7 +106,7 @@ static int add_grid(const cli_command *command, cli_problems *out)
 /* What answers depend on beside the device and the program: options of the evaluation. */
 static void name_options(const settings *s, char *out, size_t size)
 {
-    snprintf(out, size, "rounds=%lld confirm=%d timeout=%g", (long long)s->rounds, s->confirm, s->timeout);
+    snprintf(out, size, "rounds=%lld confirm=%d timeout=%g emulator=%d", (long long)s->rounds, s->confirm, s->timeout, !s->no_emulator);
 }
 
 /* ---- from start to end ---- */
@@ -115,7 +130,10 @@ static int listen_until_stopped(const cli_command *command, const settings *s, s
            token ? ", with a token" : "", any ? "" : ", the listed problems only");
     if (open > 0) printf("going on with %d candidates that were accepted before\n", open);
     fflush(stdout);
-    while (!cli_stopped()) gs_clock_sleep_ns(LOOK_NS);
+    while (!cli_stopped()) {
+        gs_clock_sleep_ns(LOOK_NS);
+        serve_http_tend(http);
+    }
     serve_http_refuse(http);
     serve_jobs_stop(jobs);
     serve_http_stop(&http);
@@ -127,7 +145,8 @@ static int listen_until_stopped(const cli_command *command, const settings *s, s
 static int serve(const cli_command *command, const settings *s, const char *typed, const cli_group *group, const cli_problems *tasks, bool any, const char *token)
 {
     serve_jobs *jobs;
-    serve_options how = {.devices = 1, .device = {s->device}, .store = s->store, .command_line = typed, .queue = (int)s->queue, .dependent = s->dependent,
+    serve_options how = {.devices = 1, .device = {s->device}, .store = s->store, .command_line = typed, .queue = (int)s->queue, .keep_s = s->keep, .dependent = s->dependent,
+                         .no_emulator = s->no_emulator,
                          .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}};
     for (int i = 0; i < group->count; i++) how.device[i] = group->member[i].device;
     if (group->count > 0) how.devices = group->count;
@@ -140,7 +159,7 @@ static int serve(const cli_command *command, const settings *s, const char *type
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600};
+    settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600, .keep = 30 * 86400.0};
     cli_session typed = {0};
     cli_group group = {0};
     cli_problems tasks = {0};
@@ -157,6 +176,7 @@ static int run(const cli_command *command, int argc, char **argv)
     const bool any = tasks.count == 0;
     if (code < 0 && any) code = add_grid(command, &tasks);
     if (code < 0 && s.devices) code = cli_group_name(command, &group, s.devices);
+    if (code < 0) code = allow_files(command, &s, group.count);
     if (code < 0) code = serve(command, &s, typed.command, &group, &tasks, any, token);
     cli_group_free(&group);
     cli_problems_free(&tasks);

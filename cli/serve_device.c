@@ -13,11 +13,13 @@
 #include "serve_internal.h"
 
 #define PAUSE_NS INT64_C(500000000)   /* before the machine is tried again */
+enum { WAITS = 10 };
 
 typedef struct loaded {
     json_t *request;
     int     attempts;
-    bool    answered;
+    char   *answer;    /* that the store has already: of another service with the same store; NULL: none */
+    bool    failed;
 } loaded;
 
 static void load(void *self, const gs_job *job)
@@ -25,7 +27,8 @@ static void load(void *self, const gs_job *job)
     loaded *const out = self;
     out->request = json_loads(job->request, 0, NULL);
     out->attempts = job->attempts;
-    out->answered = job->answer != NULL;
+    out->answer = job->answer ? strdup(job->answer) : NULL;
+    out->failed = job->failed;
 }
 
 static const char *text_of(const json_t *request, const char *name) { return json_string_value(json_object_get(request, name)); }
@@ -119,12 +122,35 @@ static gs_status count_attempt(serve_evaluator *e, const char *id, const void *c
 typedef struct ending {
     const char *answer;
     bool        failed;
+    char      **kept;         /* the answer that stands in the store */
+    bool       *kept_failed;
 } ending;
 
+static void take_kept(void *self, const gs_job *job)
+{
+    const ending *const end = self;
+    free(*end->kept);
+    *end->kept = job->answer ? strdup(job->answer) : NULL;
+    *end->kept_failed = job->failed;
+}
+
+/* The first answer stands: where another service with the same store was sooner, it is its. */
 static gs_status keep_end(serve_evaluator *e, const char *id, const void *with, gs_error *error)
 {
-    const ending *const end = with;
-    return gs_store_job_end(e->session.store, id, end->answer, end->failed, error);
+    GS_TRY(gs_store_job_end(e->session.store, id, ((const ending *)with)->answer, ((const ending *)with)->failed, error));
+    return gs_store_job_get(e->session.store, id, take_kept, (void *)with, error);
+}
+
+/* Whoever waits is told. Takes the answer. */
+static void tell(serve_evaluator *e, serve_job *job, char *answer, bool failed)
+{
+    serve_jobs *const jobs = e->jobs;
+    pthread_mutex_lock(&jobs->lock);
+    e->state.done++;
+    e->state.busy = false;
+    jobs->running--;
+    serve_done(jobs, job, answer, failed);
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 /* One evaluation, and a second where the first was lost with a worker that somebody killed, or to the machine. */
@@ -132,13 +158,15 @@ static gs_status evaluate(serve_evaluator *e, gs_environment *environment, const
                           gs_evaluation *got, gs_error *error)
 {
     serve_counts *const counts = &e->jobs->counts;
+    int waits = 0;
     for (int attempt = 0;; attempt++) {
         const int64_t began = gs_clock_ns();
         const gs_status status = gs_evaluate(environment, problem, submission, got, error);
         counts->busy_us += (gs_clock_ns() - began) / 1000;
         if (status == GS_ERROR_INTERRUPTED) return status;
         if (stopping(e)) return status == GS_OK && was_killed(got) ? GS_ERROR_INTERRUPTED : status;   /* who stops a service may stop its children, too */
-        if (passes(status)) {
+        waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE;   /* may be the candidate's own: the others shall not wait for ever */
+        if (passes(status) && waits < WAITS) {
             gs_log(GS_LOG_WARNING, "job %s is tried again: %s", id, gs_status_name(status));
             set_failing(e, true);
             gs_clock_sleep_ns(PAUSE_NS);
@@ -175,21 +203,20 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
             return false;
         }
     }
-    char line[512];
-    const ending end = {.answer = status == GS_OK ? answer_of(text, &got) : excuse_of(text ? text : "", gs_error_format(&error, line, sizeof line)), .failed = status != GS_OK};
-    if (!end.answer || patiently(e, keep_end, job->id, &end) != GS_OK) {
-        free((char *)end.answer);
+    char line[512], *kept = NULL;
+    char *const answer = status == GS_OK ? answer_of(text, &got) : excuse_of(text ? text : "", gs_error_format(&error, line, sizeof line));
+    bool failed = false;
+    const ending end = {.answer = answer, .failed = status != GS_OK, .kept = &kept, .kept_failed = &failed};
+    const bool good = answer && patiently(e, keep_end, job->id, &end) == GS_OK && kept;
+    free(answer);
+    if (!good) {
+        free(kept);
         return false;
     }
     jobs->counts.evaluated += status == GS_OK;
     jobs->counts.machine += status != GS_OK;
     jobs->counts.passed += status == GS_OK && strcmp(got.verdict, "pass") == 0;
-    pthread_mutex_lock(&jobs->lock);
-    e->state.done++;
-    e->state.busy = false;
-    jobs->running--;
-    serve_done(jobs, job, (char *)end.answer, end.failed);
-    pthread_mutex_unlock(&jobs->lock);
+    tell(e, job, kept, failed);
     return true;
 }
 
@@ -233,7 +260,10 @@ static void work(serve_evaluator *e, gs_environment *environment)
         bool done = false;
         const gs_status status = gs_store_job_get(e->session.store, job->id, load, &what, &error);
         if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s: %s", job->id, error.text);
-        else done = work_on(e, environment, job, &what);
+        if (status == GS_ERROR_NOT_FOUND) what.answer = excuse_of("", "somebody took it out of the store");
+        what.failed |= status == GS_ERROR_NOT_FOUND;
+        if (what.answer) tell(e, job, what.answer, what.failed);
+        done = what.answer || (status == GS_OK && work_on(e, environment, job, &what));
         json_decref(what.request);
         if (!done) give_back(e, job);
     }
@@ -243,6 +273,7 @@ static gs_status open_environment(serve_evaluator *e, gs_environment **out, gs_e
 {
     gs_environment_options how = e->jobs->options.environment;
     how.reward = GS_REWARD_ROOM;
+    if (!e->jobs->options.no_emulator) how.emulator = cli_session_emulator(&e->session);
     return gs_environment_create(out, &e->session.worker, &e->session.caps, e->session.store, &e->session.session, &how, error);
 }
 

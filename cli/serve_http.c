@@ -15,14 +15,19 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "serve_reply.h"
+#include "serve_trainer.h"
+#include "serve_watch.h"
 
 enum {
     HEADER_BYTES = 32 << 10,    /* of a request's line and headers together */
+    EXTRA        = 16,          /* connections that are answered that there are too many */
     IDLE_S       = 30,          /* a connection that says nothing for so long is closed */
     STACK_BYTES  = 2 << 20,     /* of a connection's thread; touched as far as it is used */
     DRAIN_MS     = 5000,
-    TASKS_MOST   = 1000
+    TASKS_MOST   = 1000,
+    FULL_NS      = 250000000    /* between two looks whether the queue has room */
 };
+#define LOOK_S 1.0                          /* how often a caller that waits is looked for */
 #define BODIES_MOST ((int64_t)256 << 20)   /* bytes of all bodies that are being read or answered */
 
 struct serve_http {
@@ -30,7 +35,8 @@ struct serve_http {
     serve_jobs         *jobs;
     serve_http_options  options;
     int                 port;
-    int64_t             started;
+    int64_t             started, swept;
+    serve_watch         watch;
     _Atomic int64_t     active, bodies;
     _Atomic int64_t     codes[SERVE_CODES];
 };
@@ -39,12 +45,17 @@ struct serve_http {
 typedef struct exchange {
     serve_http            *http;
     struct MHD_Connection *connection;
+    int                    socket_number;
+    serve_guest           *guest;
     gs_text                body;
     int64_t                reserved;   /* bytes of BODIES_MOST */
     bool                   answered;
 } exchange;
 
 /* ---- answers ---- */
+
+/* Comes when all connections are taken: is told so, and goes. */
+static bool is_extra(const exchange *x) { return serve_watch_among(x->guest) > x->http->options.connections; }
 
 static enum MHD_Result send_text(exchange *x, int code, const char *type, char *text)
 {
@@ -55,6 +66,8 @@ static enum MHD_Result send_text(exchange *x, int code, const char *type, char *
         return MHD_NO;
     }
     if (!text) code = 503;
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_ANSWER, text ? strlen(text) : 0);
+    if (serve_jobs_stopping(x->http->jobs) || is_extra(x)) MHD_add_response_header(response, "Connection", "close");
     MHD_add_response_header(response, "Content-Type", type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     if (code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -68,7 +81,7 @@ static enum MHD_Result send_text(exchange *x, int code, const char *type, char *
 
 static enum MHD_Result send_json(exchange *x, int code, json_t *value)
 {
-    char *const text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    char *const text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     json_decref(value);
     return send_text(x, code, "application/json", text);
 }
@@ -112,10 +125,7 @@ static const char *argument(exchange *x, const char *name) { return MHD_lookup_c
 
 static bool number(exchange *x, const char *name, double low, double high, double *out)
 {
-    const char *const text = argument(x, name);
-    if (!text) return true;
-    gs_scan scan = gs_scan_from(text);
-    return gs_scan_double(&scan, out) && gs_scan_end(&scan) && *out >= low && *out <= high;
+    return serve_number_read(argument(x, name), low, high, out);
 }
 
 /* ---- waiting ---- */
@@ -125,8 +135,15 @@ static int64_t after(double seconds) { return gs_clock_ns() + (int64_t)(seconds 
 /* A connection whose thread waits for an evaluation says nothing meanwhile, and is not to be closed for that. */
 static void wait_for(exchange *x, serve_found *found, int count, int64_t until)
 {
+    bool gone = false;
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    for (int i = 0; i < count; i++) serve_jobs_wait(x->http->jobs, &found[i], until);
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    for (int i = 0; i < count; i++)
+        for (bool over = false; !over;) {   /* whoever has gone keeps no thread and no connection */
+            const int64_t look = gone ? 0 : GS_MIN(until, after(LOOK_S));
+            over = serve_jobs_wait(x->http->jobs, &found[i], look) || gone || look == until;
+            gone = gone || (!over && serve_watch_gone(x->socket_number));
+        }
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
 }
 
@@ -180,6 +197,32 @@ static enum MHD_Result evaluate_body(exchange *x, bool batch, bool wait)
 static enum MHD_Result post_evaluate(exchange *x, const char *rest) { (void)rest; return evaluate_body(x, false, true); }
 static enum MHD_Result post_batch(exchange *x, const char *rest)    { (void)rest; return evaluate_body(x, true, true); }
 static enum MHD_Result post_submit(exchange *x, const char *rest)   { (void)rest; return evaluate_body(x, false, false); }
+
+static const char *argument_of(void *self, const char *name) { return argument(self, name); }
+static void wait_of(void *self, serve_found *found, int count, int64_t until) { wait_for(self, found, count, until); }
+
+static bool pause_of(void *self)
+{
+    exchange *const x = self;
+    MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    gs_clock_sleep_ns(FULL_NS);
+    return !serve_watch_gone(x->socket_number);
+}
+
+static enum MHD_Result adapt(exchange *x, serve_adapter which)
+{
+    static const char *const names[] = {"reward", "deadline_s", "unknown", "details", NULL};
+    const serve_caller caller = {x, argument_of, wait_of, pause_of};
+    json_t *out;
+    gs_error error = {0};
+    if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward, deadline_s, unknown and details");
+    const int code = serve_trainer_answer(&out, x->http->jobs, which, gs_text_string(&x->body), x->body.size, &x->http->options.terms, &caller, &error);
+    return out ? send_json(x, code, out) : send_error(x, code, &error);
+}
+
+static enum MHD_Result post_openrlhf(exchange *x, const char *rest) { (void)rest; return adapt(x, SERVE_OPENRLHF); }
+static enum MHD_Result post_slime(exchange *x, const char *rest)    { (void)rest; return adapt(x, SERVE_SLIME); }
 
 static enum MHD_Result get_result(exchange *x, const char *id)
 {
@@ -254,7 +297,7 @@ static enum MHD_Result get_baselines(exchange *x, const char *rest)
     if (!text) return refuse(x, 400, GS_ERROR_ARGUMENT, "problem", "is missing");
     if (asked && strcmp(asked, "true") != 0 && strcmp(asked, "false") != 0) return refuse(x, 400, GS_ERROR_ARGUMENT, "measure", "must be true or false");
     if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
-    if (serve_problem_read(&problem, text, &x->http->options.terms, &error) != GS_OK) return failed(x, &error);
+    if (serve_problem_read(&problem, text, &x->http->options.terms, "problem", &error) != GS_OK) return failed(x, &error);
     gs_status status = serve_jobs_library(x->http->jobs, &problem, &us, &error);
     if (status == GS_ERROR_NOT_FOUND && asked && strcmp(asked, "true") == 0 && !caps->emulated) {
         const int code = measure(x, &problem, seconds, &error);
@@ -266,13 +309,32 @@ static enum MHD_Result get_baselines(exchange *x, const char *rest)
                                        us > 0 ? json_real(us) : json_null(), "floor_us", gs_floor_us(&problem, caps), "predicted", caps->emulated));
 }
 
+/* A trainer that is given a URL and nothing else has the token in it, http://any:TOKEN@host:7811/, which its HTTP library sends as a password. */
+static bool password_is(exchange *x, const char *token)
+{
+    char *password = NULL;
+    char *const name = MHD_basic_auth_get_username_password(x->connection, &password);
+    const bool good = password && serve_token_equal(token, password);
+    if (name) MHD_free(name);
+    if (password) MHD_free(password);
+    return good;
+}
+
 static bool authorized(exchange *x)
 {
-    static const char bearer[] = "Bearer ";
+    static const char bearer[] = "Bearer ", basic[] = "Basic ";
     const char *const token = x->http->options.token;
     if (!token) return true;
     const char *const given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
+    if (given && strncmp(given, basic, sizeof basic - 1) == 0) return password_is(x, token);
     return given && strncmp(given, bearer, sizeof bearer - 1) == 0 && serve_token_equal(token, given + sizeof bearer - 1);
+}
+
+static enum MHD_Result get_grammar(exchange *x, const char *rest)
+{
+    static const char *const none[] = {NULL};
+    (void)rest;
+    return only(x, none) ? send_json(x, 200, serve_reply_grammar()) : refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
 }
 
 static double uptime(const serve_http *http) { return (double)(gs_clock_ns() - http->started) / 1e9; }
@@ -301,14 +363,17 @@ typedef struct endpoint {
 } endpoint;
 
 static const endpoint endpoints[] = {
-    {"/v1/evaluate",       true,  false, post_evaluate},
-    {"/v1/evaluate/batch", true,  false, post_batch},
-    {"/v1/submit",         true,  false, post_submit},
-    {"/v1/result/",        false, false, get_result},
-    {"/v1/tasks",          false, false, get_tasks},
-    {"/v1/baselines",      false, false, get_baselines},
-    {"/v1/health",         false, true,  get_health},
-    {"/v1/metrics",        false, false, get_metrics},
+    {"/v1/evaluate",          true,  false, post_evaluate},
+    {"/v1/evaluate/batch",    true,  false, post_batch},
+    {"/v1/submit",            true,  false, post_submit},
+    {"/v1/adapters/openrlhf", true,  false, post_openrlhf},
+    {"/v1/adapters/slime",    true,  false, post_slime},
+    {"/v1/result/",           false, false, get_result},
+    {"/v1/tasks",             false, false, get_tasks},
+    {"/v1/baselines",         false, false, get_baselines},
+    {"/v1/grammar",           false, false, get_grammar},
+    {"/v1/health",            false, true,  get_health},
+    {"/v1/metrics",           false, false, get_metrics},
 };
 
 static const endpoint *find(const char *url)
@@ -354,7 +419,8 @@ static bool refuse_early(exchange *x, const endpoint *to, const char *method, en
     int64_t size = 0;
     const bool good = gs_scan_int(&scan, &size) && gs_scan_end(&scan) && size >= 0;
     const bool post = strcmp(method, "POST") == 0;
-    if (!known_host(x)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
+    if (is_extra(x)) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "connections", "all are taken: come back later");
+    else if (!known_host(x)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
     else if (!to) *result = refuse(x, 404, GS_ERROR_NOT_FOUND, "path", "no such endpoint: docs/howto/serve.md lists them");
     else if (!to->open && !authorized(x)) *result = refuse(x, 401, GS_ERROR_ARGUMENT, "Authorization", "needs the service's token: Authorization: Bearer TOKEN");
     else if (post != to->post || (!post && strcmp(method, "GET") != 0)) *result = refuse(x, 405, GS_ERROR_ARGUMENT, "method", to->post ? "takes POST" : "takes GET");
@@ -381,8 +447,10 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         if (!x) return MHD_NO;
         x->http = http;
         x->connection = connection;
+        x->socket_number = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        x->guest = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
         http->active++;
-        refuse_early(x, to, method, &result);
+        if (!refuse_early(x, to, method, &result)) serve_watch_turn(&http->watch, x->guest, SERVE_BODY, (size_t)x->reserved);
         return result;
     }
     if (x->answered) {
@@ -405,9 +473,21 @@ static void completed(void *self, struct MHD_Connection *connection, void **stat
     if (!x) return;
     x->http->bodies -= x->reserved;
     x->http->active--;
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_HEADERS, 0);
     gs_text_free(&x->body);
     free(x);
     *state = NULL;
+}
+
+static void connected(void *self, struct MHD_Connection *connection, void **guest, enum MHD_ConnectionNotificationCode what)
+{
+    serve_http *const http = self;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *guest = serve_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else {
+        serve_watch_remove(&http->watch, *guest);
+        *guest = NULL;
+    }
 }
 
 /* ---- listening ---- */
@@ -440,7 +520,7 @@ static gs_status listen_at(const char *address, int port, int *out, gs_error *er
         return GS_OK;
     }
     if (made >= 0) close(made);
-    return gs_fail(error, GS_ERROR_IO, NULL, "cannot listen at %.100s, port %d: %s", address, port, strerror(number));
+    return gs_fail(error, GS_ERROR_IO, NULL, "cannot listen at %.100s, port %d: %s%s", address, port, strerror(number), number == EADDRINUSE ? "; --port takes another one" : "");
 }
 
 static int port_of(int socket_number)
@@ -459,12 +539,14 @@ gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_
     http->jobs = jobs;
     http->options = *options;
     http->started = gs_clock_ns();
+    serve_watch_open(&http->watch);
     gs_status status = listen_at(options->address, options->port, &listener, error);
     if (status == GS_OK) {
         http->port = port_of(listener);
         http->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-                                        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_CONNECTION_LIMIT,
-                                        (unsigned)options->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+                                        MHD_OPTION_NOTIFY_CONNECTION, connected, http, MHD_OPTION_CONNECTION_LIMIT,
+                                        (unsigned)options->connections + EXTRA, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                                         (size_t)HEADER_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
         if (!http->daemon) {
             close(listener);
@@ -472,10 +554,19 @@ gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_
         }
     }
     if (status != GS_OK) {
+        serve_watch_close(&http->watch);
         free(http);
         *out = NULL;
     }
     return status;
+}
+
+void serve_http_tend(serve_http *http)
+{
+    const int64_t now = gs_clock_ns();
+    if (now - http->swept < INT64_C(1000000000)) return;
+    http->swept = now;
+    serve_watch_sweep(&http->watch, now);
 }
 
 int serve_http_port(const serve_http *http) { return http->port; }
@@ -493,6 +584,7 @@ void serve_http_stop(serve_http **out)
     const int64_t until = gs_clock_ns() + DRAIN_MS * INT64_C(1000000);
     while (http->active > 0 && gs_clock_ns() < until) gs_clock_sleep_ns(5000000);
     MHD_stop_daemon(http->daemon);
+    serve_watch_close(&http->watch);
     free(http);
     *out = NULL;
 }

@@ -21,6 +21,7 @@ typedef struct serve_http serve_http;
 /* Listens and answers from then on. Codes: ARGUMENT (address), IO, MEMORY. */
 gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_options *options, gs_error *error);
 int       serve_http_port(const serve_http *http);
+void      serve_http_tend(serve_http *http);        /* now and then: closes connections that are never done */
 void      serve_http_refuse(serve_http *http);      /* takes no new connection */
 void      serve_http_stop(serve_http **http);       /* lets answers under way out, for some seconds at most */
 

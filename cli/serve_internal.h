@@ -57,10 +57,12 @@ struct serve_jobs {
     serve_job         *head, *tail;
     int                open, running;
     bool               stopping;       /* nothing new is begun */
-    bool               closing;        /* the keeper ends */
+    bool               closing;        /* whoever waits for a job is told so */
+    bool               ended;          /* nobody asks the keeper any more: it ends */
     gs_store          *store;          /* the keeper's, from its start on */
     pthread_t          keeper;
     bool               kept, keeper_ready;
+    int64_t            prune_at, pruned;   /* the keeper's: when it looks for old answers again, and behind which number */
     int                keeper_code;
     serve_evaluator    evaluator[SERVE_DEVICES];
     int                evaluators;

@@ -11,6 +11,10 @@
 #include "base/log.h"
 #include "output.h"
 
+enum { PRUNE_MOST = 256 };
+#define PRUNE_S       60.0                /* between looks for old answers */
+#define PRUNE_NEXT_NS INT64_C(20000000)   /* where there are more */
+
 /* ---- the table of open jobs ---- */
 
 static serve_job **bucket_of(serve_jobs *jobs, const char *id) { return &jobs->bucket[gs_hash64(id, strlen(id)) % SERVE_BUCKETS]; }
@@ -105,6 +109,18 @@ static gs_status read_stored(serve_jobs *jobs, const char *id, stored *out, gs_e
     return status;
 }
 
+/* Of a job that came moments ago and is not in the store yet: its text is with whoever brought it. */
+static gs_status came_with(const serve_job *job, const serve_item *item, gs_error *error)
+{
+    const serve_op *const owner = job->owner;
+    for (int i = 0; i < owner->request->count; i++)
+        if (owner->found[i].job == job) {
+            const bool same = strcmp(owner->request->item[i].request, item->request) == 0;
+            return same ? GS_OK : gs_fail(error, GS_ERROR_CORRUPT, "id", "another request has the same id");
+        }
+    return GS_OK;
+}
+
 /* One item: open already, answered, or new and in the table from now on. Only the keeper adds to the table, so what is not in it has its answer or is new. */
 static gs_status take_item(serve_jobs *jobs, serve_op *op, const serve_item *item, serve_found *found)
 {
@@ -113,7 +129,7 @@ static gs_status take_item(serve_jobs *jobs, serve_op *op, const serve_item *ite
     serve_job *job = find_open(jobs, item->id);
     if (job) hold(found, job);
     pthread_mutex_unlock(&jobs->lock);
-    if (job && job->owner) return GS_OK;   /* came with the same request, moments ago */
+    if (job && job->owner) return came_with(job, item, &op->error);
     const gs_status status = read_stored(jobs, item->id, &s, &op->error);
     if (status != GS_OK || job || (s.answer && !s.failed)) {
         if (!job) *found = (serve_found){.answer = s.answer};
@@ -236,6 +252,30 @@ static void keep(serve_jobs *jobs, serve_op *ops)
     settle(jobs, ops, status, &error);
 }
 
+/* A few of the old answers, so that nobody waits for it. */
+static void prune(serve_jobs *jobs)
+{
+    char before[GS_DATE_TEXT];
+    gs_error error;
+    int removed;
+    bool more;
+    const double keep_s = jobs->options.keep_s;
+    if (keep_s <= 0 || gs_clock_ns() < jobs->prune_at) return;
+    const gs_status status = gs_store_jobs_prune(jobs->store, gs_date_before(before, keep_s), PRUNE_MOST, &jobs->pruned, &removed, &more, &error);
+    if (status != GS_OK) gs_log(GS_LOG_WARNING, "old answers stay for now: %s", error.text);
+    jobs->counts.forgotten += removed;
+    if (!more) jobs->pruned = 0;
+    jobs->prune_at = gs_clock_ns() + (more ? PRUNE_NEXT_NS : (int64_t)(GS_MIN(PRUNE_S, keep_s / 2) * 1e9));
+}
+
+/* Waits for an operation, or until there may be old answers. */
+static void wait_for_work(serve_jobs *jobs)
+{
+    const struct timespec until = {.tv_sec = (time_t)(jobs->prune_at / 1000000000), .tv_nsec = (long)(jobs->prune_at % 1000000000)};
+    if (jobs->options.keep_s <= 0) pthread_cond_wait(&jobs->work, &jobs->lock);
+    else pthread_cond_timedwait(&jobs->work, &jobs->lock, &until);
+}
+
 static void go_on(void *self, const gs_job *job)
 {
     serve_jobs *const jobs = self;
@@ -255,12 +295,13 @@ static void *keeper_main(void *self)
     jobs->keeper_ready = true;
     pthread_cond_broadcast(&jobs->changed);
     while (status == GS_OK) {
-        while (!jobs->first && !jobs->closing) pthread_cond_wait(&jobs->work, &jobs->lock);
+        if (!jobs->first && !jobs->ended) wait_for_work(jobs);
         serve_op *const ops = jobs->first;
-        if (!ops) break;
+        if (!ops && jobs->ended) break;
         jobs->first = jobs->last = NULL;
         pthread_mutex_unlock(&jobs->lock);
-        keep(jobs, ops);
+        if (ops) keep(jobs, ops);
+        prune(jobs);
         pthread_mutex_lock(&jobs->lock);
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -311,10 +352,10 @@ gs_status serve_jobs_library(serve_jobs *jobs, const gs_problem *problem, double
     return status;
 }
 
-void serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns)
+bool serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns)
 {
     serve_job *const job = found->job;
-    if (!job) return;
+    if (!job || found->answer) return true;
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
     pthread_mutex_lock(&jobs->lock);
     while (!job->done && !jobs->closing && pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until) != ETIMEDOUT) {
@@ -322,7 +363,9 @@ void serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns)
     found->running = job->running;
     if (job->done && job->answer) found->answer = strdup(job->answer);
     found->failed = job->failed;
+    const bool over = job->done || jobs->closing;
     pthread_mutex_unlock(&jobs->lock);
+    return over;
 }
 
 void serve_found_free(serve_jobs *jobs, serve_found *found)
@@ -427,6 +470,7 @@ void serve_jobs_free(serve_jobs **out)
     if (!jobs) return;
     serve_jobs_stop(jobs);
     pthread_mutex_lock(&jobs->lock);
+    jobs->ended = true;
     pthread_cond_broadcast(&jobs->work);
     pthread_mutex_unlock(&jobs->lock);
     if (jobs->kept) pthread_join(jobs->keeper, NULL);

@@ -22,12 +22,14 @@ typedef struct serve_options {
     const char            *store;                   /* NULL: the default */
     const char            *command_line;
     int                    queue;                   /* open jobs, those under way included */
+    double                 keep_s;                  /* how long answers are kept; 0: for ever */
     bool                   dependent;
+    bool                   no_emulator;             /* foreign kernels reach the device at once */
     gs_environment_options environment;             /* its reward is not looked at */
 } serve_options;
 
 typedef struct serve_counts {
-    _Atomic int64_t accepted, joined, refused, evaluated, passed, machine, repeated;
+    _Atomic int64_t accepted, joined, refused, evaluated, passed, machine, repeated, forgotten;
     _Atomic int64_t busy_us;   /* spent in evaluations */
 } serve_counts;
 
@@ -45,7 +47,7 @@ typedef struct serve_job  serve_job;
 int  serve_jobs_start(serve_jobs **out, const cli_command *command, const serve_options *options);
 /* Evaluations under way are finished within ten seconds or given back; then everybody who waits is told. */
 void serve_jobs_stop(serve_jobs *jobs);
-void serve_jobs_free(serve_jobs **jobs);
+void serve_jobs_free(serve_jobs **jobs);   /* when nobody asks any more */
 
 const gs_caps      *serve_jobs_caps(const serve_jobs *jobs);
 const char         *serve_jobs_slug(const serve_jobs *jobs);      /* the device's name in the store */
@@ -68,8 +70,8 @@ gs_status serve_jobs_accept(serve_jobs *jobs, const serve_request *request, serv
 gs_status serve_jobs_find(serve_jobs *jobs, const char *id, serve_found *found, gs_error *error);
 gs_status serve_jobs_library(serve_jobs *jobs, const gs_problem *problem, double *us, gs_error *error);
 
-/* Waits until the job is done, the service stops, or the clock (gs_clock_ns) says until_ns. */
-void serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns);
+/* Waits until the job is done, the service stops, or the clock (gs_clock_ns) says until_ns, where it returns false. */
+bool serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns);
 void serve_found_free(serve_jobs *jobs, serve_found *found);
 bool serve_jobs_stopping(serve_jobs *jobs);
 

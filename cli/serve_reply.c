@@ -79,6 +79,22 @@ json_t *serve_reply_health(serve_jobs *jobs, double uptime_s, bool all)
     return out;
 }
 
+json_t *serve_reply_grammar(void)
+{
+    json_t *const families = json_array();
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        json_t *const slots = json_array();
+        for (int i = 0; i < gs_family_slots((gs_family)f); i++) {
+            const gs_slot *const slot = gs_family_slot((gs_family)f, i);
+            json_t *const words = json_array();
+            for (int w = 0; w < slot->count; w++) json_array_append_new(words, json_string(slot->words[w].text));
+            json_array_append_new(slots, json_pack("{s:s, s:o}", "name", slot->name, "words", words));
+        }
+        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family)f), "summary", gs_family_summary((gs_family)f), "slots", slots));
+    }
+    return json_pack("{s:o}", "families", families);
+}
+
 /* ---- metrics ---- */
 
 static void metric(gs_text *out, const char *name, const char *kind, const char *help, double value)
@@ -114,6 +130,7 @@ void serve_reply_metrics(gs_text *out, serve_jobs *jobs, const _Atomic int64_t c
     metric(out, "evaluations_passed_total", "counter", "evaluations with the verdict pass", (double)counts->passed);
     metric(out, "evaluations_failed_total", "counter", "jobs that the machine failed", (double)counts->machine);
     metric(out, "evaluations_repeated_total", "counter", "attempts that were lost and run again", (double)counts->repeated);
+    metric(out, "jobs_forgotten_total", "counter", "answers removed for their age", (double)counts->forgotten);
     metric(out, "evaluation_seconds_total", "counter", "time spent in evaluations, all devices", (double)counts->busy_us / 1e6);
     metric(out, "jobs_queued", "gauge", "candidates that wait for a device", open - running);
     metric(out, "jobs_running", "gauge", "candidates under way", running);

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 
+enum { VALUES_MOST = 16384 };
+
 /* The place of a field: "problem", "requests[3].problem". */
 typedef struct place {
     char prefix[32];
@@ -72,7 +74,14 @@ static gs_status deadline_of(const json_t *object, double *out, place *where, gs
     return GS_OK;
 }
 
-static gs_status problem_from(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error)
+bool serve_number_read(const char *text, double low, double high, double *out)
+{
+    if (!text) return true;
+    gs_scan scan = gs_scan_from(text);
+    return gs_scan_double(&scan, out) && gs_scan_end(&scan) && *out >= low && *out <= high;
+}
+
+gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error)
 {
     gs_error why = {0};
     gs_status status = gs_problem_parse(out, text, &why);
@@ -92,22 +101,17 @@ static gs_status problem_from(gs_problem *out, const char *text, const serve_ter
     return gs_fail(error, GS_ERROR_UNSUPPORTED, field, "is not offered here: GET /v1/tasks lists what is");
 }
 
-gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, gs_error *error)
-{
-    return problem_from(out, text, terms, "problem", error);
-}
-
 static gs_status problem_of(const json_t *object, gs_problem *out, const serve_terms *terms, place *where, gs_error *error)
 {
     const char *text;
     GS_TRY(text_of(object, "problem", GS_PROBLEM_TEXT - 1, &text, where, error));
     if (!text) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "problem"), "is missing");
-    return problem_from(out, text, terms, at(where, "problem"), error);
+    return serve_problem_read(out, text, terms, at(where, "problem"), error);
 }
 
 /* ---- one candidate ---- */
 
-static gs_status finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error)
+gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
@@ -143,7 +147,7 @@ static gs_status read_item(serve_item *item, const json_t *object, const char *c
     if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
     item->reward = reward ? gs_reward_find(reward) : GS_REWARD_ROOM;
     if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be room, composite or milestones");
-    return finish(item, schedule, source, manifest, terms, error);
+    return serve_item_finish(item, schedule, source, manifest, terms, error);
 }
 
 static gs_status reserve(serve_request *out, int count, gs_error *error)
@@ -185,17 +189,41 @@ static gs_status read_batch(serve_request *out, const json_t *root, const serve_
     return GS_OK;
 }
 
-gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error)
+/* Values of a JSON text, as its commas, colons and brackets count them: what is read takes some hundred bytes for each, however short it is written. */
+static bool too_many_values(const char *body, size_t size)
+{
+    size_t count = 0;
+    bool text = false;
+    for (size_t i = 0; i < size; i++) {
+        if (body[i] == '"') text = !text;
+        else if (text) i += body[i] == '\\';
+        else count += body[i] == ',' || body[i] == ':' || body[i] == '{' || body[i] == '[';
+    }
+    return count > VALUES_MOST;
+}
+
+gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error)
 {
     json_error_t why;
-    *out = (serve_request){.deadline_s = terms->deadline_s};
-    json_t *const root = json_loadb(body ? body : "", size, JSON_REJECT_DUPLICATES, &why);
-    if (!root) {
+    *out = NULL;
+    if (too_many_values(body ? body : "", size)) return gs_fail(error, GS_ERROR_RANGE, "body", "has more than %d values", VALUES_MOST);
+    *out = json_loadb(body ? body : "", size, JSON_REJECT_DUPLICATES | flags, &why);
+    if (!*out) {
         plain(why.text);
         return gs_fail(error, GS_ERROR_PARSE, "body", "is not JSON: line %d, column %d: %.120s", GS_MAX(why.line, 1), GS_MAX(why.column, 0), why.text);
     }
-    gs_status status = json_is_object(root) ? GS_OK : gs_fail(error, GS_ERROR_PARSE, "body", "must be an object");
-    if (status == GS_OK) status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
+    if (json_is_object(*out)) return GS_OK;
+    json_decref(*out);
+    *out = NULL;
+    return gs_fail(error, GS_ERROR_PARSE, "body", "must be an object");
+}
+
+gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error)
+{
+    json_t *root;
+    *out = (serve_request){.deadline_s = terms->deadline_s};
+    GS_TRY(serve_json_read(&root, body, size, 0, error));
+    const gs_status status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
     json_decref(root);
     if (status != GS_OK) serve_request_free(out);
     return status;
@@ -206,7 +234,7 @@ gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, 
     *out = (serve_request){.deadline_s = terms->deadline_s};
     GS_TRY(reserve(out, 1, error));
     out->item[0].problem = *problem;
-    const gs_status status = finish(&out->item[0], schedule, NULL, NULL, terms, error);
+    const gs_status status = serve_item_finish(&out->item[0], schedule, NULL, NULL, terms, error);
     if (status != GS_OK) serve_request_free(out);
     return status;
 }

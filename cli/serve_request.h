@@ -4,6 +4,7 @@
 #ifndef CLI_SERVE_REQUEST_H
 #define CLI_SERVE_REQUEST_H
 
+#include <jansson.h>
 #include <gemmsmith/problem.h>
 
 #include "base/hash.h"
@@ -41,8 +42,13 @@ gs_status serve_request_parse(serve_request *out, const char *body, size_t size,
 gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, const char *schedule, const serve_terms *terms, gs_error *error);
 void      serve_request_free(serve_request *request);
 
-/* The problem alone, as requests name it: valid, not empty, and among those offered. */
-gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, gs_error *error);
+/* The pieces that other calls are read with. The body's object; flags: of jansson, beside what is always asked for. */
+gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error);
+bool      serve_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
+/* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
+gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error);
+/* The text and the id of an item whose problem is set; schedule, or source and manifest. */
+gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error);
 
 bool serve_id_valid(const char *id);   /* 32 digits, as gs_hash_format writes them */
 

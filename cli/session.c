@@ -13,6 +13,7 @@
 #include "output.h"
 #include "plan/table.h"
 #include "schedule/profile.h"
+#include "tune/emulate.h"
 
 void cli_session_command(cli_session *session, int argc, char *const *argv)
 {
@@ -98,7 +99,16 @@ int cli_session_open(const cli_command *command, cli_session *session, const cha
 void cli_session_close(cli_session *session)
 {
     gs_worker_stop(&session->worker);
+    gs_worker_stop(&session->emulator);
     gs_store_close(&session->store);
+}
+
+gs_worker *cli_session_emulator(cli_session *session)
+{
+    char name[GS_WORKER_DEVICE];
+    if (session->caps.emulated || !gs_emulation_device(&session->caps, name)) return NULL;
+    gs_worker_init(&session->emulator, name, NULL);
+    return &session->emulator;
 }
 
 void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds)

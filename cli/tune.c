@@ -17,18 +17,21 @@
 #include "session.h"
 #include "tune/pool.h"
 #include "tune/tune.h"
+#include "tune_write.h"
 #include "tuned.h"
 
 typedef struct settings {
     cli_common  common;
     cli_asked   asked;
     double      budget;
-    int64_t     candidates, jobs, seed;
+    int64_t     candidates, jobs, seed, llm_retries;   /* the last: -1 where it is not given */
     uint32_t    families;
-    int         reward;
+    int         reward, mode;                 /* mode: -1 where it is not given */
+    int64_t     islands, turns, patience;
+    const char *from, *keep;
     const char *policy, *learn, *tuned, *store, *device, *devices;
     gs_llm_options llm;
-    bool        dependent, again, json, quick, unconfirmed;
+    bool        dependent, again, json, quick, unconfirmed, no_emulator;
 } settings;
 
 static const cli_option options[] = {
@@ -41,11 +44,23 @@ static const cli_option options[] = {
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
      "confirms what was found"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, random, evolve; default: learned on\na GPU that there are weights for (compute capability 9.0),\nelse enumerate"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, hybrid: learned and llm in turn, random,\nevolve; default: learned on a GPU that there are weights for\n(compute capability 9.0), else enumerate"},
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
+    {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedules of the grammar, or whole\nkernels, which no table can have; default schedule"},
+    {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model begins with,\nor nothing; default: that of the best schedule"},
+    {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: lines of development; default 4", 1, GS_WRITE_ISLANDS},
+    {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: questions to each of them, what the store has\nincluded; default 8", 1, 1e6},
+    {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without a gain after which a line goes on\nfrom another one's kernel; default 3", 1, 1e6},
+    {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: where the best kernels of each kind are written"},
+    {"no_emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: a kernel reaches the GPU without having run\non the emulated device"},
     {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "endpoint of --policy llm that speaks as OpenAI's:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
     {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "model that it asks; default $GEMMSMITH_LLM_MODEL"},
     {"llm_key_env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that has the key, where one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
+    {"llm_headers", 0, CLI_TEXT,   offsetof(settings, llm.headers), "FILE", "a line \"Name: value\" for each header that it asks for more;\ndefault $GEMMSMITH_LLM_HEADERS, else none"},
+    {"llm_ca",     0, CLI_TEXT,    offsetof(settings, llm.ca),     "FILE", "certificates that it is believed by (PEM);\ndefault $GEMMSMITH_LLM_CA, else the system's"},
+    {"llm_timeout", 0, CLI_SECONDS, offsetof(settings, llm.attempt_s), "TIME", "for one attempt to get an answer; default 5m", 0.1, 86400},
+    {"llm_retries", 0, CLI_INT,    offsetof(settings, llm_retries), "N",   "after 429, 5xx and connections that fail, with growing waits;\ndefault 4", 0, 100},
+    {"llm_stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "the answer comes as it is made, which keeps proxies awake"},
     {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "most that questions may take, of all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
     {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "of a million tokens of prompts and of answers, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
     {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "what was spent; runs that share it share the budget;\ndefault $GEMMSMITH_LLM_LEDGER, else it is forgotten"},
@@ -64,6 +79,8 @@ static const cli_option options[] = {
     {"json",       0, CLI_FLAG,    offsetof(settings, json),       NULL,   "one JSON object per problem"},
     {NULL},
 };
+
+enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
 
 #define TIME_IS_UP "the time is up: %d of %d problems done; the same command goes on from here"
 #define OTHERS_NS 100000000   /* between two looks at what other tuners do */
@@ -140,7 +157,9 @@ static void print_json(const gs_problem *problem, const cli_session *session, co
     gs_text_free(&line);
 }
 
-static void print_line(const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
+static bool asks_model(const settings *s) { return s->policy && (strcmp(s->policy, "llm") == 0 || strcmp(s->policy, "hybrid") == 0); }
+
+static void print_line(const settings *s, const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
 {
     char text[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT], spent[CLI_TIME_TEXT];
     const gs_row *const row = &result->row;
@@ -156,7 +175,7 @@ static void print_line(const gs_problem *problem, const cli_session *session, co
                gs_schedule_format(&row->schedule, schedule), row->us, cli_green(), row->ratio, cli_plain(), row->low, row->high);
     if (row->library && result->best_own[0]) printf(", best own %s %.3f", result->best_own, result->best_own_ratio);
     if (result->resumed)
-        printf("  (from the store)\n");
+        printf("  (from the store%s)\n", asks_model(s) ? "; --again asks the model" : "");
     else
         printf("  (%d %s, %d rejected, %s)\n", result->measured, session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
@@ -189,7 +208,8 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
     cli_totals *const sum = t->sum;
     cli_progress_clear();
     if (status == GS_OK) {
-        (t->s->json ? print_json : print_line)(problem, t->session, result);
+        if (t->s->json) print_json(problem, t->session, result);
+        else print_line(t->s, problem, t->session, result);
         fflush(stdout);
         sum->tuned++;
         sum->won += result->confirmed && !result->row.library;
@@ -275,8 +295,6 @@ static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
 
 /* There are no weights but an H200's; as a plan does. */
 static const char *usual_policy(const gs_caps *caps) { return caps->cc == 90 && !caps->emulated && gs_weights_path() ? "learned" : "enumerate"; }
-
-static bool asks_model(const settings *s) { return s->policy && strcmp(s->policy, "llm") == 0; }
 
 static int tune_all(tuning *t, const char *table)
 {
@@ -444,24 +462,79 @@ static int run_group(const cli_command *command, cli_session *session, settings 
 
 /* ---- the command ---- */
 
+/* The first of the options that is given; NULL: none is. */
+typedef struct given {
+    const char *name;
+    bool        given;
+} given;
+
+static const char *first_given(const given *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].given) return list[i].name;
+    return NULL;
+}
+
+/* An option that would be ignored; NULL: none. */
+static const char *idle_option(const settings *s)
+{
+    const given models[] = {
+        {"llm_url", s->llm.url}, {"llm_model", s->llm.model}, {"llm_key_env", s->llm.key_variable}, {"llm_budget", s->llm.budget}, {"llm_price", s->llm.price},
+        {"llm_ledger", s->llm.ledger}, {"llm_prompts", s->llm.prompts}, {"llm_headers", s->llm.headers}, {"llm_ca", s->llm.ca}, {"llm_timeout", s->llm.attempt_s > 0},
+        {"llm_retries", s->llm_retries >= 0}, {"llm_stream", s->llm.stream},
+    };
+    const given writers[] = {{"from", s->from}, {"islands", s->islands > 0}, {"turns", s->turns > 0}, {"patience", s->patience > 0},
+                             {"keep", s->keep}, {"no_emulator", s->no_emulator}};
+    const given searchers[] = {{"candidates", s->candidates > 0}, {"quick", s->quick}, {"families", s->families}, {"learn", s->learn}, {"jobs", s->jobs > 0},
+                               {"tuned", s->tuned}, {"devices", s->devices}};
+    const char *idle = asks_model(s) ? NULL : first_given(models, GS_COUNT(models));
+    if (!idle) idle = s->mode == MODE_SOURCE ? first_given(searchers, GS_COUNT(searchers)) : first_given(writers, GS_COUNT(writers));
+    return idle;
+}
+
+/* Returns -1 to go on. */
+static int check_models(const cli_command *command, const settings *s)
+{
+    const char *const idle = idle_option(s);
+    gs_error error;
+    if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
+    if (idle && strncmp(idle, "llm_", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
+    if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s says nothing with --mode source", idle);
+    if (idle) return cli_usage(command, "--%s needs --policy llm --mode source", idle);
+    return -1;
+}
+
+static int write_kernels(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems)
+{
+    const cli_write_settings how = {
+        .from = s->from, .keep = s->keep, .device = s->device, .store = s->store, .islands = s->islands, .turns = s->turns, .patience = s->patience, .seed = s->seed, .budget = s->budget,
+        .reward = s->reward, .dependent = s->dependent, .again = s->again, .json = s->json, .no_emulator = s->no_emulator, .llm = s->llm,
+    };
+    return cli_write(command, session, &how, problems);
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .seed = 1};
+    settings s = {.asked.acc = -1, .seed = 1, .mode = -1, .llm_retries = -1};
     cli_session session = {0};
     cli_problems problems;
     int words;
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    code = check_models(command, &s);
+    if (code >= 0) return code;
+    s.llm.retries = s.llm_retries > 0 ? (int)s.llm_retries : s.llm_retries == 0 ? -1 : 0;
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     if (s.device && s.devices) return cli_usage(command, "--device and --devices say different things");
     if (s.devices && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
-        return cli_usage(command, "--devices with --policy llm needs --llm_ledger, by which they share the budget");
+        return cli_usage(command, "--devices with --policy %s needs --llm_ledger, by which they share the budget", s.policy);
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) return cli_usage(command, CLI_NEEDS_PROBLEM);
-    code = s.devices ? run_group(command, &session, &s, &problems) : run_device(command, &session, &s, &problems, NULL);
+    code = s.mode == MODE_SOURCE ? write_kernels(command, &session, &s, &problems) : s.devices ? run_group(command, &session, &s, &problems) : run_device(command, &session, &s, &problems, NULL);
     cli_problems_free(&problems);
     return code;
 }
@@ -478,6 +551,7 @@ const cli_command cli_tune = {
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --devices all\n"
-                "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200",
+                "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200\n"
+                "  gemmsmith tune f16:4096x4096x4096:tn --policy llm --mode source --llm_budget cost=5 --llm_price 0.5,2 --keep kernels",
     .run      = run,
 };

@@ -26,7 +26,7 @@ LAW = {
 }
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "device", "plan")
 OUTSIDE = {   # third-party headers and the layers that may use them
-    "sqlite3.h": {"store"}, "jansson.h": {"llm", "tune", "cli"}, "microhttpd.h": {"cli"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
+    "sqlite3.h": {"store"}, "jansson.h": {"llm", "tune", "cli"}, "seccomp.h": {"tune"}, "microhttpd.h": {"cli"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
     "cuda.h": set(), "nvrtc.h": set(), "cublas_v2.h": set(), "cublasLt.h": set(),
 }
 FORBIDDEN_CALLS = re.compile(r"(?<![\w.>])(exit|_exit|abort|printf|puts|assert)\s*\(")

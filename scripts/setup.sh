@@ -23,6 +23,7 @@ need libsqlite3-dev    header sqlite3.h
 need libjansson-dev    header jansson.h
 need libcurl4-openssl-dev header curl/curl.h
 need libmicrohttpd-dev header microhttpd.h
+need libseccomp-dev    header seccomp.h
 need libxxhash-dev     header xxhash.h
 need libjs-chart.js    sh -c 'test -e /usr/share/javascript/chart.js/chart.min.js || test -e /usr/share/javascript/chart.js/chart.umd.js'
 need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"
@@ -35,6 +36,10 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 fi
+
+# notes for language models are found by full-text search; cmake checks the library that is linked, this says it earlier
+python3 -c 'import sqlite3; sqlite3.connect(":memory:").execute("create virtual table t using fts5(x)")' 2>/dev/null ||
+    echo "setup: the SQLite that Python finds has no full-text search (FTS5); if cmake says the same of its own, install libsqlite3 of Debian or Ubuntu" >&2
 
 browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 if [ "${1:-}" = tests ] && ! browser >/dev/null 2>&1 && command -v apt-get >/dev/null; then

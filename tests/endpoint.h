@@ -21,8 +21,10 @@ typedef struct said {
     const char *type;        /* NULL: says none */
     const char *headers;     /* more lines, each with its end; NULL: none */
     const char *body;
-    int         claim;       /* bytes more than there are, in Content-Length; then the connection is closed */
+    int         claim;       /* bytes more than there are, in Content-Length; then the connection is closed. chunked: without the last chunk */
     int         piece;       /* bytes at a time; 0: all at once */
+    int         pause_ms;    /* behind each piece */
+    bool        chunked;     /* each piece is a chunk, and the last one says that it is */
     int         repeat;      /* the body so many times; 0: once, without Content-Length where it is more */
     bool        hang;        /* the connection stays open afterwards */
     bool        mute;        /* nothing is said, and it stays open */
@@ -33,18 +35,32 @@ typedef struct endpoint {
     int         count, port, listener, end[2];
     pthread_t   thread;
     int         requests;
-    char        request[ENDPOINT_KEPT][65536];
+    char        request[ENDPOINT_KEPT][196608];
     char        url[64];
 } endpoint;
 
-static bool endpoint_send(int to, const char *bytes, size_t size, int piece)
+static bool endpoint_send(int to, const char *bytes, size_t size)
 {
     while (size > 0) {
-        const size_t some = piece > 0 && (size_t)piece < size ? (size_t)piece : size;
-        const ssize_t put = send(to, bytes, some, MSG_NOSIGNAL);
+        const ssize_t put = send(to, bytes, size, MSG_NOSIGNAL);
         if (put <= 0) return false;
         bytes += put;
         size -= (size_t)put;
+    }
+    return true;
+}
+
+static bool endpoint_send_body(int to, const said *s, const char *bytes)
+{
+    char length[32];
+    for (size_t size = strlen(bytes); size > 0;) {
+        const size_t some = s->piece > 0 && (size_t)s->piece < size ? (size_t)s->piece : size;
+        snprintf(length, sizeof length, "%zx\r\n", some);
+        if (s->chunked && !endpoint_send(to, length, strlen(length))) return false;
+        if (!endpoint_send(to, bytes, some) || (s->chunked && !endpoint_send(to, "\r\n", 2))) return false;
+        bytes += some;
+        size -= some;
+        if (s->pause_ms > 0) usleep((useconds_t)s->pause_ms * 1000);
     }
     return true;
 }
@@ -79,10 +95,12 @@ static void endpoint_reply(endpoint *e, int to, const said *s)
     char head[1024], length[64] = "", type[128] = "";
     if (s->type) snprintf(type, sizeof type, "Content-Type: %s\r\n", s->type);
     const bool stream = s->type && strncmp(s->type, "text/event-stream", 17) == 0;
-    if (s->repeat == 0 && !stream) snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body) + (size_t)s->claim);
+    if (s->chunked) snprintf(length, sizeof length, "Transfer-Encoding: chunked\r\n");
+    else if (s->repeat == 0 && !stream) snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body) + (size_t)s->claim);
     snprintf(head, sizeof head, "HTTP/1.1 %d Said\r\n%s%s%sConnection: close\r\n\r\n", s->http, type, length, s->headers ? s->headers : "");
-    bool open = endpoint_send(to, head, strlen(head), 0);
-    for (int i = 0; open && i < (s->repeat ? s->repeat : 1); i++) open = endpoint_send(to, body, strlen(body), s->piece);
+    bool open = endpoint_send(to, head, strlen(head));
+    for (int i = 0; open && i < (s->repeat ? s->repeat : 1); i++) open = endpoint_send_body(to, s, body);
+    if (open && s->chunked && s->claim == 0) open = endpoint_send(to, "0\r\n\r\n", 5);
     if (open && s->hang) endpoint_hold(e, to);
 }
 

@@ -22,11 +22,18 @@ void gs_clock_sleep_ns(int64_t ns)
     }
 }
 
-char *gs_date_format(char text[GS_DATE_TEXT])
+static char *format(char text[GS_DATE_TEXT], time_t when)
 {
-    const time_t now = time(NULL);
     struct tm date;
-    gmtime_r(&now, &date);
+    gmtime_r(&when, &date);
     strftime(text, GS_DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &date);
     return text;
+}
+
+char *gs_date_format(char text[GS_DATE_TEXT]) { return format(text, time(NULL)); }
+
+char *gs_date_before(char text[GS_DATE_TEXT], double seconds)
+{
+    const time_t now = time(NULL);
+    return format(text, seconds < (double)now ? now - (time_t)seconds : 0);
 }

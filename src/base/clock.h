@@ -10,5 +10,6 @@
 int64_t gs_clock_ns(void);                     /* monotonic, nanoseconds since an arbitrary point */
 void    gs_clock_sleep_ns(int64_t ns);         /* sleeps at least that long; the last 100 us are spent polling */
 char   *gs_date_format(char text[GS_DATE_TEXT]);   /* now, UTC: 2026-01-31T12:00:00Z; returns text */
+char   *gs_date_before(char text[GS_DATE_TEXT], double seconds);   /* the same, so long ago; at the earliest in 1970 */
 
 #endif

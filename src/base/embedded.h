@@ -11,5 +11,6 @@ typedef struct gs_embedded {
 extern const gs_embedded gs_embedded_files[];      /* kernels/ */
 extern const gs_embedded gs_embedded_profiles[];   /* profiles/ */
 extern const gs_embedded gs_embedded_prompts[];    /* share/prompts/; of the tools, not of the library that ships */
+extern const gs_embedded gs_embedded_notes[];      /* share/notes/; the same */
 
 #endif

@@ -60,6 +60,11 @@ void gs_text_clear(gs_text *text)
     if (text->data) text->data[0] = '\0';
 }
 
+void gs_text_trim(gs_text *text, const char *ends)
+{
+    while (text->size > 0 && memchr(ends, text->data[text->size - 1], strlen(ends))) text->data[--text->size] = '\0';
+}
+
 void gs_text_free(gs_text *text)
 {
     free(text->data);

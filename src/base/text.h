@@ -20,6 +20,7 @@ typedef struct gs_text {
 void  gs_text_add(gs_text *text, const char *string);
 void  gs_text_add_bytes(gs_text *text, const void *bytes, size_t size);
 void  gs_text_addf(gs_text *text, const char *format, ...) GS_PRINTF(2, 3);
+void  gs_text_trim(gs_text *text, const char *ends);  /* takes these characters off its end */
 void  gs_text_clear(gs_text *text);              /* keeps the memory */
 void  gs_text_free(gs_text *text);               /* back to zero */
 char *gs_text_take(gs_text *text);               /* hands the memory to the caller (free()); NULL if failed or empty memory */

@@ -21,6 +21,8 @@
 #define GS_DEVICE_NAME 64
 
 typedef struct gs_device gs_device;
+typedef struct gs_image gs_image;
+typedef struct gs_source gs_source;
 typedef uint64_t         gs_pointer;    /* device address; 0 is none */
 typedef void            *gs_queue;      /* stream; NULL is the default stream */
 typedef void            *gs_event;
@@ -44,9 +46,15 @@ typedef struct gs_tensor {
     int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
 } gs_tensor;
 
+/* Whoever compiles in the place of this process, as a contained one does foreign texts. Fills *out and *error as gs_compile_for. */
+typedef struct gs_compiler {
+    gs_status (*compile)(void *self, const char *target, const gs_source *source, gs_image *out, gs_error *error);
+    void       *self;
+} gs_compiler;
+
 /* What the compiler is given: options are "-D..." only; an #include finds the headers named here, no folder is searched
  * (an absolute path is not stopped here: whoever accepts a foreign source looks for one). */
-typedef struct gs_source {
+struct gs_source {
     const char        *name;
     const char        *text;
     const char *const *options;
@@ -55,10 +63,11 @@ typedef struct gs_source {
     const char *const *header_texts;
     int                header_count;
     bool               ptx;           /* keep the PTX too, with line numbers: what an emulated device executes */
-} gs_source;
+    const gs_compiler *compiler;      /* NULL: NVRTC in this process */
+};
 
 /* What the compiler gave. Owned by the caller: gs_image_free. */
-typedef struct gs_image {
+struct gs_image {
     void  *code;              /* cubin */
     size_t size;
     char  *ptx;               /* terminated; NULL unless the source asked for it */
@@ -71,7 +80,7 @@ typedef struct gs_image {
     bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7514, C7602) */
     bool   cached;            /* came from the cubin cache */
     double compile_ms;        /* 0 when cached */
-} gs_image;
+};
 void gs_image_free(gs_image *image);
 
 typedef struct gs_function_info {
@@ -139,6 +148,7 @@ struct gs_device {
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
     bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
                                                     before kernels are loaded */
+    const gs_compiler   *foreign;                /* borrowed: who compiles kernels that no family built; NULL, as when opened: this process */
     /* the implementation's fields follow */
 };
 

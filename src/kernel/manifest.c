@@ -164,11 +164,21 @@ static gs_status end_line(reader *r)
     return GS_OK;
 }
 
+/* Reasons reach a model, and whoever reads them: of a text that somebody else wrote they repeat no word but these. */
+static bool is_keyword(const char *word)
+{
+    static const char *const words[] = {"manifest", "accumulator", "determinism", "align", "workspace", "zeroed", "entry", "grid", "block", "cluster", "smem",
+                                        "dependent", "map"};
+    for (size_t i = 0; i < GS_COUNT(words); i++)
+        if (strcmp(word, words[i]) == 0) return true;
+    return false;
+}
+
 static gs_status expect_line(reader *r, const char *keyword)
 {
     if (at_line(r, keyword)) return GS_OK;
-    return gs_fail_at(r->error, GS_ERROR_PARSE, 1, keyword, "expected a line '%s' here%s%s", keyword,
-                      r->keyword[0] ? ", not " : "", r->keyword);
+    const bool known = is_keyword(r->keyword);
+    return gs_fail_at(r->error, GS_ERROR_PARSE, 1, keyword, "expected a line '%s' here%s%s", keyword, known ? ", not " : "", known ? r->keyword : "");
 }
 
 static gs_status read_int(reader *r, int *value)
@@ -371,6 +381,13 @@ static void format_entry(const gs_entry *entry, gs_text *text)
         const gs_map *const map = &entry->map[i];
         gs_text_addf(text, "map %c %dx%d sw%d\n", map->operand, map->inner, map->outer, map->swizzle);
     }
+}
+
+int gs_manifest_threads(const gs_manifest *manifest)
+{
+    int most = 0;
+    for (const gs_entry *e = manifest->entry; e < manifest->entry + manifest->entry_count; e++) most = GS_MAX(most, e->block[0] * e->block[1] * e->block[2]);
+    return most;
 }
 
 void gs_manifest_format(const gs_manifest *manifest, gs_text *text)

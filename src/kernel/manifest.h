@@ -76,6 +76,8 @@ typedef struct gs_manifest {
 gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);
 void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);   /* canonical; parses back to the same */
 
+int       gs_manifest_threads(const gs_manifest *manifest);                 /* of a block; most of any entry */
+
 /* Limits that hold whatever the problem: block <= 1024 threads, cluster <= 16, boxes that a tensor map can have, ... */
 gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error);
 

@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 
+const char *const gs_answer_kernel[] = {"kernel.cu", "manifest", NULL};
+
 typedef struct lines {
     char *at, *end;       /* the rest; *end is '\0' */
     int   number;         /* of the line that was read last */

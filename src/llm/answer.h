@@ -39,6 +39,7 @@ typedef struct gs_answer {
 } gs_answer;
 
 /* names: the blocks that there must be, each once and no other, ended by NULL. PARSE, RANGE (field: "line 12" or the part), MEMORY; *out is then empty. */
+extern const char *const gs_answer_kernel[];   /* names: kernel.cu, manifest */
 gs_status gs_answer_parse(gs_answer *out, const char *text, size_t size, const char *const *names, gs_error *error);
 const char *gs_answer_block(const gs_answer *answer, const char *name);   /* NULL: none */
 void      gs_answer_free(gs_answer *answer);

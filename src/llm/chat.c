@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -15,7 +16,7 @@
 #include "base/random.h"
 #include "llm/http.h"
 
-enum { HEADERS = 32, FOREVER_S = 1000000 };
+enum { FOREVER_S = 1000000 };
 
 /* What some servers do not know, and are asked without. */
 enum { NO_TEMPERATURE = 1, NO_EFFORT = 2, NO_CHOICES = 4, NO_USAGE = 8, OTHER_TOKENS = 16 };
@@ -28,9 +29,9 @@ typedef struct conversation {
     size_t    reply_most;
     int       retries, choices;
     char     *url;
-    const char *key;                      /* NULL: none */
     gs_text   authorization;
-    const char *headers[HEADERS + 6];
+    const char *headers[GS_CHAT_HEADERS + 6];
+    const char *secrets[2 * GS_CHAT_HEADERS + 2];   /* the key, values of headers */
     unsigned  without;
     gs_random random;
     int64_t   begun;
@@ -48,10 +49,23 @@ static bool is_line(const char *text)
     return true;
 }
 
-static bool is_header(const char *line)
+bool gs_chat_header_valid(const char *line)
 {
+    static const char *const own[] = {"content-length:", "content-type:", "transfer-encoding:", "connection:", "expect:"};   /* of the request */
     const size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.");
-    return name > 0 && line[name] == ':' && is_line(line);
+    for (size_t i = 0; i < GS_COUNT(own); i++)
+        if (strncasecmp(line, own[i], strlen(own[i])) == 0) return false;
+    return name > 0 && line[name] == ':' && line[name + 1 + strspn(line + name + 1, " \t")] && is_line(line);
+}
+
+/* The value, and its last word: "Bearer KEY" is said back as KEY. */
+static void keep_secret(conversation *c, int *count, const char *line)
+{
+    const char *value = strchr(line, ':') + 1;
+    value += strspn(value, " \t");
+    const char *const blank = strrchr(value, ' ');
+    c->secrets[(*count)++] = value;
+    if (blank) c->secrets[(*count)++] = blank + 1;
 }
 
 static gs_status check(const conversation *c, gs_error *error)
@@ -72,23 +86,27 @@ static gs_status check(const conversation *c, gs_error *error)
 static gs_status set_headers(conversation *c, gs_error *error)
 {
     static const char *const own[] = {"Content-Type: application/json", "Accept: application/json, text/event-stream", "Expect:", "User-Agent: gemmsmith"};
-    int count = 0;
+    int count = 0, secrets = 0;
+    bool authorized = false;
     for (size_t i = 0; i < GS_COUNT(own); i++) c->headers[count++] = own[i];
+    for (const char *const *line = c->o->headers; line && *line; line++) {
+        if (line - c->o->headers >= GS_CHAT_HEADERS) return gs_fail(error, GS_ERROR_ARGUMENT, "headers", "at most %d", GS_CHAT_HEADERS);
+        if (!gs_chat_header_valid(*line)) return gs_fail(error, GS_ERROR_ARGUMENT, "headers", "number %d is not \"Name: value\"", (int)(line - c->o->headers) + 1);
+        authorized |= strncasecmp(*line, "authorization:", 14) == 0;
+        c->headers[count++] = *line;
+        keep_secret(c, &secrets, *line);
+    }
     const char *const variable = c->o->key_variable ? c->o->key_variable : GS_CHAT_KEY;
     const char *const key = getenv(variable);
-    if (key && *key) {
+    if (key && *key && !authorized) {
         if (!is_line(key)) return gs_fail(error, GS_ERROR_ARGUMENT, "key", "what %.64s holds is no key: it has line ends or control characters", variable);
-        c->key = key;
+        c->secrets[secrets++] = key;
         gs_text_addf(&c->authorization, "Authorization: Bearer %s", key);
         if (c->authorization.failed) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the request");
         c->headers[count++] = c->authorization.data;
     }
-    for (const char *const *line = c->o->headers; line && *line; line++) {
-        if (line - c->o->headers >= HEADERS) return gs_fail(error, GS_ERROR_ARGUMENT, "headers", "at most %d", HEADERS);
-        if (!is_header(*line)) return gs_fail(error, GS_ERROR_ARGUMENT, "headers", "number %d is not \"Name: value\"", (int)(line - c->o->headers) + 1);
-        c->headers[count++] = *line;
-    }
     c->headers[count] = NULL;
+    c->secrets[secrets] = NULL;
     return GS_OK;
 }
 
@@ -100,7 +118,7 @@ static gs_status prepare(conversation *c, gs_error *error)
     GS_TRY(check(c, error));
     c->connect_s = or_else(o->connect_s, 10);
     c->attempt_s = or_else(o->attempt_s, 300);
-    c->total_s = or_else(o->total_s, 900);
+    c->total_s = or_else(o->total_s, GS_MAX(900, c->attempt_s));
     c->wait_s = or_else(o->wait_s, 1);
     c->wait_most_s = or_else(o->wait_most_s, 60);
     c->reply_most = o->reply_most > 0 ? o->reply_most : (size_t)8 << 20;
@@ -222,7 +240,7 @@ static gs_status attempt(conversation *c, gs_chat_answer *answer, gs_http_outcom
         .url = c->url, .body = body.data, .body_size = body.size, .headers = c->headers, .ca_path = c->o->ca_path,
         .connect_s = c->connect_s, .total_s = most.seconds, .reply_most = c->reply_most, .stop = c->o->stop,
     };
-    gs_reply reply = {.stream = c->o->stream, .secret = c->key};
+    gs_reply reply = {.stream = c->o->stream, .secrets = c->secrets};
     const int64_t from = gs_clock_ns();
     answer->attempts++;
     status = gs_http_send(&post, &reply, outcome, error);

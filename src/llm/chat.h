@@ -7,8 +7,8 @@
  *     printf("%s", answer.choice[0].text);
  *     gs_chat_answer_free(&answer);
  *
- * The key is read from the environment when the request is made. It is written nowhere: in no message, log, ledger or command line; what a server
- * says of it is blotted out. Redirects are not followed, so it goes to the host of the URL alone. Calls of several threads do not disturb each other. */
+ * The key is read from the environment when the request is made. It and the values of headers are written nowhere: in no message, log or ledger; what a server
+ * says of them is blotted out. Redirects are not followed, so it goes to the host of the URL alone. Calls of several threads do not disturb each other. */
 #ifndef GS_LLM_CHAT_H
 #define GS_LLM_CHAT_H
 
@@ -22,6 +22,7 @@
 
 #define GS_CHAT_CHOICES  16
 #define GS_CHAT_MESSAGES 64
+#define GS_CHAT_HEADERS  32
 #define GS_CHAT_URL      "GEMMSMITH_LLM_URL"
 #define GS_CHAT_KEY      "OPENAI_API_KEY"
 
@@ -34,10 +35,10 @@ typedef struct gs_chat_options {
                                           .../chat/completions; one that ends in /chat/completions is taken as it is. A query stays */
     const char *model;
     const char *key_variable;          /* the variable that has the key; NULL: OPENAI_API_KEY. None is sent where it is unset or empty */
-    const char *const *headers;        /* "Name: value", ended by NULL; NULL: none */
+    const char *const *headers;        /* "Name: value", ended by NULL; NULL: none. With an Authorization the key is not sent */
     const char *ca_path;               /* certificates of authorities, PEM; NULL: the system's */
     double      connect_s, attempt_s;  /* most for the connection and for one attempt; 0: 10, 300 */
-    double      total_s;               /* for all attempts and the waits between them; 0: 900 */
+    double      total_s;               /* for all attempts and the waits between them; 0: 900, or one attempt where that is more */
     int         retries;               /* after 429, 5xx and connection errors; 0: 4, < 0: none */
     double      wait_s, wait_most_s;   /* before the first retry, doubled each time and drawn from its upper half; most. 0: 1, 60. What the server asks
                                           for in Retry-After is waited for; if that is more than wait_most_s, or than is left, there is no retry */
@@ -87,6 +88,7 @@ typedef struct gs_chat_answer {
 gs_status gs_chat(const gs_chat_options *options, const gs_chat_message *messages, int count, gs_chat_answer *out, gs_error *error);
 void      gs_chat_answer_free(gs_chat_answer *answer);   /* back to zero */
 
-const char *gs_finish_name(gs_finish finish);   /* "stop", "length", "filter", "refusal", "other" */
+/* Whether headers may have the line: "Name: value", nothing that ends it, and not one of the request's own (Content-Type, ...). */
+bool gs_chat_header_valid(const char *line);
 
 #endif

@@ -16,13 +16,24 @@ static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEM
 
 static gs_status not_understood(gs_error *error, const char *what) { return gs_fail(error, GS_ERROR_PARSE, "reply", "%s", what); }
 
-/* What the server said on one line, without the secret, cut where a character ends. */
+/* The size of the secret that stands there, the longest of them; 0: none. Short ones are no secrets. */
+static size_t secret_at(const gs_reply *reply, const char *said)
+{
+    size_t longest = 0;
+    for (const char *const *secret = reply->secrets; secret && *secret; secret++) {
+        const size_t size = strlen(*secret);
+        if (size >= 8 && size > longest && strncmp(said, *secret, size) == 0) longest = size;
+    }
+    return longest;
+}
+
+/* What the server said on one line, without secrets, cut where a character ends. */
 static void quote(const gs_reply *reply, const char *said, char text[MESSAGE])
 {
-    const size_t secret = reply->secret ? strlen(reply->secret) : 0;
     size_t size = 0;
     while (*said && size + 4 < MESSAGE) {
-        if (secret >= 8 && strncmp(said, reply->secret, secret) == 0) {
+        const size_t secret = secret_at(reply, said);
+        if (secret > 0) {
             memcpy(text + size, "***", 3);
             size += 3;
             said += secret;
@@ -293,10 +304,4 @@ void gs_chat_answer_free(gs_chat_answer *answer)
         free(answer->choice[i].refusal);
     }
     *answer = (gs_chat_answer){0};
-}
-
-const char *gs_finish_name(gs_finish finish)
-{
-    static const char *const names[] = {"stop", "length", "filter", "refusal", "other"};
-    return (unsigned)finish < GS_COUNT(names) ? names[finish] : "other";
 }

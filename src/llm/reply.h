@@ -14,8 +14,8 @@ typedef struct gs_reply_choice {
 } gs_reply_choice;
 
 typedef struct gs_reply {
-    bool        stream;              /* set before the first bytes, as secret */
-    const char *secret;              /* blotted out of what the server says; NULL: none. The caller's */
+    bool        stream;              /* set before the first bytes, as secrets */
+    const char *const *secrets;      /* blotted out of what the server says, ended by NULL; NULL: none. The caller's */
     gs_text     pending;             /* a stream's unfinished line; else all of it */
     gs_text     event;               /* data lines of the event so far */
     bool        first, after_return; /* a line was seen; its end was CR, an LF may follow */

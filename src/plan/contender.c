@@ -79,6 +79,12 @@ static gs_status create(gs_contender *out, gs_device *device, const char *name, 
     return GS_OK;
 }
 
+const gs_loaded *gs_contender_loaded(const gs_contender *contender)
+{
+    const own *const self = contender->prepare == prepare ? contender->self : NULL;
+    return self ? self->loaded : NULL;
+}
+
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error)
 {
     gs_schedule parsed;

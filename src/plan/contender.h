@@ -30,6 +30,10 @@ struct gs_contender {
     void (*destroy)(gs_contender *contender);   /* frees self */
 };
 
+/* What is behind one of the three below, once it is prepared; NULL: it is another kind, or not prepared. */
+struct gs_loaded;
+const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
+
 /* One of our schedules, by its text form. */
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
 

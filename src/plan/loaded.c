@@ -157,21 +157,36 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     return GS_OK;
 }
 
+/* With the assembler's own line about it. What else the log says may be a foreign text's own words. */
+static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *error)
+{
+    size_t length = 0;
+    for (const char *line = log; *line; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        if (strncmp(line, "ptxas", 5) != 0 || (!memmem(line, length, "serialized", 10) && !memmem(line, length, "ignored", 7))) continue;
+        return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s: %.*s", kernel->name, (int)GS_MIN(length, 300), line);
+    }
+    return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s", kernel->name);
+}
+
 static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_problem *problem, bool foreign, gs_error *error)
 {
     gs_kernel_source source;
     gs_kernel_to_source(kernel, &source);
     gs_device *const device = loaded->device;
     source.source.ptx = foreign;
+    source.source.compiler = foreign ? device->foreign : NULL;
     if (foreign) GS_TRY(gs_inspect_source(kernel->name, kernel->source, error));
     GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
     if (foreign) GS_TRY(gs_inspect_ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
-    if (loaded->image.serialized) return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s: %.300s", kernel->name, loaded->image.log);
+    if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
     free(loaded->image.code);
+    loaded->image.code = NULL;
+    if (foreign) return GS_OK;   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
     free(loaded->image.ptx);
-    loaded->image.code = loaded->image.ptx = NULL;
+    loaded->image.ptx = NULL;
     return GS_OK;
 }
 

@@ -44,6 +44,6 @@ size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
 size_t             gs_loaded_zeroed(const gs_loaded *loaded);      /* bytes at its start that every run leaves zero */
 int                gs_loaded_smem(const gs_loaded *loaded);        /* bytes of a block, static and dynamic; most of any entry */
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
-const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log; the code is dropped after loading */
+const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log, PTX of a foreign kernel; the code is dropped after loading */
 
 #endif

@@ -22,8 +22,7 @@ static gs_status check_name(const char *what, const char *name, gs_error *error)
 
 static gs_status check(const gs_session *session, const char *series, const char *name, const double *x, int count, gs_error *error)
 {
-    if (!session || session->id <= 0 || !session->device)
-        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the session has not begun: gs_store_begin comes first");
+    GS_TRY(gs_sql_need_session(session, error));
     GS_TRY(check_name("series", series, error));
     GS_TRY(check_name("name", name, error));
     if (count < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "count", "must not be negative");

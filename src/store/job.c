@@ -14,14 +14,6 @@ static gs_status need(const gs_job *job, gs_error *error)
     return GS_OK;
 }
 
-/* Ready for its next use, whether it was read to the end or not. */
-static void leave(gs_query *query)
-{
-    if (!query->statement) return;
-    sqlite3_reset(query->statement);
-    sqlite3_clear_bindings(query->statement);
-}
-
 static gs_status put_all(gs_store *store, const gs_job *jobs, int count, gs_error *error)
 {
     char date[GS_DATE_TEXT];
@@ -62,7 +54,7 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
     } else {
         status = gs_sql_status(store, code, error);
     }
-    leave(&get);
+    gs_sql_leave(&get);
     return status;
 }
 
@@ -77,12 +69,14 @@ gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_e
 
 gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error)
 {
+    char date[GS_DATE_TEXT];
     if (!answer || !*answer) return gs_fail(error, GS_ERROR_ARGUMENT, "answer", "must not be empty");
     GS_TRY(gs_sql_begin(store, error));
     gs_query query = gs_sql(store, GS_SQL_END_JOB);
     gs_sql_text(&query, id);
     gs_sql_text(&query, answer);
     gs_sql_int(&query, failed);
+    gs_sql_text(&query, gs_date_format(date));
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
 }
 
@@ -96,8 +90,55 @@ gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit v
         if (job.id) visit(self, &job);
     }
     const gs_status status = code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
-    leave(&rows);
+    gs_sql_leave(&rows);
     return status;
+}
+
+/* What jobs come after a number: how many of so many there are, the last one's number, and whether all are younger than before. */
+typedef struct stretch {
+    int64_t count, last;
+    bool    younger;
+} stretch;
+
+static gs_status look(gs_store *store, int64_t after, int most, const char *before, stretch *out, gs_error *error)
+{
+    gs_query query = gs_sql(store, GS_SQL_LOOK_JOBS);
+    gs_sql_int(&query, after);
+    gs_sql_int(&query, most);
+    const int code = gs_sql_step(&query);
+    const gs_status status = code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
+    if (status == GS_OK) {
+        const char *const date = (const char *)sqlite3_column_text(query.statement, 2);
+        *out = (stretch){sqlite3_column_int64(query.statement, 0), sqlite3_column_int64(query.statement, 1), date && strcmp(date, before) >= 0};
+    }
+    gs_sql_leave(&query);
+    return status;
+}
+
+static gs_status drop(gs_store *store, int64_t after, int64_t last, const char *before, int *removed, gs_error *error)
+{
+    gs_query query = gs_sql(store, GS_SQL_DROP_JOBS);
+    gs_sql_int(&query, after);
+    gs_sql_int(&query, last);
+    gs_sql_text(&query, before);
+    GS_TRY(gs_sql_status(store, gs_sql_run(&query), error));
+    *removed = sqlite3_changes(store->db);
+    return GS_OK;
+}
+
+gs_status gs_store_jobs_prune(gs_store *store, const char *before, int most, int64_t *after, int *removed, bool *more, gs_error *error)
+{
+    stretch found;
+    *removed = 0;
+    *more = false;
+    if (most < 1) return gs_fail(error, GS_ERROR_ARGUMENT, "most", "must be 1 or more");
+    GS_TRY(look(store, *after, most, before, &found, error));   /* most often there is nothing to do, and nothing is locked */
+    if (found.count == 0 || found.younger) return GS_OK;
+    GS_TRY(gs_sql_begin(store, error));
+    GS_TRY(gs_sql_end(store, drop(store, *after, found.last, before, removed, error), error));
+    *more = found.count == most;
+    *after = found.last;
+    return GS_OK;
 }
 
 gs_status gs_store_library_us(gs_store *store, const char *device, const char *problem, double *us, gs_error *error)
@@ -111,6 +152,20 @@ gs_status gs_store_library_us(gs_store *store, const char *device, const char *p
     const gs_status status = code == SQLITE_ROW    ? GS_OK
                              : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "problem", "the library was not timed yet")
                                                    : gs_sql_status(store, code, error);
-    leave(&get);
+    gs_sql_leave(&get);
+    return status;
+}
+
+gs_status gs_store_best_us(gs_store *store, const char *device, const char *problem, const char *version, double *us, gs_error *error)
+{
+    *us = 0;
+    gs_query get = gs_sql(store, GS_SQL_BEST_US);
+    gs_sql_text(&get, device);
+    gs_sql_text(&get, problem);
+    gs_sql_text(&get, version);
+    const int code = gs_sql_step(&get);
+    if (code == SQLITE_ROW) *us = sqlite3_column_double(get.statement, 0);   /* 0 of SQL's NULL */
+    const gs_status status = code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
+    gs_sql_leave(&get);
     return status;
 }

@@ -95,10 +95,7 @@ static gs_status read_row(gs_store *store, const char *device, const char *probl
         out->expires = sqlite3_column_int64(get.statement, 4);
         out->done = sqlite3_column_int(get.statement, 5) != 0;
     }
-    if (get.statement) {
-        sqlite3_reset(get.statement);
-        sqlite3_clear_bindings(get.statement);
-    }
+    gs_sql_leave(&get);
     return code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
 }
 

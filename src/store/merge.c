@@ -63,6 +63,21 @@ static const char *const steps[] = {
     "INSERT INTO main.point (curve, step, x, y)"
     " SELECT mc.id, q.step, q.x, q.y FROM other.point q JOIN other.curve c ON c.id = q.curve" SAME_SESSION("c")
     " JOIN main.curve mc ON mc.session = s.id AND mc.series = c.series AND mc.name = c.name WHERE true ON CONFLICT (curve, step) DO NOTHING",
+
+    "INSERT INTO main.source (hash, source, manifest, date)"
+    " SELECT hash, source, manifest, date FROM other.source WHERE true ON CONFLICT (hash) DO NOTHING",
+
+    "INSERT INTO main.prompt (hash, text) SELECT hash, text FROM other.prompt WHERE true ON CONFLICT (hash) DO NOTHING",
+
+    /* only those whose prompts could be read, and in the order in which they came there */
+    "INSERT INTO main.turn (uid, session, device, problem, mode, model, island, number, base, system, ask, answer, fault, date)"
+    " SELECT t.uid, s.id, t.device, p.id, t.mode, t.model, t.island, t.number, t.base, t.system, t.ask, t.answer, t.fault, t.date FROM other.turn t"
+    SAME_PROBLEM SAME_SESSION("t") " JOIN main.prompt a ON a.hash = t.system JOIN main.prompt b ON b.hash = t.ask WHERE true ORDER BY t.id"
+    " ON CONFLICT (uid) DO NOTHING",
+
+    "INSERT INTO main.outcome (turn, position, candidate, verdict, part, reason, us, library_us, ratio, low, high, reward, registers, smem, metrics)"
+    " SELECT mt.id, o.position, o.candidate, o.verdict, o.part, o.reason, o.us, o.library_us, o.ratio, o.low, o.high, o.reward, o.registers, o.smem, o.metrics"
+    " FROM other.outcome o JOIN other.turn t ON t.id = o.turn JOIN main.turn mt ON mt.uid = t.uid WHERE true ON CONFLICT (turn, position) DO NOTHING",
 };
 
 static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *error)

@@ -132,8 +132,59 @@ static const char *const steps[] = {
     "  attempts INTEGER NOT NULL,"
     "  answer   TEXT,"                           /* NULL: not done */
     "  failed   INTEGER NOT NULL,"               /* the answer is that the machine failed: asked again, it is tried again */
-    "  date     TEXT NOT NULL);"
+    "  date     TEXT NOT NULL);"                 /* when it came; once it is answered, when that was */
     "CREATE INDEX job_open ON job(device, number) WHERE answer IS NULL;",
+
+    /* 4 -> 5 */
+    "CREATE TABLE source ("                      /* kernels that no family built; the candidate is 'source:<hash>' */
+    "  hash     TEXT PRIMARY KEY,"
+    "  source   TEXT NOT NULL,"
+    "  manifest TEXT NOT NULL,"
+    "  date     TEXT NOT NULL) WITHOUT ROWID;"
+
+    "CREATE TABLE prompt ("                      /* texts that models were asked, each once */
+    "  hash TEXT PRIMARY KEY,"
+    "  text TEXT NOT NULL) WITHOUT ROWID;"
+
+    "CREATE TABLE turn ("                        /* a question to a model and its answer */
+    "  id      INTEGER PRIMARY KEY,"
+    "  uid     TEXT NOT NULL UNIQUE,"
+    "  session INTEGER NOT NULL REFERENCES session(id),"
+    "  device  TEXT NOT NULL,"
+    "  problem INTEGER NOT NULL REFERENCES problem(id),"
+    "  mode    TEXT NOT NULL,"                   /* 'source', 'schedule' */
+    "  model   TEXT NOT NULL,"
+    "  island  INTEGER NOT NULL,"
+    "  number  INTEGER NOT NULL,"                /* of the island's turns: 1, 2, ... */
+    "  base    TEXT NOT NULL,"                   /* what it was to develop: '', a family, 'source:<hash>' */
+    "  system  TEXT NOT NULL REFERENCES prompt(hash),"
+    "  ask     TEXT NOT NULL REFERENCES prompt(hash),"
+    "  answer  TEXT NOT NULL,"
+    "  fault   TEXT NOT NULL,"                   /* why the answer could not be read; '': it could */
+    "  date    TEXT NOT NULL);"
+    "CREATE INDEX turn_problem ON turn(problem);"
+
+    "CREATE TABLE outcome ("                     /* what came of a turn's candidates, as it was then */
+    "  turn       INTEGER NOT NULL REFERENCES turn(id),"
+    "  position   INTEGER NOT NULL,"
+    "  candidate  TEXT NOT NULL,"
+    "  verdict    TEXT NOT NULL,"
+    "  part       INTEGER NOT NULL,"
+    "  reason     TEXT NOT NULL,"
+    "  us         REAL NOT NULL,"
+    "  library_us REAL NOT NULL,"
+    "  ratio      REAL NOT NULL,"
+    "  low        REAL NOT NULL,"
+    "  high       REAL NOT NULL,"
+    "  reward     REAL NOT NULL,"
+    "  registers  INTEGER NOT NULL,"
+    "  smem       INTEGER NOT NULL,"
+    "  metrics    TEXT NOT NULL,"                /* lines 'name value' */
+    "  PRIMARY KEY (turn, position)) WITHOUT ROWID;"
+
+    "CREATE VIEW turns AS SELECT t.device, p.text AS problem, t.mode, t.model, t.island, t.number, t.base, t.fault, o.candidate, o.verdict, o.reason,"
+    "  o.us, o.library_us, o.ratio, o.low, o.high, o.reward, o.registers, o.smem, t.id AS turn, t.date"
+    "  FROM turn t JOIN problem p ON p.id = t.problem LEFT JOIN outcome o ON o.turn = t.id;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

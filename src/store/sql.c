@@ -56,10 +56,24 @@ static const char *const statements[GS_SQL_IDS] = {
                            " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0 WHERE failed = 1 AND request = excluded.request",
     [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed FROM job WHERE id = ?",
     [GS_SQL_TRY_JOB]     = "UPDATE job SET attempts = max(attempts + ?2, 0) WHERE id = ?1 AND answer IS NULL",
-    [GS_SQL_END_JOB]     = "UPDATE job SET answer = ?2, failed = ?3 WHERE id = ?1 AND answer IS NULL",
+    [GS_SQL_END_JOB]     = "UPDATE job SET answer = ?2, failed = ?3, date = ?4 WHERE id = ?1 AND answer IS NULL",
+    [GS_SQL_LOOK_JOBS]   = "SELECT count(*), max(number), min(date) FROM (SELECT number, date FROM job WHERE number > ? ORDER BY number LIMIT ?)",
+    [GS_SQL_DROP_JOBS]   = "DELETE FROM job WHERE number > ? AND number <= ? AND answer IS NOT NULL AND date < ?",
     [GS_SQL_OPEN_JOBS]   = "SELECT id FROM job WHERE device = ? AND answer IS NULL ORDER BY number",
+    [GS_SQL_PUT_SOURCE]  = "INSERT INTO source (hash, source, manifest, date) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+    [GS_SQL_GET_SOURCE]  = "SELECT source, manifest FROM source WHERE hash = ?",
+    [GS_SQL_PUT_PROMPT]  = "INSERT INTO prompt (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",
+    [GS_SQL_PUT_TURN]    = "INSERT INTO turn (uid, session, device, problem, mode, model, island, number, base, system, ask, answer, fault, date)"
+                           " SELECT ?1, ?2, ?3, id, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 FROM problem WHERE text = ?4",
+    [GS_SQL_FIND_TURN]   = "SELECT id, (SELECT count(*) FROM outcome WHERE turn = turn.id) FROM turn WHERE uid = ?",
+    [GS_SQL_PUT_OUTCOME] = "INSERT INTO outcome (turn, position, candidate, verdict, part, reason, us, library_us, ratio, low, high, reward, registers, smem,"
+                           " metrics) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [GS_SQL_GET_OUTCOMES] = "SELECT candidate, verdict, reason, metrics, part, registers, smem, us, library_us, ratio, low, high, reward FROM outcome"
+                           " WHERE turn = ? ORDER BY position",
     [GS_SQL_GET_LIBRARY] = "SELECT t.library_us, t.date FROM trial t JOIN problem p ON p.id = t.problem WHERE t.device = ? AND p.text = ?"
                            " AND t.library_us > 0 ORDER BY t.date DESC, t.id DESC LIMIT 1",
+    [GS_SQL_BEST_US]     = "SELECT min(t.us) FROM trial t JOIN problem p ON p.id = t.problem JOIN session s ON s.id = t.session"
+                           " WHERE t.device = ? AND p.text = ? AND s.version = ? AND t.verdict = 'pass' AND t.us > 0",
 };
 
 gs_query gs_sql(gs_store *store, gs_sql_id id)
@@ -99,11 +113,15 @@ int gs_sql_run(gs_query *query)
     do {
         code = gs_sql_step(query);
     } while (code == SQLITE_ROW);
-    if (query->statement) {
-        sqlite3_reset(query->statement);
-        sqlite3_clear_bindings(query->statement);
-    }
+    gs_sql_leave(query);
     return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+void gs_sql_leave(gs_query *query)
+{
+    if (!query->statement) return;
+    sqlite3_reset(query->statement);
+    sqlite3_clear_bindings(query->statement);
 }
 
 int gs_sql_text_run(gs_store *store, const char *sql) { return sqlite3_exec(store->db, sql, NULL, NULL, NULL); }

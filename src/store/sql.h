@@ -18,9 +18,12 @@ typedef enum gs_sql_id {
     GS_SQL_PUT_RESULT, GS_SQL_GET_RESULT,
     GS_SQL_PUT_CURVE, GS_SQL_PUT_POINT, GS_SQL_DROP_POINTS,
     GS_SQL_GET_LEASE, GS_SQL_PUT_LEASE, GS_SQL_RENEW_LEASE, GS_SQL_DONE_LEASE, GS_SQL_DROP_LEASE, GS_SQL_DROP_LEASES,
-    GS_SQL_PUT_JOB, GS_SQL_GET_JOB, GS_SQL_TRY_JOB, GS_SQL_END_JOB, GS_SQL_OPEN_JOBS, GS_SQL_GET_LIBRARY,
+    GS_SQL_PUT_JOB, GS_SQL_GET_JOB, GS_SQL_TRY_JOB, GS_SQL_END_JOB, GS_SQL_OPEN_JOBS, GS_SQL_LOOK_JOBS, GS_SQL_DROP_JOBS, GS_SQL_GET_LIBRARY, GS_SQL_BEST_US,
+    GS_SQL_PUT_SOURCE, GS_SQL_GET_SOURCE, GS_SQL_PUT_PROMPT, GS_SQL_PUT_TURN, GS_SQL_FIND_TURN, GS_SQL_PUT_OUTCOME, GS_SQL_GET_OUTCOMES,
     GS_SQL_IDS
 } gs_sql_id;
+
+static inline const char *gs_sql_or_empty(const char *text) { return text ? text : ""; }
 
 struct gs_store {
     sqlite3      *db;
@@ -40,7 +43,8 @@ void     gs_sql_text(gs_query *query, const char *value);     /* NULL: SQL's NUL
 void     gs_sql_int(gs_query *query, int64_t value);
 void     gs_sql_real(gs_query *query, double value);          /* NaN: SQL's NULL */
 int      gs_sql_step(gs_query *query);                        /* SQLITE_ROW, SQLITE_DONE or an error */
-int      gs_sql_run(gs_query *query);                         /* to the end, then resets: SQLITE_OK or an error */
+int      gs_sql_run(gs_query *query);                         /* to the end, then leaves it: SQLITE_OK or an error */
+void     gs_sql_leave(gs_query *query);                       /* ready for its next use, whether it was read to the end or not */
 
 int gs_sql_text_run(gs_store *store, const char *sql);        /* one or more statements without parameters */
 int gs_sql_number(gs_store *store, const char *sql, int64_t *value);   /* first column of the first row; 0 if there is none */
@@ -54,6 +58,10 @@ gs_status gs_sql_status(gs_store *store, int code, gs_error *error);
 
 /* The same where the failure is about another file, attached to this store's connection. */
 gs_status gs_sql_status_of(gs_store *store, const char *other_path, int code, gs_error *error);
+
+/* store.c. Within a transaction, the row of a problem, whose text is brought into its one canonical form: problem[GS_PROBLEM_TEXT]. */
+gs_status gs_sql_problem(gs_store *store, const char *text, char *problem, gs_error *error);
+gs_status gs_sql_need_session(const gs_session *session, gs_error *error);   /* ARGUMENT: it has not begun */
 
 /* The last part of a path, short enough for a message. */
 const char *gs_sql_tail(const char *path);

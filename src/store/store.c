@@ -102,33 +102,31 @@ const char *gs_store_path(const gs_store *store) { return store->path; }
 
 /* ---- writing ---- */
 
-static gs_status need_session(const gs_session *session, gs_error *error)
+gs_status gs_sql_need_session(const gs_session *session, gs_error *error)
 {
     if (session && session->id > 0 && session->device) return GS_OK;
     return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the session has not begun: gs_store_begin comes first");
 }
 
 /* A name that no other row has in any store, so that copies are recognised. */
-static void make_uid(char uid[33])
+void gs_store_uid(char uid[GS_STORE_UID])
 {
-    snprintf(uid, 33, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
+    snprintf(uid, GS_STORE_UID, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
 }
-
-static const char *or_empty(const char *text) { return text ? text : ""; }
 
 gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error)
 {
-    char uid[33], date[GS_DATE_TEXT];
-    make_uid(uid);
+    char uid[GS_STORE_UID], date[GS_DATE_TEXT];
+    gs_store_uid(uid);
     gs_date_format(date);
     GS_TRY(gs_sql_begin(store, error));
     gs_query put = gs_sql(store, GS_SQL_PUT_SESSION);
     gs_sql_text(&put, uid);
     gs_sql_text(&put, date);
-    gs_sql_text(&put, or_empty(session->command));
-    gs_sql_text(&put, or_empty(session->version));
-    gs_sql_text(&put, or_empty(session->commit));
-    gs_sql_text(&put, or_empty(session->device));
+    gs_sql_text(&put, gs_sql_or_empty(session->command));
+    gs_sql_text(&put, gs_sql_or_empty(session->version));
+    gs_sql_text(&put, gs_sql_or_empty(session->commit));
+    gs_sql_text(&put, gs_sql_or_empty(session->device));
     gs_sql_int(&put, session->cc);
     gs_sql_int(&put, session->sms);
     gs_sql_int(&put, session->driver);
@@ -188,21 +186,25 @@ static int put_trial(gs_store *store, gs_sql_id statement, const gs_session *ses
     return gs_sql_run(&put);
 }
 
+gs_status gs_sql_problem(gs_store *store, const char *text, char *problem, gs_error *error)
+{
+    gs_problem parsed;
+    GS_TRY(canonical(text, &parsed, problem, error));
+    return gs_sql_status(store, put_problem(store, &parsed, problem), error);
+}
+
 /* Within a transaction. */
 static gs_status put_one(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *trial, gs_error *error)
 {
-    gs_problem problem;
     char text[GS_PROBLEM_TEXT];
     if (!trial->candidate[0]) return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must not be empty");
-    GS_TRY(canonical(trial->problem, &problem, text, error));
-    int code = put_problem(store, &problem, text);
-    if (code == SQLITE_OK) code = put_trial(store, statement, session, text, trial);
-    return gs_sql_status(store, code, error);
+    GS_TRY(gs_sql_problem(store, trial->problem, text, error));
+    return gs_sql_status(store, put_trial(store, statement, session, text, trial), error);
 }
 
 static gs_status put(gs_store *store, gs_sql_id statement, const gs_session *session, const gs_trial *list, int count, gs_error *error)
 {
-    GS_TRY(need_session(session, error));
+    GS_TRY(gs_sql_need_session(session, error));
     GS_TRY(gs_sql_begin(store, error));
     gs_status status = GS_OK;
     for (int i = 0; i < count && status == GS_OK; i++) status = put_one(store, statement, session, &list[i], error);
@@ -227,8 +229,8 @@ gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_tria
 static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate,
                            const char *clock)
 {
-    char uid[33], date[GS_DATE_TEXT];
-    make_uid(uid);
+    char uid[GS_STORE_UID], date[GS_DATE_TEXT];
+    gs_store_uid(uid);
     gs_query measurement = gs_sql(store, GS_SQL_PUT_MEASUREMENT);
     gs_sql_text(&measurement, uid);
     gs_sql_int(&measurement, session->id);
@@ -261,7 +263,7 @@ gs_status gs_store_samples(gs_store *store, const gs_session *session, const cha
     gs_problem parsed;
     char text[GS_PROBLEM_TEXT];
     gs_trial trial = {0};
-    GS_TRY(need_session(session, error));
+    GS_TRY(gs_sql_need_session(session, error));
     if (count < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "count", "must not be negative");
     if (!*candidate || strlen(candidate) >= sizeof trial.candidate)
         return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must have 1 to %zu characters", sizeof trial.candidate - 1);
@@ -286,7 +288,7 @@ gs_status gs_store_samples(gs_store *store, const gs_session *session, const cha
 static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
 {
     const char *const text = (const char *)sqlite3_column_text(row, column);
-    snprintf(to, size, "%s", or_empty(text));
+    snprintf(to, size, "%s", gs_sql_or_empty(text));
 }
 
 static void read_trial(sqlite3_stmt *row, gs_trial *trial)
@@ -359,7 +361,7 @@ gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self,
     rows.code = sqlite3_prepare_v2(store->db, sql, -1, &rows.statement, NULL);
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
         const char *text[5];
-        for (int i = 0; i < 5; i++) text[i] = or_empty((const char *)sqlite3_column_text(rows.statement, 6 + i));
+        for (int i = 0; i < 5; i++) text[i] = gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 6 + i));
         const gs_session session = {
             .id = sqlite3_column_int64(rows.statement, 0), .cc = sqlite3_column_int(rows.statement, 1), .sms = sqlite3_column_int(rows.statement, 2),
             .driver = sqlite3_column_int(rows.statement, 3), .cublaslt = sqlite3_column_int(rows.statement, 4), .nvrtc = sqlite3_column_int(rows.statement, 5),
@@ -377,7 +379,7 @@ gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self,
 gs_status gs_store_result_put(gs_store *store, const gs_session *session, const char *key, const char *value, gs_error *error)
 {
     char date[GS_DATE_TEXT];
-    GS_TRY(need_session(session, error));
+    GS_TRY(gs_sql_need_session(session, error));
     GS_TRY(gs_sql_begin(store, error));
     gs_query result = gs_sql(store, GS_SQL_PUT_RESULT);
     gs_sql_text(&result, key);
@@ -394,7 +396,7 @@ gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit 
     gs_sql_text(&rows, prefix);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW)
-        if (!visit(self, or_empty((const char *)sqlite3_column_text(rows.statement, 0)), or_empty((const char *)sqlite3_column_text(rows.statement, 1)))) break;
+        if (!visit(self, gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 0)), gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 1)))) break;
     const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
     sqlite3_finalize(rows.statement);
     return status;
@@ -408,13 +410,13 @@ gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs
     const int code = gs_sql_step(&result);
     gs_status status;
     if (code == SQLITE_ROW) {
-        *value = strdup(or_empty((const char *)sqlite3_column_text(result.statement, 0)));
+        *value = strdup(gs_sql_or_empty((const char *)sqlite3_column_text(result.statement, 0)));
         status = *value ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
     } else if (code == SQLITE_DONE) {
         status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s has no result for this request", gs_sql_tail(store->path));
     } else {
         status = gs_sql_status(store, code, error);
     }
-    if (result.statement) sqlite3_reset(result.statement);
+    gs_sql_leave(&result);
     return status;
 }

@@ -167,8 +167,67 @@ gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, 
 /* Calls visit with the id alone of every open job of the device, in the order in which they came. visit may not write to the store. */
 gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error);
 
+/* Forgets jobs that were answered before a date (gs_date_format's form); open ones never. Looks at no more than so many jobs after the number *after (0: from
+ * the oldest on), in one short transaction, and sets *after behind them. *more: call again; else all that follow are younger, or there are none. */
+gs_status gs_store_jobs_prune(gs_store *store, const char *before, int most, int64_t *after, int *removed, bool *more, gs_error *error);
+
 /* The library's time of a problem in the newest trial that has one. NOT_FOUND. */
 gs_status gs_store_library_us(gs_store *store, const char *device, const char *problem, double *us, gs_error *error);
+
+/* The best time of a problem that passed, of kernels of this version; 0: there is none. */
+gs_status gs_store_best_us(gs_store *store, const char *device, const char *problem, const char *version, double *us, gs_error *error);
+
+/* ---- kernels that no family built, and the turns in which models wrote them ---- */
+
+/* Keeps the texts of candidate "source:<hash>"; what is there already stays. ARGUMENT: another name, or a text that is empty. */
+gs_status gs_store_source_put(gs_store *store, const char *candidate, const char *source, const char *manifest, gs_error *error);
+
+/* NOT_FOUND, MEMORY, ARGUMENT as above; *source and *manifest are the caller's (free()), NULL after a failure. */
+gs_status gs_store_source_get(gs_store *store, const char *candidate, char **source, char **manifest, gs_error *error);
+
+/* What came of a candidate of a turn, as it was then: its trial may know more by now. */
+typedef struct gs_turn_outcome {
+    const char *candidate;             /* a schedule or "source:<hash>" */
+    const char *verdict, *reason;
+    int         part;
+    double      us, library_us, ratio, low, high;   /* 0: not timed; not finite: put as 0 */
+    double      reward;
+    int         registers, smem;
+    const char *metrics;               /* lines "name value" */
+} gs_turn_outcome;
+
+/* A question to a language model, its answer, and what came of the candidates in it. A text that is NULL is put as "". */
+typedef struct gs_turn {
+    int64_t           id;              /* when read: the row */
+    const char       *uid;             /* the same in every copy; put: of gs_store_uid, NULL: a new one */
+    const char       *device;          /* when read: of the session that put it */
+    const char       *problem;
+    const char       *mode;            /* "source", "schedule" */
+    const char       *model;
+    int               island, number;  /* a line of development, and which of its turns: 1, 2, ... */
+    const char       *base;            /* what it was to develop: "", a family, "source:<hash>" */
+    const char       *system, *ask;    /* the prompt */
+    const char       *answer;          /* as it came */
+    const char       *fault;           /* why the answer could not be read; "": it could */
+    const char       *date;            /* when read */
+    const gs_turn_outcome *outcomes;
+    int               count;
+} gs_turn;
+
+#define GS_STORE_UID 33
+void gs_store_uid(char uid[GS_STORE_UID]);   /* a new name, that no other row has in any store */
+
+/* With its outcomes, in one transaction. ARGUMENT: another mode, no candidate's name, less than no outcomes. */
+gs_status gs_store_turn_put(gs_store *store, const gs_session *session, const gs_turn *turn, gs_error *error);
+
+/* What came of a turn that was put without outcomes, because its answer was paid for before anything came of it; one that has some keeps them.
+ * NOT_FOUND; ARGUMENT as above. */
+gs_status gs_store_turn_end(gs_store *store, const char *uid, const gs_turn_outcome *outcomes, int count, gs_error *error);
+
+/* Calls visit for every turn of the device and the problem, in the order in which they came; NULL: of all. Its texts live as long as the call. Stops when
+ * visit returns false. visit may read the store, but not turns, and not write to it. */
+typedef bool (*gs_turn_visit)(void *self, const gs_turn *turn);
+gs_status gs_store_turns(gs_store *store, const char *device, const char *problem, gs_turn_visit visit, void *self, gs_error *error);
 
 /* Copies what the other store has and this one has not, in one transaction; where both know something, this one's stays. Leases and jobs are not copied.
  * *copied (may be NULL) counts rows. NOT_FOUND, ARGUMENT (the other is this one). STORE_CORRUPT: the other is damaged; what could

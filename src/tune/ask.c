@@ -2,12 +2,14 @@
  * The requests of a tuning run: how long they may take, and what their replies mean for the candidates. */
 #include <jansson.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "tune/request.h"
 #include "tune/run.h"
@@ -20,6 +22,7 @@
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
 #define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
+#define IN_SANDBOX  0.8       /* of the time for a compilation: what takes longer ends there, and not with the worker */
 
 #define WARMUP_S         0.5
 #define LIST_WARMUP_S    0.1
@@ -37,6 +40,7 @@ static double bench_timeout(const gs_run *run, int count, int rounds)
 
 static double verify_timeout(const gs_run *run, const gs_candidate *c)
 {
+    if (run->limit_s > 0) return run->limit_s;
     if (run->caps->emulated) return 10 * base_timeout(run) + PATIENCE * gs_verify_seconds(run->problem, 0, c->source || c->schedule.family != GS_FAMILY_SIMPLE);
     return base_timeout(run) + gs_problem_flops(run->problem) / CHECK_RATE + 200e-6 * c->us;
 }
@@ -61,13 +65,14 @@ static gs_json begin_request(gs_run *run, gs_text *text, const char *op)
 }
 
 /* The text of a foreign kernel goes with every request: the worker may be a fresh one. */
-static void put_kernel(gs_json *json, const gs_candidate *c)
+static void put_kernel(const gs_run *run, gs_json *json, const gs_candidate *c)
 {
     if (!c->source) return;
     gs_json_begin(json, "kernel", '{');
     gs_json_string(json, "name", c->text);
     gs_json_string(json, "source", c->source);
     gs_json_string(json, "manifest", c->manifest);
+    if (run->compile_s > 0) gs_json_double(json, "compile_s", IN_SANDBOX * run->compile_s);
     gs_json_end(json, '}');
 }
 
@@ -100,7 +105,8 @@ static gs_trial trial_of(const gs_run *run, const gs_candidate *c)
     return trial;
 }
 
-gs_status gs_run_keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
+/* Puts the candidate as it stands into the store. stage, reason may be NULL. */
+static gs_status keep(gs_run *run, const gs_candidate *c, const char *stage, int part, const char *reason, gs_error *error)
 {
     if (!run->store || !c->text[0]) return GS_OK;   /* what cannot be read has no name */
     gs_trial trial = trial_of(run, c);
@@ -141,7 +147,7 @@ gs_status gs_run_reject(gs_run *run, gs_candidate *c, gs_verdict_code verdict, i
         c->doubted = false;
     }
     run->result->rejected++;
-    return gs_run_keep(run, c, NULL, part, c->reason, error);
+    return keep(run, c, c->emulated ? "emulator" : NULL, part, c->reason, error);
 }
 
 gs_status gs_run_refuse(gs_run *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
@@ -239,7 +245,7 @@ static gs_status take_entry(gs_run *run, gs_candidate *c, const json_t *entry, c
     if (searching(stage)) return GS_OK;
     c->doubted = !c->again && strcmp(stage, "confirm") != 0 && jumps(run, us);
     if (c->doubted) return GS_OK;
-    GS_TRY(gs_run_keep(run, c, stage, 0, NULL, error));
+    GS_TRY(keep(run, c, stage, 0, NULL, error));
     return !reference || strcmp(stage, "race") == 0 ? GS_OK : keep_samples(run, c, entry, reference, error);
 }
 
@@ -270,7 +276,7 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
     if (!run->caps->emulated && !searching(stage)) gs_json_string(&json, NULL, GS_RUN_REFERENCE);
     for (int i = 0; i < count; i++) gs_json_string(&json, NULL, list[i]->text);
     gs_json_end(&json, ']');
-    if (count == 1) put_kernel(&json, list[0]);
+    if (count == 1) put_kernel(run, &json, list[0]);
     gs_json_int(&json, "reference", 0);
     gs_json_int(&json, "rounds", rounds);
     const bool decides = strcmp(stage, "race") != 0 && !searching(stage);
@@ -296,17 +302,20 @@ gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int ro
 
 gs_status gs_run_prepare(gs_run *run, gs_candidate *c, double timeout_s, gs_error *error)
 {
+    static atomic_flag complained = ATOMIC_FLAG_INIT;
     gs_text text = {0};
     gs_error why = {0};
     gs_json json = begin_request(run, &text, "compile");
     gs_json_string(&json, "candidate", c->text);
-    put_kernel(&json, c);
+    put_kernel(run, &json, c);
     gs_json_end(&json, '}');
     json_t *reply;
     const gs_status status = send(run, &text, timeout_s, &reply, &why);
     if (status == GS_OK) {
         c->registers = (int)gs_reply_int(reply, "registers", c->registers);
         c->smem = (int)gs_reply_int(reply, "smem", c->smem);
+        if (gs_reply_bool(reply, "unfiltered", false) && !atomic_flag_test_and_set(&complained))
+            gs_log(GS_LOG_WARNING, "this system has no filter of system calls (seccomp): foreign kernels are compiled under limits of time and memory alone");
         json_decref(reply);
         return GS_OK;
     }
@@ -325,8 +334,8 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
     gs_text text = {0};
     gs_json json = begin_request(run, &text, "verify");
     gs_json_string(&json, "candidate", c->text);
-    put_kernel(&json, c);
-    gs_json_int(&json, "parts", c->edges_passed ? GS_PART_ALL & ~GS_PART_EDGES : GS_PART_ALL);
+    put_kernel(run, &json, c);
+    gs_json_int(&json, "parts", run->parts ? run->parts : c->edges_passed ? GS_PART_ALL & ~GS_PART_EDGES : GS_PART_ALL);
     gs_json_end(&json, '}');
     json_t *reply;
     GS_TRY(send(run, &text, verify_timeout(run, c), &reply, error));
@@ -337,7 +346,7 @@ gs_status gs_run_verify(gs_run *run, gs_candidate *c, gs_error *error)
         run->result->verified++;
         const char *const reason = "every test passed; its edge problems before, for another problem";
         snprintf(c->reason, sizeof c->reason, "%s", c->edges_passed ? reason : gs_reply_string(reply, "reason", ""));
-        status = gs_run_keep(run, c, NULL, 0, c->reason, error);
+        status = keep(run, c, NULL, 0, c->reason, error);
     } else if (verdict == GS_VERDICTS) {
         status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s gave no verdict that is known", run->worker->device);
     } else {

@@ -12,11 +12,12 @@
 #include "base/random.h"
 #include "plan/inspect.h"
 #include "tune/contenders.h"
+#include "tune/emulate.h"
 #include "tune/run.h"
 
 #define COMPILE_S 60.0
 
-/* The best time of a problem that passed here. */
+/* The best time of a problem that passed here, where there is no store to ask. */
 typedef struct best {
     char   problem[GS_PROBLEM_TEXT];
     double us;
@@ -29,6 +30,7 @@ struct gs_environment {
     gs_session            *session;
     gs_environment_options options;
     gs_tune_options        how;        /* the same for the stages */
+    gs_emulation           emulation;
     uint64_t               seed;       /* goes from run to run */
     best                  *known;
     int                    known_count, known_capacity;
@@ -48,6 +50,8 @@ gs_status gs_environment_create(gs_environment **out, gs_worker *worker, const g
     e->seed = e->options.seed ? e->options.seed : gs_random_entropy();
     e->how = (gs_tune_options){.cache_path = e->options.cache_path, .dependent = e->options.dependent, .timeout_s = e->options.timeout_s,
                                .reward = e->options.reward};
+    if (!(e->options.compile_s > 0)) e->options.compile_s = COMPILE_S;
+    e->emulation = (gs_emulation){.worker = e->options.emulator, .compile_s = e->options.compile_s, .limit_s = e->options.emulator_s};
     *out = e;
     return GS_OK;
 }
@@ -88,12 +92,10 @@ static gs_status take_known(const gs_environment *e, gs_run *run, gs_error *erro
     const best *const here = find_known(e, run->text);
     run->known_us = here ? here->us : 0;
     if (!e->store) return GS_OK;
-    gs_trials trials;
-    const gs_status status = gs_run_known(run, &trials, error);
-    const double us = status == GS_OK ? gs_run_known_us(run, &trials) : 0;
+    double us;
+    GS_TRY(gs_store_best_us(e->store, e->session->device, run->text, e->session->version, &us, error));
     if (us > 0 && (run->known_us == 0 || us < run->known_us)) run->known_us = us;
-    free(trials.list);
-    return status;
+    return GS_OK;
 }
 
 gs_status gs_environment_known(const gs_environment *e, const gs_problem *problem, double *us, gs_error *error)
@@ -153,6 +155,7 @@ static gs_status read_kernel(gs_run *run, const gs_submission *submission, gs_ca
     c->manifest = submission->manifest;
     if (strlen(c->source) > GS_INSPECT_SOURCE_MAX || strlen(c->manifest) > GS_INSPECT_SOURCE_MAX)
         return gs_run_reject(run, c, GS_VERDICT_FORBIDDEN, 0, "size: a text beyond the limits", error);
+    if (run->store && *c->source && *c->manifest) GS_TRY(gs_store_source_put(run->store, c->text, c->source, c->manifest, error));
     const gs_status status = gs_manifest_parse(&manifest, c->manifest, &why);
     return status == GS_OK ? GS_OK : gs_run_refuse(run, c, status, &why, error);
 }
@@ -196,15 +199,25 @@ static gs_status evaluate(gs_environment *e, gs_run *run, const gs_submission *s
     int64_t began = gs_clock_ns();
     GS_TRY(gs_run_check(run, error));
     GS_TRY(submission->schedule ? read_schedule(run, submission->schedule, c, error) : read_kernel(run, submission, c, error));
-    if (!gs_candidate_out(c)) GS_TRY(gs_run_prepare(run, c, e->options.compile_s > 0 ? e->options.compile_s : COMPILE_S, error));
+    if (gs_candidate_out(c)) return GS_OK;
+
+    GS_TRY(gs_run_emulate(run, &e->emulation, c, &out->stage, out->note, error));
+    out->spent.emulator = gs_run_since(began);
+    if (gs_candidate_out(c)) return GS_OK;
+
+    began = gs_clock_ns();
+    out->stage = "compile";
+    GS_TRY(gs_run_prepare(run, c, e->options.compile_s, error));
     out->spent.compile = gs_run_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
+    out->stage = "verify";
     began = gs_clock_ns();
     GS_TRY(prove(run, c, error));
     out->spent.verify = gs_run_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
+    out->stage = "time";
     began = gs_clock_ns();
     GS_TRY(measure(run, c, e->options.rounds > 0 ? e->options.rounds : GS_RUN_FINAL_ROUNDS, "final", error));
     out->spent.time = gs_run_since(began);
@@ -237,7 +250,7 @@ static void fill(const gs_run *run, const gs_candidate *c, gs_evaluation *out)
 
 gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error)
 {
-    *out = (gs_evaluation){.verdict = "", .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated};
+    *out = (gs_evaluation){.verdict = "", .stage = "text", .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated};
     GS_TRY(gs_problem_check(problem, error));
     if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
         return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to evaluate");
@@ -248,11 +261,12 @@ gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_sub
     gs_candidate c = {0};
     run.seed = e->seed;
     run.doubts = true;
+    run.compile_s = e->options.compile_s;
     out->floor_us = run.floor_us;
     gs_status status = take_known(e, &run, error);
     if (status == GS_OK) status = evaluate(e, &run, submission, &c, out, error);
     if (status == GS_OK) fill(&run, &c, out);
-    if (status == GS_OK && gs_candidate_passed(&c)) status = remember(e, run.text, c.us, error);
+    if (status == GS_OK && gs_candidate_passed(&c) && !e->store) status = remember(e, run.text, c.us, error);
     e->seed = run.seed;
     out->spent.all = gs_run_since(run.started);
     gs_run_close(&run);

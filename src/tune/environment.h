@@ -28,6 +28,8 @@ typedef struct gs_environment_options {
     uint64_t       seed;          /* of the data; 0: from the operating system. Every request has its own */
     const char    *cache_path;    /* cubin cache; NULL: default, "": none. Must outlive the environment */
     double         compile_s;     /* most for one compilation; 0: 60 */
+    gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): foreign kernels run there first. NULL: none; an emulated device needs none */
+    double         emulator_s;    /* most for that; 0: 60 */
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
 } gs_environment_options;         /* all zero: a sensible one */
 
@@ -42,7 +44,9 @@ typedef struct gs_evaluation {
     char        candidate[GS_CONTENDER_NAME];   /* its name in the store: the canonical schedule or "source:<hash of both texts>"; "": it has none */
     const char *verdict;          /* "pass", "exact", ...: verdicts.def; static */
     int         part;             /* 1 to 7: the part of verification that failed; 0: none */
+    const char *stage;            /* where it ended: "text", "compile", "emulator", "verify" or "time"; static */
     char        reason[256];      /* one line for a person */
+    char        note[160];        /* why the emulated device said nothing of it before; "": it did, or is none */
     double      reward;           /* [-1, 1], of the environment's kind; -1 unless the verdict is "pass" */
     /* 0 where it was not timed, or the verdict is about the timing */
     double      us, library_us;   /* device time, microseconds, cold operands; library_us 0 where us is predicted */
@@ -57,7 +61,7 @@ typedef struct gs_evaluation {
     bool        again;            /* measured again: the second figures stand here */
     bool        agreed;           /* the two measurements did */
     struct {                      /* seconds of the caller's time, starts of workers included */
-        double compile, verify, time, again, all;
+        double compile, emulator, verify, time, again, all;
     } spent;
 } gs_evaluation;
 

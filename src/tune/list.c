@@ -74,7 +74,8 @@ static gs_status look_up(gs_list *l, gs_error *error)
 
 /* ---- what is said about a problem ---- */
 
-void gs_list_report(gs_list *l, gs_list_item *it)
+/* Once. */
+static void report(gs_list *l, gs_list_item *it)
 {
     if (it->reported) return;
     it->reported = true;
@@ -93,7 +94,7 @@ gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const g
     }
     it->status = status;
     it->error = *why;
-    gs_list_report(l, it);
+    report(l, it);
     return GS_OK;
 }
 
@@ -124,9 +125,9 @@ static gs_status open_item(gs_list *l, int index, gs_error *error)
         status = gs_run_known(&it->run, &trials, &why);
         if (status == GS_OK) status = gs_run_resume(&it->run, &trials, &k->winner, &why);
         free(trials.list);
-        if (status == GS_OK) gs_list_report(l, it);
+        if (status == GS_OK) report(l, it);
     } else if (k->state == GS_LIST_BAD) {
-        gs_list_report(l, it);
+        report(l, it);
     } else {
         status = gs_list_search(l, it, &why);
     }
@@ -144,7 +145,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         GS_TRY(gs_list_settle(l, it, gs_list_prove(l, it, &why), &why, error));
         if (it->reported) continue;
         if (l->options.unconfirmed && !it->best) it->status = gs_fail(&it->error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed");
-        if (l->options.unconfirmed) gs_list_report(l, it);
+        if (l->options.unconfirmed) report(l, it);
         to_confirm += !it->reported;
     }
     if (to_confirm > 0) gs_worker_stop(l->worker);   /* the process that confirms has not seen the race */
@@ -154,7 +155,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         if (it->reported) continue;
         GS_TRY(gs_list_settle(l, it, gs_list_confirm(l, it, &why), &why, error));
         l->confirm_s = GS_MAX(l->confirm_s, it->result.spent.confirm);
-        gs_list_report(l, it);
+        report(l, it);
     }
     return GS_OK;
 }
@@ -237,7 +238,7 @@ static gs_status prepare(gs_list *l, const gs_tune_options *options, gs_error *e
     if (l->policy.one_by_one)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s works on one problem at a time: it cannot propose for many ahead (tune without --quick)", l->policy.name);
     l->ahead_most = l->policy.learn ? l->most - l->most / 3 : l->most;
-    if (l->policy.builds_on_found && !l->options.found) {
+    if ((l->policy.builds_on_found || l->policy.asks_found) && !l->options.found) {
         GS_TRY(gs_run_found(l->store, l->session, &l->found, &l->options.found_count, error));
         l->options.found = l->found;
     }

@@ -93,8 +93,6 @@ void      gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from);
 
 /* ---- the list (list.c) ---- */
 
-void      gs_list_report(gs_list *l, gs_list_item *it);   /* once */
-
 /* What a stage said about a problem; the list goes on unless it was stopped. */
 gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error);
 

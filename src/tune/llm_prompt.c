@@ -19,19 +19,18 @@ static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* times the fa
 
 /* ---- problem and device ---- */
 
-static void add_problem(gs_text *text, const gs_llm_view *v)
+void gs_llm_add_problem(gs_text *text, const gs_problem *p, const gs_caps *caps)
 {
-    const gs_problem *const p = &v->space->problem;
     char name[GS_PROBLEM_TEXT];
     const double flops = gs_problem_flops(p), bytes = gs_compulsory_bytes(p);
     gs_text_addf(text, "%s\n\n", gs_problem_format(p, name));
     gs_text_addf(text, "D = A B, M x N x K = %lld x %lld x %lld, batch %lld. Layout %s.\n", (long long)p->m, (long long)p->n, (long long)p->k, (long long)p->batch,
                  p->layout == GS_TN ? "tn: A is M x K, B is N x K, both row by row" : "nn: A is M x K, B is K x N, both row by row");
     gs_text_addf(text, "%.6g FLOP, %.6g bytes that must be moved, %.4g FLOP per byte.\n", flops, bytes, flops / bytes);
-    gs_text_addf(text, "The floor, below which the device cannot be: %.4g us.", gs_floor_us(p, v->caps));
+    gs_text_addf(text, "The floor, below which the device cannot be: %.4g us.", gs_floor_us(p, caps));
 }
 
-static void add_device(gs_text *text, const gs_caps *c)
+void gs_llm_add_device(gs_text *text, const gs_caps *c)
 {
     gs_text_addf(text, "%s, compute capability %d.%d: %d multiprocessors at up to %.0f MHz.\n", c->name, c->cc / 10, c->cc % 10, c->sms, c->clock_mhz);
     gs_text_addf(text, "Each: %d bytes of shared memory (%d for one block), %d registers, %d threads, %.0f dense half-precision FLOP per cycle.\n",
@@ -87,6 +86,13 @@ static gs_status add_families(gs_text *text, const gs_llm_view *v, gs_error *err
 }
 
 /* ---- what came of it ---- */
+
+void gs_llm_plain(char *to, size_t size, const char *from)
+{
+    size_t i = 0;
+    for (; from && from[i] && i + 1 < size; i++) to[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : ' ';
+    to[i] = '\0';
+}
 
 static int by_us(const void *left, const void *right)
 {
@@ -157,8 +163,8 @@ enum { PROBLEM, DEVICE, FAMILIES, MEASURED, FAILED, FIELDS };
 static gs_status fill(const gs_llm_view *v, gs_random *random, gs_text part[FIELDS], gs_text *system, gs_text *ask, gs_error *error)
 {
     char count[16];
-    add_problem(&part[PROBLEM], v);
-    add_device(&part[DEVICE], v->caps);
+    gs_llm_add_problem(&part[PROBLEM], &v->space->problem, v->caps);
+    gs_llm_add_device(&part[DEVICE], v->caps);
     GS_TRY(add_families(&part[FAMILIES], v, error));
     GS_TRY(add_measured(&part[MEASURED], v, random, error));
     add_failed(&part[FAILED], v);

@@ -24,7 +24,14 @@ typedef struct gs_llm_view {
     int                 count;   /* sentences to be answered */
 } gs_llm_view;
 
+/* On one line, and of characters that every model knows: for verdict and reason. from NULL: empty. */
+void gs_llm_plain(char *to, size_t size, const char *from);
+
 /* random: which of those that were neither best nor failed are shown. */
 gs_status gs_llm_prompt(const gs_llm_view *view, gs_random *random, gs_text *system, gs_text *ask, gs_error *error);
+
+/* Of every prompt: the problem with its floor; what the device has. */
+void gs_llm_add_problem(gs_text *text, const gs_problem *problem, const gs_caps *caps);
+void gs_llm_add_device(gs_text *text, const gs_caps *caps);
 
 #endif

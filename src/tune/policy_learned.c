@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The policy "learned". Before anything is measured: of the schedules that the time model finds fast and of those that the actor says, the ones
+ * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
+ * same rate; then of the schedules that the time model finds fast and of those that the actor says, the ones
  * that the surrogate finds fastest. Then the surrogate's word is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
  * one word away, come in. What is measured also moves the weights (learn/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
  * names, else the installed ones, else untrained ones, which leave the order to the time model. */
@@ -218,13 +219,32 @@ static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps
     return status;
 }
 
+/* What was found for the same problem of f16, where this one is of bf16, or the other way round. */
+static int say_other_type(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    gs_problem other = *problem;
+    int count = 0;
+    other.in = problem->in == GS_F16 ? GS_BF16 : GS_F16;
+    if (other.out == problem->in) other.out = other.in;
+    for (int i = 0; i < policy->found_count && count < most; i++) {
+        const gs_found *const found = &policy->found[i];
+        if (memcmp(&found->problem, &other, sizeof other) != 0 || was_said(self, &found->schedule)) continue;
+        if (self->families != 0 && !(self->families >> found->schedule.family & 1)) continue;
+        if (gs_schedule_check(&found->schedule, problem, caps, NULL) != GS_OK) continue;
+        note_said(self, &found->schedule);
+        list[count++] = found->schedule;
+    }
+    return count;
+}
+
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     learned *const self = policy->self;
     begin(self, policy, problem, caps);
-    if (!self->ranked && rank_all(self, problem, caps) != GS_OK) return 0;
+    const bool first = !self->ranked;
+    if (first && rank_all(self, problem, caps) != GS_OK) return 0;
     if (self->stale && take_in(self, problem, caps) != GS_OK) return 0;
-    int count = 0;
+    int count = first ? say_other_type(self, policy, problem, caps, list, most) : 0;
     for (; count < most && self->next < self->count; self->next++) {
         const gs_schedule schedule = self->list[self->next].schedule;
         if (was_said(self, &schedule)) continue;
@@ -325,7 +345,7 @@ gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
     learned *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
-    *out = (gs_policy){.name = "learned", .self = self, .propose = propose, .learn = learn, .save = save, .load = load, .destroy = destroy};
+    *out = (gs_policy){.name = "learned", .self = self, .asks_found = true, .propose = propose, .learn = learn, .save = save, .load = load, .destroy = destroy};
     const gs_status status = fill(self, error);
     if (status != GS_OK) destroy(out);
     return status;

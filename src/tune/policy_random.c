@@ -2,11 +2,10 @@
  * The policies "random" and "evolve". Both know only which schedules are valid. random: each as probable as any other. evolve: FIRST at random;
  * then children of the fastest that it was told of: of one with a word or two changed, or of two of a family with words of both. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "learn/actor.h"
 #include "tune/policies.h"
+#include "tune/taken.h"
 
 enum {
     FIRST     = 8,     /* at random, before there are children */
@@ -23,42 +22,25 @@ typedef struct drawing {
     gs_random random;
     uint64_t  seed;
     bool      evolves;
-    char      problem[GS_PROBLEM_TEXT];   /* whose space this is */
-    uint32_t  families;
-    gs_space  space;
-    bool     *taken;                      /* of the space */
-    int       said;
-    told      best[PARENTS];              /* fastest first */
+    gs_taken  taken;
+    told      best[PARENTS];   /* fastest first */
     int       best_count;
 } drawing;
 
-static void forget(drawing *self)
-{
-    gs_space_free(&self->space);
-    free(self->taken);
-    self->taken = NULL;
-    self->said = self->best_count = 0;
-}
-
 static bool begin(drawing *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
 {
-    char text[GS_PROBLEM_TEXT];
-    gs_problem_format(problem, text);
-    if (strcmp(text, self->problem) == 0 && policy->families == self->families) return self->taken != NULL;
-    forget(self);
+    if (!gs_taken_other(&self->taken, policy, problem)) return self->taken.at != NULL;
     self->random = (gs_random){self->seed};
-    memcpy(self->problem, text, strlen(text) + 1);
-    self->families = policy->families;
-    if (gs_space_create(&self->space, problem, caps, self->families, NULL) != GS_OK) return false;
-    self->taken = calloc((size_t)self->space.count + 1, sizeof *self->taken);
-    return self->taken != NULL;
+    self->best_count = 0;
+    return gs_taken_begin(&self->taken, policy, problem, caps);
 }
 
 /* The place of a schedule at random that was not taken yet; the space has one. */
 static int draw(drawing *self)
 {
-    int at = (int)gs_random_below(&self->random, (uint64_t)self->space.count);
-    while (self->taken[at]) at = (at + 1) % self->space.count;
+    const int count = self->taken.space.count;
+    int at = (int)gs_random_below(&self->random, (uint64_t)count);
+    while (self->taken.at[at]) at = (at + 1) % count;
     return at;
 }
 
@@ -81,8 +63,8 @@ static int child(drawing *self)
                 if (gs_random_below(&self->random, 2)) next.word[slot] = b->schedule.word[slot];
         change_word(self, &next);
         if (gs_random_below(&self->random, 3) == 0) change_word(self, &next);
-        const int at = gs_space_find(&self->space, &next);
-        if (at >= 0 && !self->taken[at]) return at;
+        const int at = gs_space_find(&self->taken.space, &next);
+        if (at >= 0 && !self->taken.at[at]) return at;
     }
     return draw(self);
 }
@@ -92,11 +74,10 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
     drawing *const self = policy->self;
     if (!begin(self, policy, problem, caps)) return 0;
     int count = 0;
-    while (count < most && self->said < self->space.count) {
-        const int at = self->evolves && self->said >= FIRST && self->best_count > 0 ? child(self) : draw(self);
-        self->taken[at] = true;
-        self->said++;
-        list[count++] = self->space.list[at];
+    gs_taken *const taken = &self->taken;
+    while (count < most && taken->count < taken->space.count) {
+        list[count] = taken->space.list[self->evolves && taken->count >= FIRST && self->best_count > 0 ? child(self) : draw(self)];
+        gs_taken_take(taken, &list[count++]);
     }
     return count;
 }
@@ -107,12 +88,8 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     if (!begin(self, policy, problem, caps)) return;
     for (int i = 0; i < count; i++) {
         const told next = {feedback[i].schedule, feedback[i].us};
-        const int place = gs_space_find(&self->space, &next.schedule);
-        if (place >= 0 && !self->taken[place]) {
-            self->taken[place] = true;
-            self->said++;
-        }
-        if (!(next.us > 0) || place < 0) continue;
+        gs_taken_take(&self->taken, &next.schedule);
+        if (!(next.us > 0) || gs_space_find(&self->taken.space, &next.schedule) < 0) continue;
         int at = self->best_count < PARENTS ? self->best_count++ : next.us < self->best[PARENTS - 1].us ? PARENTS - 1 : -1;
         for (; at > 0 && self->best[at - 1].us > next.us; at--) self->best[at] = self->best[at - 1];
         if (at >= 0) self->best[at] = next;
@@ -122,7 +99,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
 static void destroy(gs_policy *policy)
 {
     drawing *const self = policy->self;
-    if (self) forget(self);
+    if (self) gs_taken_free(&self->taken);
     free(self);
     *policy = (gs_policy){0};
 }

@@ -31,6 +31,7 @@ typedef struct gs_candidate {
     bool        measured;             /* here or, as the store knows, before */
     bool        compared;             /* the store has a figure beside the library, which a time alone does not replace */
     bool        doubted;              /* so much faster than what was known that the figures do not count yet */
+    bool        emulated;             /* its verdict is of the emulated device before the GPU */
     bool        again;                /* measured a second time for that: these figures count */
     bool        edges_passed;         /* part 5, on the same edge problems, for another problem of the list */
     double      us, library_us;
@@ -53,6 +54,9 @@ typedef struct gs_run {
     int                    mhz;          /* in that run */
     int64_t                started;      /* gs_clock_ns */
     uint64_t               seed;         /* of the next request */
+    double                 compile_s;    /* most for a compilation, of a foreign kernel; 0: the worker's own limit */
+    double                 limit_s;      /* most for a verification; 0: as the problem's size says */
+    uint32_t               parts;        /* of a verification; 0: all */
     bool                   search;       /* one of a list: candidates race without the library */
     bool                   doubts;       /* a jump over what is known is measured again (gs_run_doubted) */
     double                 known_us;     /* the best time known of the problem beside the library's; 0: none */
@@ -70,9 +74,6 @@ typedef struct gs_trials {
 static inline bool gs_candidate_passed(const gs_candidate *c) { return strcmp(c->verdict, "pass") == 0; }
 static inline bool gs_candidate_out(const gs_candidate *c) { return c->verdict[0] && !gs_candidate_passed(c); }
 
-/* Seconds left of the budget, < 0 only where there is none; 0 once it is used up. */
-double gs_run_left(const gs_run *run);
-
 /* INTERRUPTED if a stop was asked for or the budget is used up. */
 gs_status gs_run_check(const gs_run *run, gs_error *error);
 
@@ -80,9 +81,6 @@ gs_status gs_run_check(const gs_run *run, gs_error *error);
 bool gs_run_may_explore(const gs_run *run);
 
 void gs_run_progress(const gs_run *run, const char *stage, int done, int total, const char *candidate);
-
-/* Puts the candidate as it stands into the store. stage, reason may be NULL. */
-gs_status gs_run_keep(gs_run *run, const gs_candidate *candidate, const char *stage, int part, const char *reason, gs_error *error);
 
 /* Gives a candidate its bad verdict, in the store too. */
 gs_status gs_run_reject(gs_run *run, gs_candidate *candidate, gs_verdict_code verdict, int part, const char *reason,

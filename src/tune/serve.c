@@ -17,13 +17,16 @@
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 #include "tune/contenders.h"
+#include "tune/metrics.h"
 #include "tune/request.h"
+#include "tune/sandbox.h"
 #include "tune/worker.h"
 
 typedef struct server {
     const char   *name;
     gs_device    *device;      /* NULL until a request needs it */
     gs_verifier  *verifier;
+    gs_sandbox    sandbox;     /* where foreign kernels are compiled */
     gs_contenders contenders;
     gs_contender  yardstick;   /* cuBLAS, for part 4 */
     bool          yardstick_tried;
@@ -34,6 +37,7 @@ static gs_status need_device(server *s, const json_t *request, gs_error *error)
 {
     if (!s->device) GS_TRY(gs_device_open(&s->device, s->name, gs_reply_string(request, "cache", NULL), error));
     s->contenders.device = s->device;
+    s->device->foreign = &s->sandbox.compiler;
     const bool dependent = gs_reply_bool(request, "dependent", false);
     if (dependent != s->device->dependent) gs_contenders_clear(&s->contenders);   /* plans were made for the other setting */
     s->device->dependent = dependent;
@@ -62,6 +66,7 @@ static gs_status take_kernel(server *s, const json_t *request, gs_error *error)
         gs_contenders_forget_foreign(&s->contenders);
         return GS_OK;
     }
+    s->sandbox.limit_s = gs_reply_number(kernel, "compile_s", 0);
     return gs_contenders_foreign(&s->contenders, gs_reply_string(kernel, "name", ""), gs_reply_string(kernel, "source", ""),
                                  gs_reply_string(kernel, "manifest", ""), error);
 }
@@ -117,7 +122,33 @@ static gs_status compile(server *s, const json_t *request, gs_json *json, gs_err
     gs_json_int(json, "registers", entry->contender.registers);
     gs_json_int(json, "smem", entry->contender.smem);
     gs_json_string(json, "detail", entry->contender.detail);
+    if (s->sandbox.unfiltered) gs_json_bool(json, "unfiltered", true);
     return GS_OK;
+}
+
+/* ---- metrics ---- */
+
+/* Of the kernel as it is compiled, or of one launch. */
+static gs_status metrics(server *s, const json_t *request, gs_json *json, gs_error *error)
+{
+    gs_problem problem;
+    gs_prepared *entry;
+    GS_TRY(need_problem(request, &problem, error));
+    GS_TRY(need_device(s, request, error));
+    gs_contenders_begin(&s->contenders, &problem);
+    GS_TRY(take_kernel(s, request, error));
+    GS_TRY(gs_contenders_get(&s->contenders, gs_reply_string(request, "candidate", ""), &problem, &entry, error));
+    if (entry->status != GS_OK) {
+        *error = entry->error;
+        return entry->status;
+    }
+    gs_text lines = {0};
+    gs_status status = gs_reply_bool(request, "launch", false) ? gs_metrics_launch(s->device, &entry->contender, &entry->problem, &lines, error)
+                                                               : gs_metrics_static(s->device, &entry->contender, &entry->problem, &lines, error);
+    if (status == GS_OK && lines.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for metrics");
+    if (status == GS_OK) gs_json_string(json, "metrics", gs_text_string(&lines));
+    gs_text_free(&lines);
+    return status;
 }
 
 /* ---- verify ---- */
@@ -386,6 +417,7 @@ static const struct {
 } answers[] = {
     {"hello",   hello},
     {"compile", compile},
+    {"metrics", metrics},
     {"verify",  verify},
     {"bench",   bench},
 };
@@ -424,7 +456,7 @@ static void reply_to(server *s, const char *line, gs_text *text)
                            : gs_fail_at(&error, GS_ERROR_PARSE, parse.column, "request", "no JSON object: %.200s", parse.text);
     json_decref(request);
     if (status == GS_OK && text->failed) status = gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the reply");
-    if (status == GS_ERROR_FAULT) s->lost = true;
+    if (status == GS_ERROR_FAULT || s->sandbox.pid == 0) s->lost = true;   /* a sandbox can be forked by a fresh process alone */
     if (status != GS_OK) put_failure(text, status, &error);
     gs_text_add(text, s->lost ? ",\"last\":true}\n" : "}\n");
 }
@@ -453,6 +485,8 @@ int gs_worker_serve(const char *device)
     if (to < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
     gs_baseline_set_pick(gs_bench_pick);
     server s = {.name = device};
+    gs_error error = {0};
+    if (gs_sandbox_start(&s.sandbox, &error) != GS_OK) fprintf(stderr, "%s\n", error.text);   /* every reply is the last one then */
     gs_text text = {0};
     char *line = NULL;
     size_t capacity = 0;
@@ -463,6 +497,7 @@ int gs_worker_serve(const char *device)
     }
     free(line);
     gs_text_free(&text);
+    gs_sandbox_stop(&s.sandbox);
     close(to);
     if (s.lost) return GS_WORKER_LOST;   /* what is left on the device goes with the process */
     close_device(&s);

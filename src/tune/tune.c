@@ -17,7 +17,8 @@
 enum { CANDIDATES = 48, EMULATED_CANDIDATES = 8, MOST_CANDIDATES = 16384 };
 #define CONFIRM_SHARE 0.35   /* of the budget, kept for verifying and confirming */
 
-double gs_run_left(const gs_run *run)
+/* Seconds left of the budget, < 0 only where there is none; 0 once it is used up. */
+static double left_s(const gs_run *run)
 {
     if (run->options->budget_s <= 0) return -1;
     return GS_MAX(run->options->budget_s - gs_run_since(run->started), 0.0);
@@ -28,7 +29,7 @@ gs_status gs_run_check(const gs_run *run, gs_error *error)
     if (gs_stop_requested)
         return gs_fail(error, GS_ERROR_INTERRUPTED, NULL,
                        "stopped; what was measured is in the store, run the same command to go on");
-    if (gs_run_left(run) == 0)
+    if (left_s(run) == 0)
         return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed",
                        run->options->budget_s);
     return GS_OK;
@@ -37,7 +38,7 @@ gs_status gs_run_check(const gs_run *run, gs_error *error)
 bool gs_run_may_explore(const gs_run *run)
 {
     if (gs_stop_requested) return false;
-    return run->options->budget_s <= 0 || gs_run_left(run) > CONFIRM_SHARE * run->options->budget_s;
+    return run->options->budget_s <= 0 || left_s(run) > CONFIRM_SHARE * run->options->budget_s;
 }
 
 void gs_run_progress(const gs_run *run, const char *stage, int done, int total, const char *candidate)
@@ -46,7 +47,7 @@ void gs_run_progress(const gs_run *run, const char *stage, int done, int total, 
     double best = 0;
     for (int i = 0; i < run->count; i++)
         if (!gs_candidate_out(&run->list[i])) best = GS_MAX(best, run->list[i].ratio.median);
-    const gs_tune_progress progress = {run->text, stage, done, total, candidate, best, gs_run_left(run)};
+    const gs_tune_progress progress = {run->text, stage, done, total, candidate, best, left_s(run)};
     run->options->progress(run->options->self, &progress);
 }
 
@@ -258,18 +259,19 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
 }
 
 /* No answer is waited for so long that nothing could be confirmed any more. */
-static gs_status create_llm(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
+static gs_status create_policy(gs_policy *out, const char *name, const gs_tune_options *options, uint64_t seed, gs_error *error)
 {
+    const bool hybrid = strcmp(name, "hybrid") == 0;
+    if (!hybrid && strcmp(name, "llm") != 0) return gs_policy_create(out, name, seed, error);
     gs_llm_options llm = options->llm ? *options->llm : (gs_llm_options){0};
     const double most = options->budget_s / 3;
     if (most > 0 && !(llm.answer_s > 0 && llm.answer_s < most)) llm.answer_s = most;
-    return gs_policy_llm_with(out, &llm, seed, error);
+    return hybrid ? gs_policy_hybrid_with(out, &llm, options->learn_path, seed, error) : gs_policy_llm_with(out, &llm, seed, error);
 }
 
 gs_status gs_run_policy(gs_policy *out, const gs_tune_options *options, uint64_t seed, gs_error *error)
 {
-    const char *const name = options->policy ? options->policy : "enumerate";
-    GS_TRY(strcmp(name, "llm") == 0 ? create_llm(out, options, seed, error) : gs_policy_create(out, name, seed, error));
+    GS_TRY(create_policy(out, options->policy ? options->policy : "enumerate", options, seed, error));
     out->families = options->families;
     out->found = options->found;
     out->found_count = options->found_count;
@@ -292,11 +294,23 @@ static gs_status compile_and_race(gs_run *run, gs_error *error)
     return GS_OK;
 }
 
+/* What was measured before is not lost because it was not proposed this time. */
+static gs_status add_best_known(gs_run *run, const gs_trials *known, gs_error *error)
+{
+    char text[GS_SCHEDULE_TEXT];
+    gs_schedule schedule;
+    GS_TRY(gs_tune_best_own(run->store, run->session, run->problem, text, error));
+    const bool asked = text[0] && gs_schedule_parse(&schedule, text, NULL) == GS_OK && (!run->options->families || run->options->families >> schedule.family & 1);
+    if (asked) gs_run_add(run, &schedule, 1, known);
+    return GS_OK;
+}
+
 /* Half of the candidates; then, for a policy that learns, a quarter after what came of them, and so on. */
 static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, gs_error *error)
 {
     const int most = gs_run_candidates(run->options, run->caps->emulated, CANDIDATES);
-    GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most, NULL, 0, error));
+    GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most + 1, NULL, 0, error));
+    if (run->options->again) GS_TRY(add_best_known(run, known, error));
     /* the library alone: finds out early whether anything works here */
     const int64_t began = gs_clock_ns();
     if (!run->caps->emulated) GS_TRY(gs_run_bench(run, NULL, 0, 5, "race", error));
@@ -326,8 +340,13 @@ static gs_status tune(gs_run *run, gs_error *error)
     if (status == GS_OK && !resumed) {
         gs_policy policy;
         gs_found *found = NULL;
-        status = gs_run_policy(&policy, run->options, run->seed, error);
-        if (status == GS_OK && policy.builds_on_found && !policy.found) {
+        gs_tune_options how = *run->options;
+        gs_llm_options llm = how.llm ? *how.llm : (gs_llm_options){0};
+        llm.store = run->store;
+        llm.session = run->session;
+        how.llm = &llm;
+        status = gs_run_policy(&policy, &how, run->seed, error);
+        if (status == GS_OK && (policy.builds_on_found || policy.asks_found) && !policy.found) {
             status = gs_run_found(run->store, run->session, &found, &policy.found_count, error);
             policy.found = found;
         }

@@ -34,9 +34,10 @@ struct gs_policy {
     const char *name;
     void       *self;
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
-    bool        builds_on_found;
+    bool        builds_on_found;/* and so searches where something was found, too */
+    bool        asks_found;     /* wants to know what was found for others */
     bool        one_by_one;     /* works on one problem at a time: it cannot propose for a list ahead */
-    const gs_found *found;      /* the caller's, as families; read where builds_on_found */
+    const gs_found *found;      /* the caller's, as families; read where builds_on_found or asks_found */
     int         found_count;
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
@@ -50,12 +51,14 @@ struct gs_policy {
 
 /* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
  * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
- * nearest to it, then its variations and the shortlist in turn. "learned": what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest,
- * corrected by what it is told of the problem, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
+ * nearest to it, then its variations and the shortlist in turn. "learned": what was found for the problem with the other input
+ * type, then what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest, corrected by what it is told, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
  * some at random, then children of what was best: a word changed, or words of two.
  * "llm": what a language model answers that is shown what was measured (tune/llm.h); it must be told what came of a batch before it proposes another.
+ * "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn.
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
+gs_status gs_policy_check(const char *name, gs_error *error);   /* NOT_FOUND likewise */
 
 /* ---- tuning ---- */
 
@@ -78,7 +81,7 @@ typedef struct gs_tune_options {
     const char *tuned_path;            /* table to write */
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
-    bool        again;                 /* measure even what the store already has a winner for */
+    bool        again;                 /* measure even what the store already has a winner for; the best schedule known races along */
     const gs_found *found;             /* for policies that build on it; NULL: what searches on this device found, also with */
     int         found_count;           /* earlier kernels, as the store knows it */
     const gs_lessee *lessee;           /* gs_tune_list, gs_turns: other tuners have the same list; who has a problem's lease works on it */
@@ -86,7 +89,7 @@ typedef struct gs_tune_options {
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     const char *learn_path;            /* weights that the policy begins with, if they are there, and what it has learned when a problem
                                           is done; several tuners may share them; NULL: it forgets */
-    const gs_llm_options *llm;         /* of the policy "llm"; NULL: from the environment */
+    const gs_llm_options *llm;         /* of the policies "llm" and "hybrid"; NULL: from the environment */
     double      timeout_s;             /* shortest wait for a reply; 0: 60. The time for the problem's size is added. */
     void      (*progress)(void *self, const gs_tune_progress *progress);
     void       *self;
@@ -117,7 +120,7 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
  * problem race each other alone, in one narrowing run; the fastest is verified, and only it, unless it fails; then a fresh worker confirms
  * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). A policy that learns
  * is asked for two thirds of the candidates ahead, and for the rest when those of a batch have been raced. What an earlier search found for a
- * problem races along. Children propose, so the policy "llm" is UNSUPPORTED: its budget and what it was told are of one process.
+ * problem races along. Children propose, so the policies "llm" and "hybrid" are UNSUPPORTED: a budget and what it was told are of one process.
  *
  * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
  * end the list. Where the list is shared (options->lessee), each problem is reported by one tuner, and the call ends when all are done by

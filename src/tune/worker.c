@@ -171,6 +171,16 @@ static bool wait_for_exit(pid_t pid, int wait_ms, int *code)
     }
 }
 
+/* What the child left behind is adopted by whoever adopts: this process, if it is the first of a container. */
+static void reap_adopted(pid_t group)
+{
+    for (int64_t until = gs_clock_ns() + GONE_WAIT_MS * 1000000ll; gs_clock_ns() < until;) {
+        const pid_t got = waitpid(-group, NULL, WNOHANG);
+        if (got < 0 && errno != EINTR) return;
+        if (got == 0) gs_clock_sleep_ns(2000000);
+    }
+}
+
 /* Waits wait_ms for the child to exit by itself, then kills its process group. Returns its wait status, *killed if it had to be. */
 static int reap(gs_worker *worker, int wait_ms, bool *killed)
 {
@@ -179,6 +189,8 @@ static int reap(gs_worker *worker, int wait_ms, bool *killed)
     kill(-worker->pid, SIGKILL);   /* also whatever it left behind */
     if (*killed && !wait_for_exit(worker->pid, KILL_WAIT_MS, &code))
         gs_log(GS_LOG_WARNING, "worker %d of %s cannot be killed: the driver holds it", (int)worker->pid, worker->device);
+    else
+        reap_adopted(worker->pid);
     keep_tail(worker);
     close_end(&worker->to);
     close_end(&worker->from);

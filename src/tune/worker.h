@@ -9,8 +9,12 @@
  *      cublaslt and nvrtc are 0 where the library cannot be opened; cublaslt also for an emulated device.
  *
  * {"op":"compile","problem":P,"candidate":C,["kernel":KERNEL,"dependent":false]}
- *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."}
- *      compiled, inspected where it is foreign, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."[,"unfiltered":true]}
+ *      unfiltered: no filter of system calls held the compiler of a foreign kernel, only limits. compiled, inspected where it is foreign, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *
+ * {"op":"metrics","problem":P,"candidate":C,["kernel":KERNEL,"launch":false]}
+ *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}
+ *      lines of tune/metrics.h: of the kernel as it is compiled, or, on an emulated device, of one launch on zeros.
  *
  * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":127,"seed":0,"repeats":0,"dependent":false]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
@@ -34,7 +38,8 @@
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
  * cublaslt-autotuning, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
- * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ..."} (kernel/manifest.h). For the other layout ldb keeps its padding.
+ * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: most for one compilation
+ * in the sandbox (tune/sandbox.h), where all of them happen. For the other layout ldb keeps its padding.
  * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.
  *
  * Any failure of the machine: {"ok":false,"status":"GS_ERROR_...","field":"...","column":0,"message":"..."}.

@@ -29,6 +29,28 @@ static gs_status put(gs_store *store, const gs_session *session, int number)
     return gs_store_put(store, session, &trial, &error);
 }
 
+/* A turn with two outcomes, and a kernel. */
+static gs_status put_turn(gs_store *store, const gs_session *session)
+{
+    const gs_turn_outcome outcomes[] = {{.candidate = "source:01", .verdict = "pass"}, {.candidate = "source:02", .verdict = "exact"}};
+    const gs_turn turn = {.problem = "f16:64x64x64:tn", .mode = "source", .model = "m", .number = 1, .base = "ws", .system = "s", .ask = "a", .outcomes = outcomes, .count = 2};
+    return gs_store_turn_put(store, session, &turn, &error);
+}
+
+static bool count_turn(void *self, const gs_turn *turn)
+{
+    assert_int_equal(turn->count, 2);
+    ++*(int *)self;
+    return true;
+}
+
+static int count_turns(gs_store *store)
+{
+    int count = 0;
+    CHECK(gs_store_turns(store, NULL, NULL, count_turn, &count, &error));
+    return count;
+}
+
 static gs_status open_and_begin(gs_store **store, gs_session *session, const char *name)
 {
     char path[GS_PATH];
@@ -195,9 +217,19 @@ static void a_full_disk_loses_nothing(void **state)
     int renewed;
     CHECK(gs_store_renew(store, &who, 9, &renewed, &error));   /* needs no room */
     assert_int_equal(renewed, leases);
+    int turns = 0;
+    while ((status = put_turn(store, &session)) == GS_OK) assert_true(++turns < 10000);
+    assert_int_equal(status, GS_ERROR_DISK_FULL);
+    assert_int_equal(count_turns(store), turns);               /* each with all of its outcomes */
+    static char long_text[200000];
+    memset(long_text, 'x', sizeof long_text - 1);
+    assert_int_equal(gs_store_source_put(store, "source:01", long_text, "m", &error), GS_ERROR_DISK_FULL);
     assert_int_equal(sqlite3_exec(store->db, "PRAGMA max_page_count = 100000", NULL, NULL, NULL), SQLITE_OK);
     CHECK(put(store, &session, kept));
     assert_int_equal(count_trials(store), kept + 1);
+    CHECK(put_turn(store, &session));
+    assert_int_equal(count_turns(store), turns + 1);
+    CHECK(gs_store_source_put(store, "source:01", long_text, "m", &error));
     assert_true(is_sound(store));
     gs_store_close(&store);
 }
@@ -364,7 +396,7 @@ static void other_versions_and_programs_are_refused(void **state)
     size_t size = load("newer.db", &before);
     assert_int_equal(gs_store_open(&refused, path_of(path, "newer.db"), &error), GS_ERROR_STORE_VERSION);
     assert_non_null(strstr(error.text, "version 99"));
-    assert_non_null(strstr(error.text, "up to 4:"));
+    assert_non_null(strstr(error.text, "up to 5:"));
     assert_int_equal(gs_store_merge(store, path, &copied, &error), GS_ERROR_STORE_VERSION);
     assert_int_equal(load("newer.db", &after), size);
     assert_memory_equal(before, after, size);
@@ -484,6 +516,10 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(gs_store_release_run(store, "run", &error), GS_ERROR_STORE_BUSY);
     make_store("quiet.db", 1);
     assert_int_equal(gs_store_merge(store, path_of(path, "quiet.db"), NULL, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(put_turn(store, &session), GS_ERROR_STORE_BUSY);
+    assert_int_equal(gs_store_turn_end(store, "x", NULL, 0, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(gs_store_source_put(store, "source:01", "s", "m", &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(count_turns(store), 0);
     sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
     close(done[1]);                                                   /* the holder ends; the waiting call goes on */
     CHECK(put(store, &session, 5));
@@ -495,6 +531,13 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(gs_store_renew(store, &who, 9, NULL, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, false, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_release_run(store, "run", NULL), GS_ERROR_STORE);
+    CHECK(put_turn(store, &session));
+    assert_int_equal(sqlite3_exec(store->db, "DROP VIEW turns; DROP TABLE outcome; DROP TABLE source", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(gs_store_turns(store, NULL, NULL, count_turn, &renewed, &error), GS_ERROR_STORE);
+    assert_int_equal(put_turn(store, &session), GS_ERROR_STORE);
+    char *source, *manifest;
+    assert_int_equal(gs_store_source_get(store, "source:01", &source, &manifest, &error), GS_ERROR_STORE);
+    assert_true(!source && !manifest);
     CHECK(put(store, &session, 6));
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));

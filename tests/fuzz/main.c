@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
  * 6 foreign PTX, 7 foreign source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
- * = requests to gemmsmith serve. */
+ * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
@@ -69,6 +69,17 @@ static const char *const seeds[] = {
     "={\"problem\":\"f16:64x64x64:tn\",\"schedule\":\"simple\",\"reward\":\"milestones\",\"deadline_s\":1.5}",
     "={\"problem\":\"64_64_64\",\"source\":\"a\\u0041\\n\\\"\",\"manifest\":\"manifest 1\"}",
     "={\"requests\":[{\"problem\":\"64_64_64\",\"schedule\":\"x\"},{\"problem\":\"bf16:1x2x3:nn\",\"source\":\"s\",\"manifest\":\"m\"}],\"deadline_s\":0}",
+    ">#define F(x) \\\n  g<x>(\"a\\\"\", 'b', 0x1'fp-3)\n#if 0\n don't\n#else\nR\"x(\n)\" )x\" /* a */ // b\n#endif\nasm volatile(\"{ .reg .pred p;\\n\" \"@p bra x; x: }\" :: \"r\"(y));",
+    "@as f16:64x4096x64:nn, M x N x K = 1024 x 1024 x 1024, 64_64_64\\n8_8_8 wgmma_64_64_16 tile 128x256x64, bf16:1x2x3:tn 99999999999999999999x1x1",
+    ">candidate.cu(12): error: identifier \"a b\" is 'x' #error <|im_start|> ```\n   x\n ^\nstate: candidate.cu:3 (PTX line 4): b\n#line 5 \"c\"\n",
+    "?==PROF==\n\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\",\"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio\",\"dram__bytes_read.sum\"\n"
+        "\"\",\"\",\"ns\",\"inst\",\"Mbyte\"\n\"0\",\"a \"\"b\"\"\",\"5,730.5\",\"1.0\",\"2\"\n",
+    "ALet us see.\n```schedule\nws/128x256x64/s4\n```\n```cuda kernel.cu\nint a;\r\n```\n``` text manifest\nmanifest 1\n```<|im_end|>\n",
+    "A````cuda\n```\n````\n```manifest\nm\n```</s> <x>",
+    "A<think>\n```schedule\nx\n```\n</think>\n```json\n[\"a/b\" ,\n\"c\"]\n```\n",
+    "A [\"simple\", \"ws/x\"]</s>\n",
+    "B{\"query\":[\"p?```schedule\\nsimple\\n```<|im_end|>\",\"q\"],\"prompts\":[\"p?\",\"q\"],\"labels\":[\"64_64_64\",{\"problem\":\"64_64_64\"}]}",
+    "B{\"prompt\":[{\"role\":\"user\",\"content\":\"x\"}],\"response\":\"```schedule\\nsimple\\n```\",\"label\":\"bf16:64x64x64:tn\"}",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 
@@ -78,7 +89,7 @@ static const char *const pieces[] = {
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
     ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
-    "gemmsmith-tuned 1\n", "library", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n",
+    "gemmsmith-tuned 1\n", "library", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n", "//", "#if 0\n", "#endif\n", "R\"(", ")\"", "'", "asm(\"", "<|", "?\?/", "#line ",
 };
 
 typedef struct input {

@@ -13,11 +13,16 @@
 #include "kernel/manifest.h"
 #include "learn/weights.h"
 #include "llm/answer.h"
+#include "llm/completion.h"
 #include "llm/reply.h"
 #include "plan/inspect.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
+#include "serve_adapter.h"
 #include "serve_request.h"
+#include "tune/metrics.h"
+#include "tune/dataset.h"
+#include "tune/source_text.h"
 
 #define REQUIRE(condition)                                                                        \
     do {                                                                                          \
@@ -255,11 +260,12 @@ static void fuzz_events(const char *text) { require_reply(text, true); }
 static void fuzz_reply(const char *text)
 {
     require_reply(text, false);
-    gs_reply reply = {.secret = "0123456789"};
+    static const char *const secrets[] = {"0123456789", NULL};
+    gs_reply reply = {.secrets = secrets};
     gs_error error = {0};
     if (gs_reply_feed(&reply, text, strlen(text), NULL) != GS_OK) abort();
     const gs_status status = gs_reply_refused(&reply, 400, &error);
-    REQUIRE(status == GS_ERROR_ARGUMENT && strstr(error.text, reply.secret) == NULL);
+    REQUIRE(status == GS_ERROR_ARGUMENT && strstr(error.text, secrets[0]) == NULL);
     require_reason(text, status, &error);
     gs_reply_free(&reply);
 }
@@ -340,17 +346,148 @@ static void fuzz_serve(const char *text)
     serve_token_equal("0123456789abcdef", text);
 }
 
+/* A candidate's text as another turn may see it: plain characters, short words, nothing that ends a fence or opens a template; once more, it is the same. */
+static void require_plain(const char *text)
+{
+    size_t word = 0;
+    for (const char *at = text; *at; at++) {
+        REQUIRE((*at >= ' ' && *at < 127 && *at != '`') || *at == '\n');
+        word = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_' ? word + 1 : 0;
+        REQUIRE(word <= GS_SOURCE_NAME);
+    }
+    REQUIRE(!strstr(text, "<|") && !strstr(text, "|>") && !strstr(text, "</") && !strstr(text, "//") && !strstr(text, "/*"));
+}
+
+/* Names of problems in a text: what is held out of some is held out of all, and no text before it hides one on a line of its own. */
+static void fuzz_names(const char *text)
+{
+    static const char *const names[] = {"\nf16:8x16x24:nn", "\n8_16_24\n", "\nM x N x K = 8 x 16 x 24\n", "\\n8_16_24\\n"};
+    gs_text longer = {0};
+    REQUIRE(!gs_dataset_mentions_held_out(text, 0));
+    for (int of = 2; of < 5; of++) REQUIRE(!gs_dataset_mentions_held_out(text, of) || gs_dataset_mentions_held_out(text, 1));
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        gs_text_clear(&longer);
+        gs_text_add(&longer, text);
+        gs_text_add(&longer, names[i]);
+        REQUIRE(longer.failed || gs_dataset_mentions_held_out(longer.data, 1));
+    }
+    gs_text_free(&longer);
+}
+
+static void fuzz_shown(const char *text)
+{
+    gs_source_shown once = {0}, twice = {0};
+    gs_text reason = {0};
+    REQUIRE(gs_source_show(&once, text, 2000, NULL) == GS_OK);
+    require_plain(gs_text_string(&once.text));
+    REQUIRE(once.text.size <= 2000 && (once.text.size == 0 || once.text.data[once.text.size - 1] == '\n'));
+    for (int i = 0; i < once.lines; i++) REQUIRE(once.line[i] >= 1 && (i == 0 || once.line[i] >= once.line[i - 1]));
+    REQUIRE(gs_source_show(&twice, gs_text_string(&once.text), 2000, NULL) == GS_OK);
+    require_plain(gs_text_string(&twice.text));
+    gs_reason_show(&reason, text, &once);
+    require_plain(gs_text_string(&reason));
+    REQUIRE(reason.size <= GS_REASON_SHOWN);
+    gs_text_clear(&reason);
+    gs_reason_show(&reason, text, NULL);
+    require_plain(gs_text_string(&reason));
+    gs_text_free(&reason);
+    gs_source_shown_free(&once);
+    gs_source_shown_free(&twice);
+}
+
+/* The profiler's page: lines of names and numbers, or nothing. */
+static void fuzz_metrics(const char *text)
+{
+    gs_text out = {0};
+    gs_error error = {0};
+    const gs_status status = gs_metrics_read_ncu(text, &out, &error);
+    if (status != GS_OK) {
+        REQUIRE(status == GS_ERROR_PARSE && out.size == 0);
+        require_reason(text, status, &error);
+    }
+    for (const char *at = gs_text_string(&out); *at; at += strcspn(at, "\n") + 1) {
+        char name[64];
+        double value;
+        REQUIRE(sscanf(at, "%63[a-z_0-9] %lf\n", name, &value) == 2 && value >= 0);
+    }
+    gs_text_free(&out);
+}
+
+/* What a model in training wrote: a candidate has its limits, and is found again where it stands alone. */
+static void fuzz_completion(const char *text)
+{
+    gs_completion found, again;
+    gs_text block = {0};
+    REQUIRE(gs_completion_read(&found, text, strlen(text), NULL) == GS_OK);
+    REQUIRE(!found.source == !found.manifest && !(found.schedule && found.source));
+    if (found.schedule) {
+        REQUIRE(found.schedule[0] != '\0' && strlen(found.schedule) <= GS_COMPLETION_SCHEDULE);
+        gs_text_addf(&block, "``````````schedule\n%s\n``````````", found.schedule);
+    } else if (found.source) {
+        REQUIRE(strlen(found.source) <= GS_COMPLETION_SOURCE && strlen(found.manifest) <= GS_COMPLETION_MANIFEST);
+        gs_text_addf(&block, "``````````text manifest\n%s``````````\n``````````cuda\n%s``````````<|im_end|>\n</s>", found.manifest, found.source);
+    }
+    if (block.size > 0 && !strstr(text, "``````````") && !strstr(text, "\r\r\n") && !strstr(text, "</think>")) {   /* CR CR LF becomes CR LF, which would become LF */
+        REQUIRE(gs_completion_read(&again, gs_text_string(&block), block.size, NULL) == GS_OK);
+        REQUIRE(found.schedule ? again.schedule && strcmp(found.schedule, again.schedule) == 0
+                               : again.source && strcmp(found.source, again.source) == 0 && strcmp(found.manifest, again.manifest) == 0);
+        gs_completion_free(&again);
+    }
+    gs_completion_free(&found);
+    gs_text_free(&block);
+}
+
+/* What trainers send: every candidate is a request of its own, and every completion has an answer. */
+static void fuzz_adapters(const char *text)
+{
+    const serve_terms any = {.scope = {"a", "b"}, .deadline_s = 1};
+    for (int which = SERVE_OPENRLHF; which <= SERVE_SLIME; which++) {
+        gs_error error = {0};
+        serve_completions asked;
+        serve_request again;
+        const gs_status status = serve_adapter_parse(&asked, (serve_adapter)which, text, strlen(text), &any, &error);
+        if (status != GS_OK) {
+            REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');
+            for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+            REQUIRE(asked.place == NULL && asked.count == 0 && asked.request.item == NULL);
+            continue;
+        }
+        REQUIRE(asked.count >= 1 && asked.count <= SERVE_BATCH && asked.request.count <= asked.count);
+        for (int i = 0; i < asked.request.count; i++) {
+            const serve_item *const item = &asked.request.item[i];
+            REQUIRE(serve_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
+            REQUIRE(strcmp(again.item[0].id, item->id) == 0 && strcmp(again.item[0].request, item->request) == 0);
+            serve_request_free(&again);
+        }
+        json_t **const results = calloc((size_t)asked.request.count + 1, sizeof *results);
+        if (!results) abort();
+        for (int i = 0; i < asked.request.count; i++) results[i] = json_pack("{s:s, s:{s:f}}", "verdict", "pass", "rewards", "room", 0.5);
+        json_t *const reply = serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_ROOM, NULL, false, &error);
+        REQUIRE(which == SERVE_SLIME ? json_is_real(reply) : json_array_size(json_object_get(reply, "rewards")) == (size_t)asked.count);
+        json_decref(reply);
+        if (asked.request.count > 0) {   /* a result that could not be made is no bad candidate */
+            json_decref(results[0]);
+            results[0] = NULL;
+            REQUIRE(serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_ROOM, NULL, false, &error) == NULL && error.status == GS_ERROR_MEMORY);
+        }
+        for (int i = 0; i < asked.request.count; i++) json_decref(results[i]);
+        free(results);
+        serve_completions_free(&asked);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
-                                                  fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve};
+                                                  fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve, fuzz_shown,
+                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    parsers[data[0] % GS_COUNT(parsers)](text);
+    parsers[(uint8_t)(data[0] - '0') % GS_COUNT(parsers)](text);   /* '0' is the first, however many there are */
     free(text);
     return 0;
 }

@@ -127,7 +127,10 @@ KERNEL __launch_bounds__(1024) gs_kernel(const gs_kernel_args p)
 //: entry gs_kernel
 //: grid n m batch
 //: block 1 1 1
-KERNEL gs_kernel(const gs_kernel_args p) { put(p, blockIdx.z, blockIdx.y, blockIdx.x, dot(p, blockIdx.z, blockIdx.y, blockIdx.x)); }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (blockIdx.y < p.m && blockIdx.x < p.n) put(p, blockIdx.z, blockIdx.y, blockIdx.x, dot(p, blockIdx.z, blockIdx.y, blockIdx.x));   /* a grid has no 0 */
+}
 
 //// a warp an element, sums by shuffles | pass
 //: entry gs_kernel

@@ -204,6 +204,20 @@ class BadRequests(Case):
         self.assertEqual(s.metric("jobs_accepted_total"), 0)
         self.assertEqual(s.requests('"op":"verify"'), 0)
 
+    def test_a_body_of_many_small_values(self):
+        """A hundred times as much memory as it is long, if it were read."""
+        s = self.serve()
+        before = s.resident()
+        for piece in ("{},", "[],", '"",', "1,"):
+            body = '{"requests":[' + piece * (3000000 // len(piece)) + "{}]}"
+            code, got = s.post("evaluate/batch", body)
+            self.assertEqual((code, got["error"]["field"]), (400, "body"), got)
+        self.assertIn("values", got["error"]["reason"])
+        if not os.environ.get("GS_SANITIZED"):
+            self.assertLess(s.resident() - before, 32 << 20)
+        # what looks so within a text is one value
+        self.assertEqual(s.post("evaluate", {**foreign(1), "source": "// fake: us=12.5\n" + '"{\\",' * 50000})[1]["verdict"], "pass")
+
     def test_the_rest(self):
         s = self.serve(options=["--most_body", "64"])
         for method, path, code in [("GET", "/", 404), ("GET", "/v1", 404), ("GET", "/v1/evaluate", 405), ("POST", "/v1/health", 405), ("DELETE", "/v1/tasks", 405),
@@ -279,6 +293,54 @@ class Together(Case):
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
         self.assertEqual(s.post("evaluate", foreign(1, deadline_s=0))[1]["verdict"], "pass")
 
+    def test_whoever_has_gone_is_not_waited_for(self):
+        """A caller that closes its connection, or its half of it, keeps no thread until its deadline."""
+        s = self.serve("library=1.1;delay=4000")
+        body = json.dumps(foreign(1)).encode()
+        whole = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        before = len(os.listdir(f"/proc/{s.process.pid}/task"))
+        for _ in range(16):
+            with socket.create_connection(("127.0.0.1", s.port)) as raw:
+                raw.sendall(whole)
+        with socket.create_connection(("127.0.0.1", s.port)) as raw:
+            raw.sendall(whole)
+            raw.shutdown(socket.SHUT_WR)
+            raw.settimeout(20)
+            self.assertIn(b'"verdict":"deadline"', raw.recv(4096))
+        until = time.monotonic() + 10
+        while len(os.listdir(f"/proc/{s.process.pid}/task")) > before and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertEqual(len(os.listdir(f"/proc/{s.process.pid}/task")), before)
+        self.assertEqual(s.metric("jobs_accepted_total"), 1)
+        self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # what it asked for was done all the same
+
+    def test_more_callers_than_connections(self):
+        """Whoever comes when all are taken is told to come back, and finds a place when one has gone."""
+        s = self.serve(options=["--connections", "2"])
+        kept = [http.client.HTTPConnection("127.0.0.1", s.port, timeout=20) for _ in range(2)]
+        for connection in kept:
+            self.assertEqual(s.call("GET", "/v1/health", connection=connection)[0], 200)
+        code, got, headers = s.call("GET", "/v1/health")
+        self.assertEqual((code, got["error"]["field"], headers["Retry-After"], headers["Connection"]), (429, "connections", "1", "close"))
+        self.assertEqual(s.call("GET", "/v1/health", connection=kept[0])[0], 200)   # whoever is there stays
+        kept[1].close()
+        until = time.monotonic() + 5
+        while (code := s.get("health")[0]) == 429 and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertEqual(code, 200)
+        kept[0].close()
+
+    def test_open_files(self):
+        """There are as many as connections need, or it is said at the start."""
+        done = subprocess.run([PROGRAM, "serve", "--device", "emu:h200", "--connections", "500"], env={"HOME": "/nonexistent"}, capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 300)))
+        self.assertEqual((done.returncode, "ulimit -n" in done.stderr), (2, True), done.stderr)
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        s = self.serve()
+        self.assertGreater(resource.prlimit(s.process.pid, resource.RLIMIT_NOFILE)[0], 256)
+
     def test_two_devices(self):
         s = self.serve("library=1.1;delay=600", options=["--devices", "emu:h200,emu:h200"], device=None)
         ids = [s.post("submit", foreign(i))[1]["id"] for i in range(4)]
@@ -346,13 +408,33 @@ class Failures(Case):
         waiting = [threading.Thread(target=lambda i=i: answers.append(s.post("evaluate", foreign(i)))) for i in range(3)]
         for thread in waiting:
             thread.start()
-        while s.metric("jobs_accepted_total") < 3:
+        while s.metric("jobs_accepted_total") < 3 or s.requests('"op":"bench"') == 0:   # its last request to the worker is under way
             time.sleep(0.01)
         self.assertEqual(s.end(), 143)
         for thread in waiting:
             thread.join()
         self.assertEqual(sorted(code for code, _ in answers), [200, 503, 503])
         self.assertEqual(sorted(str(got["verdict"]) for _, got in answers), ["pass", "stopping", "stopping"])
+
+    def test_a_stop_ends_whoever_goes_on_asking(self):
+        """Over open connections, while the service ends."""
+        s = self.serve("library=1.1;delay=300")
+        identity = s.post("submit", foreign(1))[1]["id"]
+        connections = [http.client.HTTPConnection("127.0.0.1", s.port, timeout=20) for _ in range(16)]
+
+        def ask(connection):
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                while True:
+                    s.call("GET", "/v1/result/" + identity, connection=connection)
+
+        asking = [threading.Thread(target=ask, args=[c]) for c in connections]
+        for thread in asking:
+            thread.start()
+        time.sleep(0.1)
+        self.assertEqual(s.end(), 143)
+        for thread, connection in zip(asking, connections):
+            thread.join()
+            connection.close()
 
     def test_killed_worker(self):
         s = self.serve("library=1.1;delay=300")
@@ -382,6 +464,19 @@ class Failures(Case):
         code, refused = s.post("evaluate", foreign(1))
         self.assertEqual((code, refused["error"]["field"]), (409, "id"))
 
+    def test_another_service_with_the_same_store(self):
+        """Both have the job; the first answer stands and is what both say. A job that somebody took out of the store holds nobody up."""
+        s = self.serve("library=1.1;delay=800")
+        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(4)]
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
+            store.execute("UPDATE job SET answer = '{\"verdict\":\"exact\",\"reason\":\"of the other one\"}' WHERE id IN (?, ?)", ids[:2])
+            store.execute("DELETE FROM job WHERE id = ?", ids[2:3])
+        self.assertEqual([s.result(identity)[1]["reason"] for identity in ids[:2]], ["of the other one"] * 2)
+        self.assertEqual(s.result(ids[3])[1]["verdict"], "pass")
+        self.assertEqual(s.get("result/" + ids[2])[0], 404)
+        self.assertEqual(s.requests('"op":"bench"'), 2)   # of the first, which was under way, and the last
+        self.assertEqual(s.post("evaluate", foreign(2))[1]["verdict"], "pass")
+
     def test_full_disk(self):
         s = self.serve("library=1.1;delay=600")
         accepted = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
@@ -397,6 +492,31 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", foreign(5))[1]["verdict"], "pass")
         self.assertEqual(s.metric("jobs_accepted_total"), 3)
 
+    def test_old_answers_are_forgotten(self):
+        s = self.serve("library=1.1;delay=50", options=["--keep", "24h"])
+        ids = [s.post("evaluate", foreign(i))[1]["id"] for i in range(3)]
+        self.assertEqual(s.end(), 143)
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:   # the clock: two days later; one was never done
+            store.execute("UPDATE job SET date = '2001-01-01T00:00:00Z' WHERE id != ?", ids[2:])
+            store.execute("UPDATE job SET answer = NULL WHERE id = ?", ids[1:2])
+        s.start()
+        self.assertEqual(s.result(ids[1])[1]["verdict"], "pass")
+        while s.metric("jobs_forgotten_total") < 1:
+            time.sleep(0.01)
+        self.assertEqual([s.get("result/" + identity)[0] for identity in ids], [404, 200, 200])
+        self.assertEqual(s.post("evaluate", foreign(0))[1]["verdict"], "pass")   # anew
+        self.assertEqual(s.end(), 143)
+        # while it runs, some thousand
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
+            store.executemany("INSERT INTO job (id, device, request, attempts, answer, failed, date) VALUES (?, 'x', 'r', 1, ?, 0, '2001-01-01T00:00:00Z')",
+                              [(str(i), None if i == 1000 else "a") for i in range(2000)])
+        s.options = ["--keep", "2s"]
+        s.start()
+        while s.metric("jobs_forgotten_total") < 2002:
+            time.sleep(0.05)
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store:
+            self.assertEqual(store.execute("SELECT id FROM job").fetchall(), [("1000",)])
+
     def test_a_machine_that_fails_says_nothing_of_the_candidate(self):
         s = self.serve("library=1.1;reference=GS_ERROR_NO_LIBRARY")
         code, got = s.post("evaluate", foreign(1))
@@ -406,54 +526,6 @@ class Failures(Case):
         s.rules = "library=1.1"
         s.start()
         self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # asked again, it is tried again
-
-
-class Adapters(Case):
-    """python/gemmsmith/reward.py as trainers call it."""
-
-    def setUp(self):
-        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
-        self.addCleanup(sys.path.pop, 0)
-        sys.dont_write_bytecode = True
-        from gemmsmith import reward
-        self.reward = reward
-
-    def test_candidates(self):
-        for text, want in [("", None), ("```schedule\nsimple\n```", {"schedule": "simple"}), ("a\n``` schedule\r\nx\r\n```\r\n```schedule\n y \n```\n", {"schedule": "y"}),
-                           ("```cuda\nint x;\n```", None), ("```cuda\na\n```\n```manifest\nm\n```", {"source": "a\n", "manifest": "m\n"}), ("```schedule\nopen", None),
-                           ("```schedule\n\n```", None), ("```python\nx\n```", None)]:
-            self.assertEqual(self.reward.candidate_of(text), want, text)
-
-    def test_trainers(self):
-        s = self.serve(token=TOKEN)
-        url = f"http://127.0.0.1:{s.port}/"
-        text = "Let us see.\n```cuda\n// fake: us=12.5\n```\n```manifest\n" + MANIFEST + "```\n"
-        with self.assertRaises(self.reward.ServiceError) as refused:
-            self.reward.compute_score("hgemm", text, PROBLEM, url=url)
-        self.assertEqual(refused.exception.status, 401)
-        os.environ["GEMMSMITH_TOKEN"] = TOKEN
-        self.addCleanup(os.environ.pop, "GEMMSMITH_TOKEN")
-        got = self.reward.compute_score(data_source="hgemm", solution_str=text, ground_truth={"problem": PROBLEM}, extra_info={"index": 1}, url=url)
-        self.assertEqual((got["verdict"], got["passed"], got["us"] > 0), ("pass", 1.0, True))
-        self.assertEqual(self.reward.compute_score("hgemm", "nothing", PROBLEM, url=url)["score"], -1.0)
-        self.assertEqual(self.reward.compute_score("hgemm", text + "late", PROBLEM, extra_info={}, url=url)["score"], got["score"])
-        wrong = text.replace("us=12.5", "wrong")
-        rewards = self.reward.trl_reward(prompts=["p"] * 4, completions=[text, [{"role": "assistant", "content": wrong}], "none", text], problem=[PROBLEM] * 4,
-                                         completion_ids=None, trainer_state=None, url=url)
-        self.assertEqual(rewards, [got["score"], -1, -1.0, got["score"]])
-        with self.assertRaises(self.reward.ServiceError):
-            self.reward.trl_reward([], [text], ["no problem"], url=url)
-
-    def test_no_service(self):
-        with self.assertRaises(self.reward.ServiceError):
-            self.reward.evaluate([{"problem": PROBLEM, "schedule": SCHEDULE}], deadline_s=0.1, url="http://127.0.0.1:1")
-
-    def test_the_machine_s_failure_is_no_reward(self):
-        s = self.serve("library=1.1;delay=600")
-        text = f"```schedule\n{SCHEDULE}\n```"
-        url = f"http://127.0.0.1:{s.port}"
-        self.assertEqual(self.reward.trl_reward(None, [text], [PROBLEM], deadline_s=0.1, url=url), [None])
-        self.assertEqual(self.reward.compute_score("hgemm", text, PROBLEM, deadline_s=0.05, unknown=0.25, url=url)["score"], 0.25)
 
 
 class Emulated(Case):

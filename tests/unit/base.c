@@ -39,8 +39,12 @@ static void texts_grow(void **state)
     assert_int_equal(text.size, 10000);
     assert_int_equal(strlen(text.data), 10000);
     assert_false(text.failed);
+    gs_text_add(&text, "b \n\n");
+    gs_text_trim(&text, "\n");
+    assert_string_equal(text.data + 10000, "b ");
     const size_t capacity = text.capacity;
     gs_text_clear(&text);
+    gs_text_trim(&text, "\n");
     assert_string_equal(gs_text_string(&text), "");
     assert_int_equal(text.capacity, capacity);
     gs_text_add_bytes(&text, "a\0b", 3);

@@ -225,6 +225,12 @@ static void a_good_kernel_too(void **state)
     assert_float_equal(got.us / us, 1, 0.01);
     assert_float_equal(got.l2_hit, -1, 0);
     assert_string_equal(trial_of(b, PROBLEM, name).verdict, "pass");
+    char *kept, *manifest;
+    assert_int_equal(gs_store_source_get(b->store, name, &kept, &manifest, &error), GS_OK);
+    assert_string_equal(kept, source);
+    assert_string_equal(manifest, FOLLOWS);
+    free(kept);
+    free(manifest);
 
     /* what the store says of schedules is not mixed up with it */
     char own[GS_SCHEDULE_TEXT];

@@ -117,13 +117,67 @@ static void all_or_none(void **state)
     gs_store_close(&store);
 }
 
+static void prune(gs_store *store, const char *before, int most, int64_t *after, int wanted, bool wanted_more)
+{
+    int removed;
+    bool more;
+    CHECK(gs_store_jobs_prune(store, before, most, after, &removed, &more, &error));
+    assert_int_equal(removed, wanted);
+    assert_int_equal(more, wanted_more);
+}
+
+static int count_jobs(gs_store *store)
+{
+    int64_t count;
+    assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM job", &count), SQLITE_OK);
+    return (int)count;
+}
+
+/* The clock is the test's: dates are written into the rows. */
+static void old_answers_are_forgotten_and_open_jobs_never(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("old.db");
+    int64_t after = 0;
+    int removed;
+    bool more;
+    prune(store, "2026-06-01T00:00:00Z", 3, &after, 0, false);
+    for (int i = 0; i < 10; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "j%d", i);
+        CHECK(put(store, id, "r"));
+        if (i != 1) CHECK(gs_store_job_end(store, id, "yes", i == 2, &error));
+    }
+    int64_t of_today;
+    assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM job WHERE date > '2026-01-01' AND date < '2100'", &of_today), SQLITE_OK);
+    assert_int_equal(of_today, 10);
+    prune(store, "2000-01-01T00:00:00Z", 3, &after, 0, false);   /* all are younger: it looks no further */
+    assert_int_equal(after, 0);
+    assert_int_equal(gs_sql_text_run(store, "UPDATE job SET date = '2001-01-0' || number || 'T00:00:00Z' WHERE number < 10;"
+                                            "UPDATE job SET date = '2030-01-01T00:00:00Z' WHERE id = 'j3'"), SQLITE_OK);   /* came early, was answered late */
+    prune(store, "2001-01-07T00:00:00Z", 3, &after, 2, true);     /* j0, j2; j1 is open */
+    assert_int_equal(after, 3);
+    prune(store, "2001-01-07T00:00:00Z", 3, &after, 2, true);     /* j4, j5 */
+    prune(store, "2001-01-07T00:00:00Z", 3, &after, 0, false);
+    after = 0;
+    prune(store, "2001-01-07T00:00:00Z", 100, &after, 0, false);
+    assert_int_equal(count_jobs(store), 6);
+    expect_open(store, "j1 ");
+    prune(store, "2100-01-01T00:00:00Z", 100, &(int64_t){0}, 5, false);
+    expect_open(store, "j1 ");
+    CHECK(put(store, "j0", "r"));                                  /* is new again */
+    expect_open(store, "j1 j0 ");
+    assert_int_equal(gs_store_jobs_prune(store, "2100", 0, &after, &removed, &more, &error), GS_ERROR_ARGUMENT);
+    gs_store_close(&store);
+}
+
 static void an_older_store_gets_the_table_and_copies_leave_it(void **state)
 {
     (void)state;
     char path[GS_PATH];
     gs_store *store = open_store("older.db");
     int64_t version;
-    assert_int_equal(gs_sql_text_run(store, "DROP TABLE job; PRAGMA user_version = 3"), SQLITE_OK);
+    assert_int_equal(gs_sql_text_run(store, DROP_STEP_4 "DROP TABLE job; PRAGMA user_version = 3"), SQLITE_OK);
     gs_store_close(&store);
     store = open_store("older.db");
     assert_int_equal(gs_sql_number(store, "PRAGMA user_version", &version), SQLITE_OK);
@@ -157,14 +211,47 @@ static void the_library_s_newest_time(void **state)
     gs_store_close(&store);
 }
 
+static void the_best_time_is_of_what_passed_with_this_version(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("best.db");
+    gs_session now = {.command = "test", .device = DEVICE, .version = "2"}, before = {.command = "test", .device = DEVICE, .version = "1"};
+    double us = 1;
+    CHECK(gs_store_begin(store, &now, &error));
+    CHECK(gs_store_begin(store, &before, &error));
+    CHECK(gs_store_best_us(store, DEVICE, "f16:64x64x64:tn", "2", &us, &error));
+    assert_true(us == 0);
+    const struct {
+        gs_session *session;
+        gs_trial    trial;
+    } put[] = {
+        {&now,    {.problem = "f16:64x64x64:tn", .candidate = "simple", .verdict = "pass", .us = 4}},
+        {&now,    {.problem = "f16:64x64x64:tn", .candidate = "source:1", .verdict = "pass", .us = 3}},
+        {&now,    {.problem = "f16:64x64x64:tn", .candidate = "source:2", .verdict = "exact", .us = 1}},
+        {&now,    {.problem = "f16:64x64x64:tn", .candidate = "source:3", .verdict = "pass"}},
+        {&now,    {.problem = "f16:128x64x64:tn", .candidate = "simple", .verdict = "pass", .us = 1}},
+        {&before, {.problem = "f16:64x64x64:tn", .candidate = "source:4", .verdict = "pass", .us = 2}},
+    };
+    for (size_t i = 0; i < GS_COUNT(put); i++) CHECK(gs_store_put(store, put[i].session, &put[i].trial, &error));
+    CHECK(gs_store_best_us(store, DEVICE, "f16:64x64x64:tn", "2", &us, &error));
+    assert_true(us == 3);
+    CHECK(gs_store_best_us(store, DEVICE, "f16:64x64x64:tn", "1", &us, &error));
+    assert_true(us == 2);
+    CHECK(gs_store_best_us(store, "nvidia-b200", "f16:64x64x64:tn", "2", &us, &error));
+    assert_true(us == 0);
+    gs_store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_stays),
         cmocka_unit_test(a_failure_of_the_machine_is_open_again_when_asked_again),
         cmocka_unit_test(all_or_none),
+        cmocka_unit_test(old_answers_are_forgotten_and_open_jobs_never),
         cmocka_unit_test(an_older_store_gets_the_table_and_copies_leave_it),
         cmocka_unit_test(the_library_s_newest_time),
+        cmocka_unit_test(the_best_time_is_of_what_passed_with_this_version),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

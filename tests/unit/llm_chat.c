@@ -116,6 +116,24 @@ static void key_of_another_variable_and_none(void **state)
     assert_int_equal(server.requests, 0);
 }
 
+/* A header that says who asks goes before the key; what a server says of headers is blotted out. */
+static void keys_in_headers(void **state)
+{
+    (void)state;
+    gs_chat_options o = usual;
+    o.retries = -1;
+    o.headers = (const char *const[]){"authorization: Token my-own-secret", "api-key:abcdefgh-1", "X-Short: abc", NULL};
+    const said refusal = {401, JSON, .body = "{\"error\":{\"message\":\"no my-own-secret, Token my-own-secret, abcdefgh-1 or abc\"}}"};
+    assert_int_equal(ask_with(&o, &refusal, 1), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "key");
+    assert_string_equal(error.text, "refused with 401: no ***, ***, *** or abc");
+    assert_non_null(strstr(server.request[0], "\r\nauthorization: Token my-own-secret\r\napi-key:abcdefgh-1\r\n"));
+    assert_null(strstr(server.request[0], "Bearer"));
+    static const char *const wrong[] = {"Content-Length: 1", "content-type: x", "Transfer-Encoding: chunked", "X", ": x", "X:", "X: ", "X y: z", "X: a\rY: b", ""};
+    for (size_t i = 0; i < GS_COUNT(wrong); i++) assert_false(gs_chat_header_valid(wrong[i]));
+    assert_true(gs_chat_header_valid("X-A_b.c: \xc3\xa4"));
+}
+
 static void urls(void **state)
 {
     (void)state;
@@ -488,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(request),
         cmocka_unit_test(key_of_another_variable_and_none),
+        cmocka_unit_test(keys_in_headers),
         cmocka_unit_test(urls),
         cmocka_unit_test(options),
         cmocka_unit_test(plain),

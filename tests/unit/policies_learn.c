@@ -381,6 +381,27 @@ static void expect_sum(const gs_net *base, const gs_net *first, const gs_net *se
     assert_true(moved > 10);
 }
 
+static void learned_begins_with_what_the_other_type_found(void **state)
+{
+    (void)state;
+    gs_schedule wanted, other, list[4];
+    assert_int_equal(gs_schedule_parse(&wanted, "ws/64x64x64/s3/c1x1/coop/g1", NULL), GS_OK);   /* which nobody else would say first */
+    assert_int_equal(gs_schedule_parse(&other, "ws/64x128x64/s3/c1x1/coop/g1", NULL), GS_OK);
+    const gs_found found[] = {
+        {problem_of("bf16:1024x1024x2048:tn"), other}, {problem_of("bf16:1024x1024x1024:nn"), other}, {problem_of("f16:1024x1024x1024:tn:acc=f16"), other},
+        {problem_of("bf16:1024x1024x1024:tn"), wanted}, {problem_of("bf16:1024x1024x1024:tn:d=f32"), other},
+    };
+    gs_policy policy = policy_of("learned", 1, 0);
+    assert_true(policy.asks_found);
+    policy.found = found;
+    policy.found_count = (int)(sizeof found / sizeof *found);
+    assert_int_equal(propose(&policy, list, 4), 4);
+    assert_true(same(&list[0], &wanted));
+    assert_false(is_among(&other, list, 4));
+    assert_false(is_among(&wanted, list + 1, 3));
+    policy.destroy(&policy);
+}
+
 static void steps_of_two_add_up(void **state)
 {
     (void)state;
@@ -476,6 +497,7 @@ int main(void)
         cmocka_unit_test(learned_follows_what_was_measured),
         cmocka_unit_test(learned_looks_around_the_fastest),
         cmocka_unit_test(learned_says_nothing_twice),
+        cmocka_unit_test(learned_begins_with_what_the_other_type_found),
         cmocka_unit_test(steps_of_two_add_up),
         cmocka_unit_test(what_cannot_be_kept_is_said),
     };

@@ -377,8 +377,9 @@ static void refine_tunes_with_what_was_found(void **state)
     options.found = found;
     options.found_count = 1;
     assert_int_equal(tune_with(b, PROBLEM, "library=1.5", &options, &result), GS_OK);
-    assert_string_equal(result.best_own, gs_schedule_format(&slow[7], text));
-    assert_string_not_equal(result.best_own, fastest.text);
+    assert_int_equal(result.measured, 2);   /* and the best that was known, which --again does not lose */
+    assert_true(trial_of(b, PROBLEM, gs_schedule_format(&slow[7], text)).us > 0);
+    assert_string_equal(result.best_own, fastest.text);
 }
 
 static void families_are_respected(void **state)

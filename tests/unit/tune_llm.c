@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "endpoint.h"
+#include "llm/chat.h"
 #define accept accept_schedule   /* texts.h has one of its own, which is not a socket's */
 #include "tune/policies.h"
 #include "tuning_list.h"
@@ -122,6 +123,23 @@ static int begin_tuning(void **state)
 
 /* ---- a search ---- */
 
+/* Turns with what came of them, as the store has them. */
+static bool tell_turn(void *self, const gs_turn *turn)
+{
+    gs_text *const text = self;
+    assert_string_equal(turn->mode, "schedule");
+    assert_string_equal(turn->model, "tiny");
+    assert_non_null(strstr(turn->ask, "1024"));
+    gs_text_addf(text, "%d%s", turn->number, turn->fault[0] ? "?" : "");
+    for (int i = 0; i < turn->count; i++) {
+        const gs_turn_outcome *const o = &turn->outcomes[i];
+        gs_text_addf(text, " %s=%s", o->candidate, o->verdict);
+        assert_true(o->us > 0 && o->ratio > 0);   /* raced; those that are fast are verified behind that */
+    }
+    gs_text_add(text, "; ");
+    return true;
+}
+
 static void the_planted_one_wins(void **state)
 {
     bench *const b = *state;
@@ -146,6 +164,15 @@ static void the_planted_one_wins(void **state)
     assert_true(result.proposed >= 4 + 3 + 2 - 2);   /* the time model's, and of both answers what these did not have */
     has(prompt(1), planted.text);                    /* it was told what came of it */
     has(prompt(1), "times the speed of the library");
+    gs_text turns = {0};
+    char line[256];
+    assert_int_equal(gs_store_turns(b->store, b->session.device, PROBLEM, tell_turn, &turns, &error), GS_OK);
+    assert_true(strncmp(gs_text_string(&turns), "1 ws/", 5) == 0);
+    snprintf(line, sizeof line, " %s=", planted.text);
+    has(gs_text_string(&turns), line);
+    has(gs_text_string(&turns), "; 2 " GOOD_A "=");
+    has(gs_text_string(&turns), "; 3?; 3?; ");
+    gs_text_free(&turns);
     assert_int_equal(notes, 0);
 }
 
@@ -397,6 +424,26 @@ static void wrong(const char *field)
     assert_null(policy.self);
 }
 
+static void wrong_headers(void)
+{
+    char folder[] = "/tmp/gs-headers-XXXXXX", path[64], many[512] = "";
+    for (int i = 0; i <= GS_CHAT_HEADERS; i++) strcat(many, "X: y\n");
+    const char *const texts[] = {"# one\n\nX-A: 1\r\nno header sk-secret\n", "Content-Type: text/html\n", "X: y", many};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/headers", folder);
+    setenv("GEMMSMITH_LLM_HEADERS", path, 1);
+    assert_int_not_equal(gs_policy_create(&policy, "llm", 1, &error), GS_OK);   /* not there */
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        assert_int_equal(gs_file_write(path, texts[i], i == 2 ? 5 : strlen(texts[i]), NULL), GS_OK);   /* the third with a byte 0 */
+        wrong("llm_headers");
+        assert_null(strstr(error.text, "secret"));
+        assert_true(i > 0 || strstr(error.text, "line 4: "));
+    }
+    unsetenv("GEMMSMITH_LLM_HEADERS");
+    unlink(path);
+    rmdir(folder);
+}
+
 static void wrong_options(void **state)
 {
     (void)state;
@@ -418,6 +465,10 @@ static void wrong_options(void **state)
     wrong("llm_key_env");
     assert_null(strstr(error.text, "secret"));
     setenv("GEMMSMITH_LLM_KEY_ENV", "MY_KEY", 1);
+    setenv("GEMMSMITH_LLM_CA", "/nonexistent.pem", 1);
+    wrong("llm_ca");
+    unsetenv("GEMMSMITH_LLM_CA");
+    wrong_headers();
     setenv("GEMMSMITH_PROMPTS", "/nonexistent", 1);
     wrong("prompts");
     unsetenv("GEMMSMITH_PROMPTS");

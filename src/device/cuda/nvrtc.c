@@ -294,17 +294,23 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
     return status;
 }
 
+static gs_status compile_where_asked(const char *target, const gs_source *source, gs_image *out, gs_error *error)
+{
+    const gs_compiler *const other = source->compiler;
+    return other ? other->compile(other->self, target, source, out, error) : gs_compile_for(target, source, out, error);
+}
+
 gs_status gs_compile_cached(const char *target, const char *cache_directory, const gs_source *source, gs_image *out, gs_error *error)
 {
     static atomic_flag complained = ATOMIC_FLAG_INIT;
     const compiler *nvrtc;
     gs_error refused;
-    if (!cache_directory || !*cache_directory) return gs_compile_for(target, source, out, error);
     *out = (gs_image){0};
     GS_TRY(load(&nvrtc, error));
+    if (!cache_directory || !*cache_directory) return compile_where_asked(target, source, out, error);
     const gs_hash key = gs_cache_key(source, target, nvrtc->version);
     if (gs_cache_read(cache_directory, key, out, NULL) == GS_OK) return GS_OK;
-    GS_TRY(gs_compile_for(target, source, out, error));
+    GS_TRY(compile_where_asked(target, source, out, error));
     if (gs_cache_write(cache_directory, key, out, &refused) != GS_OK && !atomic_flag_test_and_set(&complained))
         gs_log(GS_LOG_WARNING, "compiled kernels are not kept: %s", refused.text);
     return GS_OK;

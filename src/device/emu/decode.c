@@ -145,7 +145,8 @@ static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, 
     return offset;
 }
 
-uint32_t gs_emu_constant(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits) { return constant_of(d, type, bits, false); }
+/* Offset of 32 equal lanes. */
+static uint32_t equal_lanes(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits) { return constant_of(d, type, bits, false); }
 
 /* The address of a shared variable as a value: code->shared_address lists them, because a block's rank belongs into it. */
 static uint32_t shared_address(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
@@ -266,16 +267,16 @@ uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_
     switch (operand->kind) {
     case GS_PTX_REGISTER: offset = register_of(d, operand->index, type); break;
     case GS_PTX_INTEGER:
-        if (type != GS_PTX_F32 && type != GS_PTX_F64) return gs_emu_constant(d, type, operand->bits);
+        if (type != GS_PTX_F32 && type != GS_PTX_F64) return equal_lanes(d, type, operand->bits);
         gs_emu_unsupported(d, "an integer where a floating-point number is expected");
         return 0;
     case GS_PTX_FLOAT:
-        if (lane_bytes(type) >= 4) return gs_emu_constant(d, type, float_bits(operand, type));
+        if (lane_bytes(type) >= 4) return equal_lanes(d, type, float_bits(operand, type));
         gs_emu_unsupported(d, "a floating-point number has 32 or 64 bits");
         return 0;
     case GS_PTX_VARIABLE:
         if (d->module->variable[operand->index].space == GS_PTX_SHARED && lane_bytes(type) >= 4) return shared_address(d, type, address_of(d, operand));
-        return gs_emu_constant(d, type, address_of(d, operand));
+        return equal_lanes(d, type, address_of(d, operand));
     case GS_PTX_SPECIAL:  offset = special_of(d, operand->name, type); break;
     default:
         gs_emu_unsupported(d, "an operand has a form that is not expected here");
@@ -289,7 +290,7 @@ uint32_t gs_emu_source_predicate(gs_emu_decoder *d, const gs_ptx_operand *operan
 {
     *negated = false;
     if (!operand || d->status != GS_OK) return 0;
-    if (operand->kind == GS_PTX_INTEGER) return gs_emu_constant(d, GS_PTX_PRED, operand->bits != 0);
+    if (operand->kind == GS_PTX_INTEGER) return equal_lanes(d, GS_PTX_PRED, operand->bits != 0);
     gs_ptx_operand plain = *operand;
     plain.negated = false;
     *negated = operand->negated;

@@ -174,7 +174,6 @@ void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot);
 /* Elements of a vector operand (or the operand itself, as a list of one): *first is the index in code->list; returns the number. */
 int  gs_emu_sources(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
 int  gs_emu_destinations(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
-uint32_t gs_emu_constant(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits);   /* offset of 32 equal lanes */
 uint32_t gs_emu_carry(gs_emu_decoder *d);   /* the carry flag of add.cc and its like: a predicate register without a name */
 
 /* Decodes an entry. global_address: see gs_emu_decoder. Codes: UNSUPPORTED, MEMORY, RANGE. */

@@ -14,6 +14,7 @@ ask="tune f16:16x16x32:tn --candidates 2 --families simple,mma --policy llm --ll
 tune() { gemmsmith $ask --quiet "$@" | tr ',{' '\n\n' | grep -E '"(proposed|rejected)"' | tr '\n' ' '; echo; }
 tune --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent
 gemmsmith db show f16:16x16x32:tn --gpu emu-h200 | grep -ow simple | head -n 1
+gemmsmith tune f16:16x16x32:tn --policy llm --llm_model tiny --llm_url "$(cat url)" --quiet | grep -o '(.*)'
 gemmsmith $ask --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent -v 2>&1 | grep -o 'no more questions.*'
 both() { [ "$(grep -c Bearer url.log)" -ge 2 ]; }
 until_true both

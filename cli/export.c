@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * gemmsmith export: data for training language models, out of stores, as lines of JSON on standard output. No GPU is needed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "command.h"
+#include "output.h"
+#include "problems.h"
+#include "schedule/profile.h"
+#include "tune/dataset.h"
+
+typedef struct settings {
+    cli_common  common;
+    cli_asked   asked;
+    cli_list    stores;
+    const char *gpu, *profile, *prompts;
+    uint32_t    modes, kinds;
+    int64_t     held_out;
+    double      least, apart;
+    int         split;
+    bool        predicted, examples;
+} settings;
+
+static const cli_option options[] = {
+    CLI_ASKED_OPTIONS(settings, "layouts; default: as the problem says"),
+    {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "what was tried; may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
+    {"gpu",       0, CLI_TEXT,    offsetof(settings, gpu),       "NAME", "whose times, as in the name of a table; default: of every GPU,\nof tasks that of the profile"},
+    {"profile",   0, CLI_TEXT,    offsetof(settings, profile),   "NAME", "tasks: the device that prompts speak of; default h200"},
+    {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "sentences of the grammar, kernels; default: both"},
+    {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "of pairs; default: all"},
+    {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "which side; default: all tasks, else train"},
+    {"held_out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N sizes is held out, the same as of train; 0: none;\ndefault 10", 0, 1000000},
+    {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: winners are this much of the library's speed at least,\nby the lower end of the interval; default 1.01", 0, 1e6},
+    {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: so much between the intervals of the better and the\nworse one; default 0.02", 0, 1e6},
+    {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show what was tried of the problem"},
+    {"predicted", 0, CLI_FLAG,    offsetof(settings, predicted), NULL,   "also what emulated devices predicted, marked"},
+    {"prompts",   0, CLI_TEXT,    offsetof(settings, prompts),   "DIR",  "texts instead of share/prompts; default $GEMMSMITH_PROMPTS"},
+    {NULL},
+};
+
+/* legend: word, what does it, which side where nobody says */
+static const struct action {
+    const char *name;
+    gs_status (*run)(const gs_dataset_options *, gs_dataset_counts *, gs_error *);
+    gs_split    split;
+} actions[] = {
+    {"tasks",        gs_dataset_tasks,        GS_SPLIT_ALL},
+    {"trajectories", gs_dataset_trajectories, GS_SPLIT_TRAIN},
+    {"pairs",        gs_dataset_pairs,        GS_SPLIT_TRAIN},
+};
+
+static bool print_row(void *self, const char *text)
+{
+    (void)self;
+    return fputs(text, stdout) >= 0 && !cli_stopped();
+}
+
+static void print_counts(const gs_dataset_counts *c)
+{
+    cli_note("%lld rows", (long long)c->rows);
+    if (c->other_side > 0) cli_note("%lld problems are on the other side of the split", (long long)c->other_side);
+    if (c->leaking > 0) cli_note("%lld rows were left out because they name a problem that is held out", (long long)c->leaking);
+    if (c->unverified > 0) cli_note("%lld candidates were left out because nobody verified them", (long long)c->unverified);
+    if (c->predictions) cli_note("what emulated devices predicted was left out; --predicted takes it, marked");
+}
+
+/* The stores that were named, or the user's. Those that are not there are not made. */
+static gs_status open_stores(const settings *s, gs_store *list[CLI_LIST_MAX], int *count, gs_error *error)
+{
+    *count = 0;
+    if (s->stores.count == 0) GS_TRY(gs_store_open(&list[(*count)++], NULL, error));
+    for (int i = 0; i < s->stores.count; i++) {
+        const char *const path = s->stores.item[i];
+        if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
+        GS_TRY(gs_store_open(&list[i], path, error));
+        *count = i + 1;
+    }
+    return GS_OK;
+}
+
+static int write_rows(const cli_command *command, const struct action *action, const settings *s, const cli_problems *problems, const gs_caps *caps)
+{
+    gs_store *stores[CLI_LIST_MAX] = {NULL};
+    gs_dataset_counts counts = {0};
+    gs_error error = {0};
+    gs_dataset_options how = {
+        .stores = stores, .problems = problems->list, .problem_count = problems->count, .device = s->gpu, .caps = caps, .folder = s->prompts,
+        .modes = s->modes, .kinds = s->kinds, .held_out = (int)s->held_out, .split = s->split >= 0 ? (gs_split)s->split : action->split,
+        .predicted = s->predicted, .examples = s->examples, .least = s->least, .apart = s->apart, .line = print_row,
+    };
+    gs_status status = open_stores(s, stores, &how.store_count, &error);
+    if (status == GS_OK) status = action->run(&how, &counts, &error);
+    if (status == GS_OK && fflush(stdout) != 0) status = gs_fail(&error, GS_ERROR_IO, NULL, "standard output cannot be written");
+    for (int i = 0; i < how.store_count; i++) gs_store_close(&stores[i]);
+    if (cli_stopped()) return cli_stopped();
+    if (status != GS_OK) return cli_fail(command, NULL, &error);
+    print_counts(&counts);
+    return CLI_OK;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    settings s = {.asked.acc = -1, .profile = "h200", .held_out = 10, .least = 1.01, .apart = 0.02, .split = -1};
+    cli_problems problems;
+    int words;
+    int code = cli_parse(command, argc, argv, &s, &words);
+    if (code >= 0) return code;
+    if (words == 0) return cli_usage(command, "tasks, trajectories or pairs?");
+    const struct action *action = actions;
+    while (action < actions + GS_COUNT(actions) && strcmp(action->name, argv[1]) != 0) action++;
+    if (action == actions + GS_COUNT(actions)) return cli_usage(command, "'%s' is none of tasks, trajectories, pairs", argv[1]);
+    const gs_profile *const profile = gs_profile_find(s.profile);
+    if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
+    if (!s.gpu && action->run == gs_dataset_tasks) s.gpu = profile->caps.slug;
+    if (s.gpu && strncmp(s.gpu, GS_EMULATED_SLUG, strlen(GS_EMULATED_SLUG)) == 0 && !s.predicted)
+        return cli_usage(command, "--gpu %s: its times are predictions, which need --predicted", s.gpu);
+    cli_signals();
+    code = cli_problems_read(command, &problems, &s.asked, words - 1, argv + 2);
+    if (code >= 0) return code;
+    if (problems.count == 0 && action->run == gs_dataset_tasks) code = cli_usage(command, CLI_NEEDS_PROBLEM);
+    if (code < 0) code = write_rows(command, action, &s, &problems, &profile->caps);
+    cli_problems_free(&problems);
+    return code;
+}
+
+const cli_command cli_export = {
+    .name     = "export",
+    .words    = "tasks | trajectories | pairs [PROBLEM...]",
+    .summary  = "data for training language models, from what was tried",
+    .about    = "tasks         prompts of problems, with the columns that trainers look for\n"
+                "trajectories  what models were asked and answered, and every schedule and kernel that was tried, with verdicts, times and rewards\n"
+                "pairs         prompts with winners, failed answers with the next that passed, better candidates with worse ones\n"
+                "Rows are lines of JSON; the docs say how they become Parquet. Problems of the same M, N, K are on the same side of the split.\n"
+                "No row has a time of a candidate that did not pass verification.",
+    .options  = options,
+    .examples = "  gemmsmith export tasks --file problems.txt --split train > train.jsonl\n"
+                "  gemmsmith export tasks --file problems.txt --split held_out > held_out.jsonl\n"
+                "  gemmsmith export trajectories --store a.db --store b.db > trajectories.jsonl\n"
+                "  gemmsmith export pairs --kinds winners,repairs --gpu nvidia-h200 > warm-up.jsonl",
+    .run      = run,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * The candidate in what a model answered while it was trained: a free text, of which only fenced blocks are looked at.
+ *
+ *     ```schedule                        ```cuda                 or ```cuda kernel.cu                  ```json
+ *     ws/128x256x64/s4/c2x1/coop/g8      ...                                                           ["ws/128x256x64/s4/c2x1/coop/g8"]
+ *     ```                                ```                                                           ```
+ *                                        ```manifest             or ```text manifest
+ *                                        ...                                                           or such an array alone
+ *                                        ```
+ *
+ * The last block of a name that is not blank counts; a schedule before a kernel, both before an array, whose first sentence is meant. So the answers are read
+ * that our prompts ask for (answer.h), and what anybody else's may. A fence begins its line and has three backticks or more; what closes a block has as many, and
+ * nothing else on its line, but for marks like <|im_end|> at the end of the text, which some trainers leave there. Thoughts, up to the last </think>, are not
+ * looked at. Where the model wrote no candidate, or one that no service takes (longer than below; a NUL in the text), that is its fault and no error.
+ * python/gemmsmith/reward.py has the same rule; tests/serve/completions.json is read by the tests of both. */
+#ifndef GS_LLM_COMPLETION_H
+#define GS_LLM_COMPLETION_H
+
+#include <stddef.h>
+#include <gemmsmith/status.h>
+
+enum { GS_COMPLETION_SCHEDULE = 512, GS_COMPLETION_SOURCE = 512 << 10, GS_COMPLETION_MANIFEST = 64 << 10 };   /* bytes, the longest */
+
+typedef struct gs_completion {
+    char *schedule;             /* without blanks around it; or NULL and */
+    char *source, *manifest;    /* as they were, with LF alone; all owned, all NULL: no candidate */
+} gs_completion;
+
+/* MEMORY alone. */
+gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, gs_error *error);
+void      gs_completion_free(gs_completion *completion);
+
+#endif

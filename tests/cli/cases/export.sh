@@ -1,0 +1,29 @@
+# Data for training: tasks of problems, pairs of an imported table's winners, and what is refused.
+try() { gemmsmith "$@"; echo "exit $?"; }
+columns() { sed 's,\([0-9]\.[0-9]\{5\}\)[0-9]*,\1,g; s/"prompt":\[.*\],"completion"/"prompt":[...],"completion"/; s/"prompt":\[{.*\]}$/"prompt":[...]}/'; }
+cat >in.tuned <<'TABLE'
+gemmsmith-tuned 1
+f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.20  199.10  1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0
+f16:512x512x512:tn     ws/64x64x64/s2/c1x1/coop/g1    4.20    4.20    1.0000  0.9980  1.0010  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0
+bf16:64x4096x64:nn     library                        2.50    2.50    1.0000  1.0000  1.0000  1980  nvidia-h200  90  132  130100  2026-11-20T12:00:01Z  tune-0.1.0
+TABLE
+gemmsmith db import in.tuned --store s.db
+try export tasks f16:4096x4096x4096:tn --mnk 64_64_64 --modes schedule --store s.db | columns
+gemmsmith export tasks f16:4096x4096x4096:tn --layouts nn,tn --modes schedule --split held_out --store s.db
+gemmsmith export tasks f16:256x264x64:tn --layouts nn,tn --modes schedule --split train --store s.db | wc -l
+try export pairs --store s.db | columns
+try export pairs --store s.db --least 0.5 --store s.db | wc -l
+try export pairs --kinds repairs --store s.db
+try export pairs f16:512x512x512:tn --store s.db
+try export trajectories --store s.db
+try export
+try export weights
+try export tasks --store s.db
+try export tasks f16:64x64x64:tn --profile a1000 --store s.db
+try export tasks f16:64x64x64:tn --prompts nowhere --store s.db
+try export pairs --gpu emu-h200 --store s.db
+try export pairs --store nothing.db
+echo none > none.db
+try export pairs --store none.db
+gemmsmith export pairs --store s.db > /dev/full; echo "exit $?"
+ls
