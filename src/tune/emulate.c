@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "kernel/manifest.h"
+#include "problem/layout.h"
 
 #define TILE       256                     /* where the manifest does not tell */
 #define MOST_TILE  1024
@@ -111,17 +112,9 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
 {
     if (products_of(asked) <= PRODUCTS) return *asked;
     const int64_t m = tile_of(manifest, asked, sms, 'm'), n = tile_of(manifest, asked, sms, 'n');
-    gs_problem small = *asked;
-    small.m = shorten(asked->m, m, m);
-    small.n = shorten(asked->n, n, n);
+    gs_problem small = gs_problem_resized(asked, shorten(asked->m, m, m), shorten(asked->n, n, n), asked->k);
     small.batch = GS_MIN(asked->batch, 2);
-    if (products_of(&small) > PRODUCTS) small.k = shorten_k(manifest, asked, sms);
-    const gs_problem was = gs_problem_make(asked->in, asked->layout, asked->m, asked->n, asked->k), is = gs_problem_make(asked->in, asked->layout, small.m, small.n, small.k);
-    small.lda += is.lda - was.lda;
-    small.ldb += is.ldb - was.ldb;
-    small.ldc += is.ldc - was.ldc;
-    small.ldd += is.ldd - was.ldd;
-    return small;
+    return products_of(&small) > PRODUCTS ? gs_problem_resized(&small, small.m, small.n, shorten_k(manifest, asked, sms)) : small;
 }
 
 /* ---- the device ---- */

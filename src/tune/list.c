@@ -238,7 +238,7 @@ static gs_status prepare(gs_list *l, const gs_tune_options *options, gs_error *e
     if (l->policy.one_by_one)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "policy", "%s works on one problem at a time: it cannot propose for many ahead (tune without --quick)", l->policy.name);
     l->ahead_most = l->policy.learn ? l->most - l->most / 3 : l->most;
-    if ((l->policy.builds_on_found || l->policy.asks_found) && !l->options.found) {
+    if (l->policy.asks_found && !l->options.found) {
         GS_TRY(gs_run_found(l->store, l->session, &l->found, &l->options.found_count, error));
         l->options.found = l->found;
     }

@@ -12,6 +12,7 @@
 #include "device/emu/emu.h"
 #include "device/emu/ptx.h"
 #include "plan/loaded.h"
+#include "problem/layout.h"
 #include "schedule/predict.h"
 #include "tune/request.h"
 
@@ -251,11 +252,7 @@ enum { SMALL_MN = 256, SMALL_K = 512 };
 /* The same problem, small enough for an emulated device. */
 static gs_problem small_of(const gs_problem *p)
 {
-    gs_problem small = gs_problem_make(p->in, p->layout, GS_MIN(p->m, SMALL_MN), GS_MIN(p->n, SMALL_MN), GS_MIN(p->k, SMALL_K));
-    small.acc = p->acc;
-    small.out = p->out;
-    small.alpha = p->alpha;
-    small.beta = p->beta;
+    gs_problem small = gs_problem_resized(p, GS_MIN(p->m, SMALL_MN), GS_MIN(p->n, SMALL_MN), GS_MIN(p->k, SMALL_K));
     small.batch = GS_MIN(p->batch, 2);
     return small;
 }

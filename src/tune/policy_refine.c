@@ -146,6 +146,6 @@ gs_status gs_policy_refine(gs_policy *out, uint64_t seed, gs_error *error)
 {
     (void)seed;
     refine *const self = calloc(1, sizeof *self);
-    *out = (gs_policy){.name = "refine", .self = self, .builds_on_found = true, .propose = propose, .destroy = destroy};
+    *out = (gs_policy){.name = "refine", .self = self, .asks_found = true, .builds_on_found = true, .propose = propose, .destroy = destroy};
     return self ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
 }

@@ -77,6 +77,19 @@ static void put_problem(gs_json *json, const gs_problem *problem)
     gs_json_string(json, "problem", gs_problem_format(problem, text));
 }
 
+/* The candidate that a request names, compiled and loaded. Nothing is launched: what fails here is the candidate's text, or the machine. */
+static gs_status need_candidate(server *s, const json_t *request, gs_prepared **entry, gs_error *error)
+{
+    gs_problem problem;
+    GS_TRY(need_problem(request, &problem, error));
+    GS_TRY(need_device(s, request, error));
+    gs_contenders_begin(&s->contenders, &problem);
+    GS_TRY(take_kernel(s, request, error));
+    GS_TRY(gs_contenders_get(&s->contenders, gs_reply_string(request, "candidate", ""), &problem, entry, error));
+    if ((*entry)->status != GS_OK) *error = (*entry)->error;
+    return (*entry)->status;
+}
+
 /* ---- hello ---- */
 
 static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error *error)
@@ -105,20 +118,10 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
 
 /* ---- compile ---- */
 
-/* Nothing is launched: what fails here is the candidate's text, or the machine. */
 static gs_status compile(server *s, const json_t *request, gs_json *json, gs_error *error)
 {
-    gs_problem problem;
     gs_prepared *entry;
-    GS_TRY(need_problem(request, &problem, error));
-    GS_TRY(need_device(s, request, error));
-    gs_contenders_begin(&s->contenders, &problem);
-    GS_TRY(take_kernel(s, request, error));
-    GS_TRY(gs_contenders_get(&s->contenders, gs_reply_string(request, "candidate", ""), &problem, &entry, error));
-    if (entry->status != GS_OK) {
-        *error = entry->error;
-        return entry->status;
-    }
+    GS_TRY(need_candidate(s, request, &entry, error));
     gs_json_int(json, "registers", entry->contender.registers);
     gs_json_int(json, "smem", entry->contender.smem);
     gs_json_string(json, "detail", entry->contender.detail);
@@ -131,17 +134,8 @@ static gs_status compile(server *s, const json_t *request, gs_json *json, gs_err
 /* Of the kernel as it is compiled, or of one launch. */
 static gs_status metrics(server *s, const json_t *request, gs_json *json, gs_error *error)
 {
-    gs_problem problem;
     gs_prepared *entry;
-    GS_TRY(need_problem(request, &problem, error));
-    GS_TRY(need_device(s, request, error));
-    gs_contenders_begin(&s->contenders, &problem);
-    GS_TRY(take_kernel(s, request, error));
-    GS_TRY(gs_contenders_get(&s->contenders, gs_reply_string(request, "candidate", ""), &problem, &entry, error));
-    if (entry->status != GS_OK) {
-        *error = entry->error;
-        return entry->status;
-    }
+    GS_TRY(need_candidate(s, request, &entry, error));
     gs_text lines = {0};
     gs_status status = gs_reply_bool(request, "launch", false) ? gs_metrics_launch(s->device, &entry->contender, &entry->problem, &lines, error)
                                                                : gs_metrics_static(s->device, &entry->contender, &entry->problem, &lines, error);

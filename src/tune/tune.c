@@ -346,7 +346,7 @@ static gs_status tune(gs_run *run, gs_error *error)
         llm.session = run->session;
         how.llm = &llm;
         status = gs_run_policy(&policy, &how, run->seed, error);
-        if (status == GS_OK && (policy.builds_on_found || policy.asks_found) && !policy.found) {
+        if (status == GS_OK && policy.asks_found && !policy.found) {
             status = gs_run_found(run->store, run->session, &found, &policy.found_count, error);
             policy.found = found;
         }

@@ -34,10 +34,10 @@ struct gs_policy {
     const char *name;
     void       *self;
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
+    bool        asks_found;     /* wants to know what was found */
     bool        builds_on_found;/* and so searches where something was found, too */
-    bool        asks_found;     /* wants to know what was found for others */
     bool        one_by_one;     /* works on one problem at a time: it cannot propose for a list ahead */
-    const gs_found *found;      /* the caller's, as families; read where builds_on_found or asks_found */
+    const gs_found *found;      /* the caller's, as families; read where asks_found */
     int         found_count;
     /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);

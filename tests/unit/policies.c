@@ -138,7 +138,7 @@ static int refined(uint32_t families, const gs_found *found, int found_count, in
     gs_policy policy;
     int count = 0;
     assert_int_equal(gs_policy_create(&policy, "refine", 1, NULL), GS_OK);
-    assert_true(policy.builds_on_found);
+    assert_true(policy.asks_found && policy.builds_on_found);
     policy.families = families;
     policy.found = found;
     policy.found_count = found_count;

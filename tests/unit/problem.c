@@ -272,6 +272,20 @@ static void the_other_layout_keeps_the_padding(void **state)
     assert_int_equal(other.ldb, 300);
 }
 
+static void other_extents_keep_the_padding(void **state)
+{
+    (void)state;
+    gs_problem p = problem_of("f16:100x200x300:nn:lda=304:ldb=208:ldc=200:ldd=201:b=3:beta=1:ep=bias");
+    gs_problem want = problem_of("f16:10x20x30:nn:lda=34:ldb=28:ldc=20:ldd=21:b=3:beta=1:ep=bias"), got = gs_problem_resized(&p, 10, 20, 30);
+    assert_memory_equal(&got, &want, sizeof got);
+    got = gs_problem_resized(&got, 100, 200, 300);
+    assert_memory_equal(&got, &p, sizeof got);
+    p = problem_of("f16:100x200x300:tn:ldb=301");
+    want = problem_of("f16:100x200x7:tn:ldb=8");
+    got = gs_problem_resized(&p, 100, 200, 7);
+    assert_memory_equal(&got, &want, sizeof got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +296,7 @@ int main(void)
         cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
+        cmocka_unit_test(other_extents_keep_the_padding),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(version_matches_header),
