@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A kernel that somebody wrote, through scripts/play_answers.py and source mode: what docs/performance/written says to type, on the emulated device.
+"""A kernel that somebody wrote, through scripts/play_answers.py and source mode, by itself and as scripts/write_kernels.sh does it: on the emulated device.
 
     played.py GEMMSMITH SOURCES"""
+import gzip
 import json
 import os
 import shutil
@@ -30,6 +31,11 @@ class Played(unittest.TestCase):
         self.addCleanup(self.player.kill)
         self.url = 'http://127.0.0.1:' + self.player.stdout.readline().strip()
 
+    @staticmethod
+    def lines(path):
+        with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as rows:
+            return [json.loads(line) for line in rows]
+
     def tune(self, problem):
         done = subprocess.run([PROGRAM, 'tune', problem, '--policy', 'llm', '--mode', 'source', '--from', 'nothing', '--islands', '1', '--turns', '2', '--device', 'emu:h200',
                                '--store', os.path.join(self.folder, 'store.db'), '--keep', os.path.join(self.folder, 'kept'), '--llm_url', self.url, '--llm_model', 'files', '--json'],
@@ -44,6 +50,20 @@ class Played(unittest.TestCase):
         folder = os.path.join(self.folder, 'kept', first['candidate'].removeprefix('source:'))
         with open(os.path.join(SOURCES, 'docs/performance/written', KERNEL)) as answer, open(os.path.join(folder, 'kernel.cu')) as kernel:
             self.assertIn(kernel.read(), answer.read())
+
+    def test_a_list_is_played_scored_again_and_kept(self):
+        out = os.path.join(self.folder, 'out')
+        run = ['sh', os.path.join(SOURCES, 'scripts/write_kernels.sh'), os.path.join(self.folder, 'answers'), out, os.path.dirname(PROGRAM)]
+        environment = {**os.environ, 'HOME': self.folder, 'GEMMSMITH_DEVICE': 'emu:h200'}
+        subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)
+        kernel = os.path.join(out, 'kept', PROBLEM.replace(':', '-').replace('=', '-'))
+        found, turn, again, taught = (self.lines(os.path.join(out, name)) for name in ('found.jsonl', 'turns.jsonl', 'again.jsonl', 'trajectories.jsonl.gz'))
+        self.assertEqual([row['verdict'] for row in again], ['pass', 'pass'])
+        self.assertEqual([row['candidate'] for row in again], [found[0]['best_own'], turn[0]['candidate']])
+        self.assertTrue(os.path.exists(os.path.join(kernel, turn[0]['candidate'].removeprefix('source:'), 'manifest')))
+        self.assertEqual([(row['problem'], row['candidate'], row['verdict']) for row in taught], [(PROBLEM, turn[0]['candidate'], 'pass')])
+        subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)   # nothing is asked twice
+        self.assertEqual(self.lines(os.path.join(out, 'trajectories.jsonl.gz')), taught)
 
     def test_other_problems_have_no_answer(self):
         self.assertEqual([turn.get('fault') is not None for turn in self.tune('f16:16x16x16:tn:b=38')], [True, True, False])
