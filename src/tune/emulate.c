@@ -96,11 +96,15 @@ static int64_t shorten(int64_t extent, int64_t whole, int64_t unit)
     return GS_MIN(small, extent);
 }
 
+static int64_t unit_of(const gs_manifest *manifest, gs_layout layout)
+{
+    const int64_t unit = block_of(manifest, layout);
+    return unit < 16 || unit > MOST_TILE || unit % 16 ? K_BLOCK : unit;
+}
+
 static int64_t shorten_k(const gs_manifest *manifest, const gs_problem *asked, int sms)
 {
-    const int64_t step = longest_step(manifest, asked, sms, 'k');
-    int64_t unit = block_of(manifest, asked->layout);
-    if (unit < 16 || unit > MOST_TILE || unit % 16) unit = K_BLOCK;
+    const int64_t step = longest_step(manifest, asked, sms, 'k'), unit = unit_of(manifest, asked->layout);
     const int64_t whole = K_BLOCKS * unit;
     if (step > 2 * unit && step <= MOST_STEPS) return shorten(asked->k, step * ((whole + step - 1) / step), step);   /* K is split */
     return shorten(asked->k, whole, 2 * unit);
@@ -115,6 +119,43 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
     gs_problem small = gs_problem_resized(asked, shorten(asked->m, m, m), shorten(asked->n, n, n), asked->k);
     small.batch = GS_MIN(asked->batch, 2);
     return products_of(&small) > PRODUCTS ? gs_problem_resized(&small, small.m, small.n, shorten_k(manifest, asked, sms)) : small;
+}
+
+/* The formula with a number for the name sms. */
+static void put_sms(gs_formula *formula, int sms)
+{
+    const gs_formula was = *formula;
+    size_t used = 0;
+    for (const char *at = was.text; *at;) {
+        const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyz"), length = word > 0 ? word : 1;
+        if (word == 3 && strncmp(at, "sms", word) == 0) {
+            used += (size_t)snprintf(formula->text + used, GS_FORMULA - used, "%d", sms);   /* never longer: a cluster has 16 blocks at most */
+        } else {
+            memcpy(formula->text + used, at, length);
+            used += length;
+        }
+        at += length;
+    }
+    formula->text[used] = '\0';
+}
+
+int gs_crowd(gs_manifest *manifest, const gs_problem *problem, int sms)
+{
+    const gs_manifest was = *manifest;
+    int few = 1;
+    bool fewer = false;
+    for (int e = 0; e < manifest->entry_count; e++) few = GS_MAX(few, manifest->entry[e].cluster[0] * manifest->entry[e].cluster[1] * manifest->entry[e].cluster[2]);
+    put_sms(&manifest->workspace, few);
+    put_sms(&manifest->zeroed, few);
+    for (int e = 0; e < manifest->entry_count; e++) {
+        gs_entry *const entry = &manifest->entry[e];
+        for (int i = 0; i < 3; i++) put_sms(&entry->grid[i], few);
+        put_sms(&entry->smem, few);
+        const int64_t blocks = blocks_of(entry, problem, few);
+        if (blocks < 0) return 0;
+        fewer = fewer || blocks < blocks_of(&was.entry[e], problem, sms);
+    }
+    return fewer ? few : 0;
 }
 
 /* ---- the device ---- */
@@ -153,10 +194,10 @@ static bool about_the_text(gs_verdict_code code)
 
 static bool about_memory(gs_verdict_code code) { return code == GS_VERDICT_FAULT || code == GS_VERDICT_GUARD || code == GS_VERDICT_INPUT; }
 
-static void put_note(char note[160], const char *problem, const char *what) { snprintf(note, 160, "not checked at %.60s on the emulated device: %s", problem, what); }
+static void put_note(char note[160], const char *where, const char *what) { snprintf(note, 160, "not checked at %.72s on the emulated device: %s", where, what); }
 
-/* What the emulated run said, about the candidate of the run that counts. */
-static gs_status conclude(gs_run *run, gs_candidate *c, const gs_candidate *emulated, const char *problem, const char **stage, char note[160], gs_error *error)
+/* What the emulated run said, about the candidate of the run that counts; where: the problem, and what else was different there. */
+static gs_status conclude(gs_run *run, gs_candidate *c, const gs_candidate *emulated, const char *where, const char **stage, char note[160], gs_error *error)
 {
     char reason[sizeof c->reason];
     const gs_verdict_code code = gs_verdict_find(emulated->verdict);
@@ -167,12 +208,12 @@ static gs_status conclude(gs_run *run, gs_candidate *c, const gs_candidate *emul
         return gs_run_reject(run, c, code, 0, emulated->reason, error);
     }
     if (about_memory(code)) {
-        snprintf(reason, sizeof reason, "emulated %.60s: %s", problem, emulated->reason);
+        snprintf(reason, sizeof reason, "emulated %.100s: %s", where, emulated->reason);
         c->emulated = true;
         return gs_run_reject(run, c, code, emulated->part, reason, error);
     }
-    if (code == GS_VERDICT_HANG) put_note(note, problem, "it took too long");
-    else if (code == GS_VERDICT_LAUNCH || code == GS_VERDICT_UNSUPPORTED || code == GS_VERDICT_MEMORY) put_note(note, problem, emulated->reason);
+    if (code == GS_VERDICT_HANG) put_note(note, where, "it took too long");
+    else if (code == GS_VERDICT_LAUNCH || code == GS_VERDICT_UNSUPPORTED || code == GS_VERDICT_MEMORY) put_note(note, where, emulated->reason);
     return GS_OK;
 }
 
@@ -194,10 +235,60 @@ static bool too_large(const gs_manifest *manifest, const gs_problem *p, int sms)
     return gs_formula_value(&manifest->workspace, &names, &bytes, NULL) == GS_OK && bytes > WORKSPACE;
 }
 
+/* Compiles and verifies the candidate as this manifest launches it. */
+static gs_status try_it(gs_run *run, gs_run *trial, gs_emulation *emulation, gs_candidate *candidate, const char *manifest, const char *where, const char **stage, char note[160],
+                        gs_error *error)
+{
+    gs_error why = {0};
+    gs_candidate emulated = {.source = candidate->source, .manifest = manifest};
+    memcpy(emulated.text, candidate->text, sizeof emulated.text);
+    gs_status status = gs_run_prepare(trial, &emulated, emulation->compile_s, &why);
+    if (status == GS_OK && !gs_candidate_out(&emulated)) status = gs_run_prove(trial, &emulated, &why);
+    if (status == GS_OK) status = conclude(run, candidate, &emulated, where, stage, note, &why);
+    return excuse(status, &why, where, note, error);
+}
+
+static gs_run open_trial(const gs_run *run, const gs_emulation *emulation, const gs_problem *problem, uint32_t parts, gs_tune_result *counts)
+{
+    gs_run trial = gs_run_open(NULL, NULL, emulation->worker, &emulation->caps, problem, run->options, counts);
+    trial.seed = run->seed;
+    trial.compile_s = emulation->compile_s;
+    trial.limit_s = emulation->limit_s > 0 ? emulation->limit_s : GS_EMULATE_S;
+    trial.parts = parts;
+    return trial;
+}
+
+/* The small problem has too few tiles for a block to come to its second one. Where the grid depends on the number of multiprocessors, it is launched once more as
+ * if there were just enough for one cluster; at a K of few blocks, where the manifest has values for that, since one cluster is one thread here. */
+static gs_status try_crowded(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const gs_manifest *manifest, const gs_problem *small, const char **stage,
+                             char note[160], gs_error *error)
+{
+    gs_manifest crowd = *manifest;
+    gs_tune_result counts = {0};
+    const int64_t unit = unit_of(manifest, small->layout), k = shorten(small->k, 2 * unit, unit);
+    gs_problem problem = gs_problem_resized(small, small->m, small->n, k);
+    int sms = gs_crowd(&crowd, &problem, emulation->caps.sms);
+    if (sms == 0) {
+        crowd = *manifest;
+        problem = *small;
+        sms = gs_crowd(&crowd, &problem, emulation->caps.sms);
+    }
+    if (sms == 0) return GS_OK;
+    gs_run trial = open_trial(run, emulation, &problem, GS_PART_EXACT, &counts);   /* launches it: the checker is what is asked */
+    char where[100];
+    gs_text text = {0};
+    gs_manifest_format(&crowd, &text);
+    snprintf(where, sizeof where, "%.60s, sms = %d", trial.text, sms);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a manifest")
+                                         : try_it(run, &trial, emulation, candidate, gs_text_string(&text), where, stage, note, error);
+    gs_text_free(&text);
+    gs_run_close(&trial);
+    return status;
+}
+
 gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const char **stage, char note[160], gs_error *error)
 {
     gs_manifest manifest;
-    gs_error why = {0};
     gs_tune_result counts = {0};
     bool there = false;
     *stage = "emulator";
@@ -207,22 +298,14 @@ gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *can
     if (!there) return GS_OK;
     GS_TRY(gs_manifest_parse(&manifest, candidate->manifest, error));
     const gs_problem small = gs_small_problem(run->problem, &manifest, run->caps->sms);
-    gs_run trial = gs_run_open(NULL, NULL, emulation->worker, &emulation->caps, &small, run->options, &counts);
-    trial.seed = run->seed;
-    trial.compile_s = emulation->compile_s;
-    trial.limit_s = emulation->limit_s > 0 ? emulation->limit_s : GS_EMULATE_S;
-    trial.parts = PARTS;
-    if (too_large(&manifest, &small, emulation->caps.sms)) {
+    gs_run trial = open_trial(run, emulation, &small, PARTS, &counts);
+    gs_status status = GS_OK;
+    if (too_large(&manifest, &small, emulation->caps.sms))
         put_note(note, trial.text, "its workspace is larger than 1 GiB");
-    } else {
-        gs_candidate emulated = {.source = candidate->source, .manifest = candidate->manifest};
-        memcpy(emulated.text, candidate->text, sizeof emulated.text);
-        gs_status status = gs_run_prepare(&trial, &emulated, emulation->compile_s, &why);
-        if (status == GS_OK && !gs_candidate_out(&emulated)) status = gs_run_prove(&trial, &emulated, &why);
-        if (status == GS_OK) status = conclude(run, candidate, &emulated, trial.text, stage, note, &why);
-        GS_TRY(excuse(status, &why, trial.text, note, error));
-    }
+    else
+        status = try_it(run, &trial, emulation, candidate, candidate->manifest, trial.text, stage, note, error);
     gs_run_close(&trial);
-    if (note[0]) gs_log(GS_LOG_INFO, "%s: %s", candidate->text, note);
-    return GS_OK;
+    if (status == GS_OK && !gs_candidate_out(candidate) && !note[0]) status = try_crowded(run, emulation, candidate, &manifest, &small, stage, note, error);
+    if (status == GS_OK && note[0]) gs_log(GS_LOG_INFO, "%s: %s", candidate->text, note);
+    return status;
 }

@@ -24,7 +24,11 @@ typedef struct gs_emulation {
  * 256; blocks from its tensor maps, else taken for 64. No extent grows. */
 gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest, int sms);
 
-/* Compiles the candidate and runs it there. It has a verdict afterwards, kept, or not; *stage: where it ended ("compile", "emulator"). note: why the emulated
+/* Where fewer multiprocessors make fewer blocks: the manifest as if there were as many as the largest cluster has blocks, whose number it returns. 0: a grid has as
+ * many blocks as before, and the manifest is of no use. */
+int gs_crowd(gs_manifest *manifest, const gs_problem *problem, int sms);
+
+/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *stage: where it ended ("compile", "emulator"). note: why the emulated
  * device said nothing, else "". Codes: of a machine that cannot, as gs_run_prepare. */
 gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const char **stage, char note[160], gs_error *error);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "device/device.h"
+#include "kernel/kernel.h"
 #include "tune/emulate.h"
 #include "tune/environment.h"
 #include "tuning.h"
@@ -18,6 +19,15 @@
 #define BLOCK    "block 16 16 1\n"
 #define ENTRY    "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\n" BLOCK
 #define KERNEL   "KERNEL gs_kernel(const gs_kernel_args p) "
+/* A block adds up as many tiles of 16 x 16 as the others leave to it, in a table; between two of them it waits, or does not. */
+#define CROWDED  "entry gs_kernel\ngrid min(sms,cdiv(m,16)*cdiv(n,16)) 1 1/(k/1024)\n" BLOCK   /* edge problems would have more tiles than sms */
+#define TILES(w) KERNEL "{\n    __shared__ float sum[16][16];\n"                                                                             \
+                 "    const int wide = (p.n + 15) / 16, count = wide * ((p.m + 15) / 16), last = gridDim.x;\n"                                \
+                 "    for (int tile = blockIdx.x; tile < count; tile += last) {\n"                                                            \
+                 "        const long long row = tile / wide * 16 + threadIdx.y, col = tile % wide * 16 + threadIdx.x;\n"                      \
+                 "        sum[threadIdx.x][threadIdx.y] = row < p.m && col < p.n ? dot(p, 0, row, col) : 0;\n        __syncthreads();\n"       \
+                 "        const long long down = tile / wide * 16 + threadIdx.x, right = tile % wide * 16 + threadIdx.y;\n"                   \
+                 "        if (down < p.m && right < p.n) put(p, 0, down, right, sum[threadIdx.y][threadIdx.x]);\n        " w "\n    }\n}\n"
 #define RIGHT    KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); }\n"
 #define LARGE    "f16:1024x1024x1024:tn"
 
@@ -97,6 +107,8 @@ static const expected kernels[] = {
      KERNEL "{ __shared__ float s; EACH_ELEMENT; s = dot(p, batch, row, col); __syncthreads(); put(p, batch, row, col, s); }\n", false},
     {"a deadlock", "fault", "emulator", "deadlock", HEAD ENTRY,
      KERNEL "{ if (threadIdx.y < 2) __syncthreads(); else asm volatile(\"bar.sync 1, 256;\"); }\n", false},
+    {"several tiles a block", "pass", "time", "", HEAD CROWDED, TILES("__syncthreads();"), true},
+    {"a race between two tiles of a block", "fault", "emulator", ", sms = 1: ", HEAD CROWDED, TILES(""), false},
     {"its size alone", "pass", "time", "not checked", HEAD "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) 1/(m/1024)\n" BLOCK, RIGHT, true},
     {"a workspace for this machine", "pass", "time", "1 GiB", HEAD "workspace 3000000000\n" ENTRY, RIGHT, true},
 };
@@ -118,6 +130,40 @@ static void what_comes_of_them(void **state)
         assert_true(!*k->word || strcmp(got.verdict, "pass") != 0 || got.note[0]);
         assert_true(got.spent.emulator > 0 && got.spent.emulator <= got.spent.all);
     }
+}
+
+/* Kernels of a family that is persistent, as a model is shown them. */
+static void persistent_ones_pass(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {"ws/64x64x64/s2/c2x1/coop/g1", "ws/64x128x64/s3/c1x1/pp/g1"};
+    const gs_problem problem = problem_of(LARGE);
+    if (!gs_compiler_version(&error)) skip();
+    gs_kernel *const kernel = malloc(sizeof *kernel);
+    assert_non_null(kernel);
+    for (size_t i = 0; i < GS_COUNT(schedules); i++) {
+        gs_schedule schedule;
+        gs_text source = {0}, manifest = {0};
+        gs_evaluation got;
+        assert_int_equal(gs_schedule_parse(&schedule, schedules[i], &error), GS_OK);
+        if (gs_kernel_build(kernel, &schedule, &problem, gs_caps_find("h200"), &error) != GS_OK) fail_msg("%s", error.text);
+        gs_text_add(&source, "// fake: us=9\n");
+        for (int o = 0; o < kernel->option_count; o++) {
+            const char *const value = strchr(kernel->option[o], '=');
+            gs_text_addf(&source, "#define %.*s %s\n", (int)(value - kernel->option[o] - 2), kernel->option[o] + 2, value + 1);
+        }
+        gs_text_add(&source, kernel->source);
+        gs_manifest_format(&kernel->manifest, &manifest);
+        assert_true(gs_crowd(&kernel->manifest, &problem, 132) > 0);   /* it is launched a second time */
+        const gs_submission submission = {.source = gs_text_string(&source), .manifest = gs_text_string(&manifest)};
+        const gs_status status = gs_evaluate(environment, &problem, &submission, &got, &error);
+        if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
+        print_message("%-9s %-9s %5.2f s  %s\n", got.verdict, got.stage, got.spent.all, schedules[i]);
+        if (strcmp(got.verdict, "pass") != 0 || got.note[0]) fail_msg("%s: %s (%s) %s", schedules[i], got.verdict, got.reason, got.note);
+        gs_text_free(&source);
+        gs_text_free(&manifest);
+    }
+    free(kernel);
 }
 
 static bool count_stage(void *self, const gs_trial *trial)
@@ -228,12 +274,48 @@ static void the_small_problem(void **state)
     }
 }
 
+static void the_crowded_grid(void **state)
+{
+    (void)state;
+    /* legend: the manifest behind its head, the same for few multiprocessors; "": it says nothing */
+    static const char *const cases[][2] = {
+        {"entry e\ngrid min(sms,cdiv(m,64)*cdiv(n,64)) 1 1\n" BLOCK, "entry e\ngrid min(1,cdiv(m,64)*cdiv(n,64)) 1 1\n" BLOCK},
+        {"workspace sms*4\nentry e\ngrid min(sms/2,cdiv(m,64))*2 1 1\n" BLOCK "cluster 2 1 1\nsmem sms\n",
+         "workspace 2*4\nentry e\ngrid min(2/2,cdiv(m,64))*2 1 1\n" BLOCK "cluster 2 1 1\nsmem 2\n"},
+        {"entry e\ngrid sms 1 1\n" BLOCK "entry f\ngrid m 1 1\n" BLOCK, "entry e\ngrid 1 1 1\n" BLOCK "entry f\ngrid m 1 1\n" BLOCK},
+        {"workspace sms*4\nentry sms\ngrid cdiv(m,64) cdiv(n,64) 1\n" BLOCK, ""},
+        {"entry e\ngrid min(sms,1) 1 1\n" BLOCK, ""},
+        {"entry e\ngrid 264/(sms-1) 1 1\n" BLOCK, ""},
+    };
+    const gs_problem problem = problem_of("f16:128x128x64:tn");
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_manifest manifest, want;
+        gs_text text = {0}, wanted = {0};
+        gs_text_addf(&text, HEAD "%s", cases[i][0]);
+        assert_int_equal(gs_manifest_parse(&manifest, gs_text_string(&text), &error), GS_OK);
+        const int sms = gs_crowd(&manifest, &problem, 132);
+        assert_int_equal(sms, *cases[i][1] ? manifest.entry[0].cluster[0] : 0);
+        gs_text_addf(&wanted, HEAD "%s", cases[i][1]);
+        if (sms > 0) {
+            assert_int_equal(gs_manifest_parse(&want, gs_text_string(&wanted), &error), GS_OK);
+            gs_text_clear(&text);
+            gs_text_clear(&wanted);
+            gs_manifest_format(&manifest, &text);
+            gs_manifest_format(&want, &wanted);
+            assert_string_equal(gs_text_string(&text), gs_text_string(&wanted));
+        }
+        gs_text_free(&text);
+        gs_text_free(&wanted);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_small_problem), cmocka_unit_test(devices_that_stand_for_others), cmocka_unit_test_setup_teardown(what_comes_of_them, begin, end),
-        cmocka_unit_test_setup_teardown(the_store_keeps_where, begin, end), cmocka_unit_test_setup_teardown(time_is_bounded, begin, end),
+        cmocka_unit_test(the_small_problem), cmocka_unit_test(the_crowded_grid), cmocka_unit_test(devices_that_stand_for_others), cmocka_unit_test_setup_teardown(what_comes_of_them, begin, end),
+        cmocka_unit_test_setup_teardown(persistent_ones_pass, begin, end), cmocka_unit_test_setup_teardown(the_store_keeps_where, begin, end),
+        cmocka_unit_test_setup_teardown(time_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(who_is_asked, begin, end),
     };
     return cmocka_run_group_tests_name("the emulated device first", tests, NULL, NULL);
