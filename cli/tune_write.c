@@ -2,7 +2,9 @@
  * Kernels that a model writes: what is printed, and the files of --keep. Candidates are called by the hash of their texts, in paths too. */
 #include "tune_write.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,8 @@
 #include "output.h"
 #include "verify/verify.h"
 
+#define MOST_KEPT (256u << 20)   /* bytes of rows */
+
 typedef struct writing {
     const cli_command        *command;
     cli_session              *session;
@@ -22,7 +26,7 @@ typedef struct writing {
     gs_worker                *emulator;  /* where kernels run before they reach the GPU; NULL: nowhere */
     char                      problem[GS_PROBLEM_TEXT];
     char                      program[GS_PATH];   /* this one, for the profiler: "" where it is not known */
-    gs_text                   rows;      /* of elites, of all problems, for --keep */
+    gs_text                   rows;      /* of elites, for --keep: what is in the folder, and of all problems of this run */
     int64_t                   started;
     int                       passed, bare, failed;   /* problems with a kernel; with turns and no kernel; without an end or an answer */
     bool                      late;                /* the time was up in one of them */
@@ -177,13 +181,68 @@ static gs_status keep_elite(writing *w, const gs_written *e, gs_error *error)
     return GS_OK;
 }
 
+static gs_status rows_path(const writing *w, char path[GS_PATH], gs_error *error)
+{
+    if (snprintf(path, GS_PATH, "%s/elites.jsonl", w->s->keep) >= GS_PATH) return gs_fail(error, GS_ERROR_ARGUMENT, "keep", "the path is too long");
+    return GS_OK;
+}
+
+/* Whether the line is a row of this problem on this GPU; PARSE: of none. */
+static gs_status is_row_of(const char *line, size_t size, const char *problem, const char *gpu, bool *is, gs_error *error)
+{
+    json_error_t why;
+    json_t *const row = json_loadb(line, size, 0, &why);
+    const char *const its = json_string_value(json_object_get(row, "problem")), *const there = json_string_value(json_object_get(row, "gpu"));
+    const gs_status status = its && there ? GS_OK : gs_fail(error, GS_ERROR_PARSE, "keep", "a line of elites.jsonl is none of --keep's: name another folder");
+    *is = status == GS_OK && strcmp(its, problem) == 0 && strcmp(there, gpu) == 0;
+    json_decref(row);
+    return status;
+}
+
+/* Rows of this problem on this GPU make room for new ones. */
+static gs_status drop_rows(writing *w, gs_error *error)
+{
+    gs_text kept = {0};
+    gs_status status = GS_OK;
+    bool is = false;
+    for (const char *line = gs_text_string(&w->rows); status == GS_OK && *line;) {
+        const size_t size = strcspn(line, "\n");
+        status = is_row_of(line, size, w->problem, w->session->caps.slug, &is, error);
+        if (status == GS_OK && !is) {
+            gs_text_add_bytes(&kept, line, size);
+            gs_text_add(&kept, "\n");
+        }
+        line += size + (line[size] == '\n');
+    }
+    kept.failed = kept.failed || w->rows.failed;
+    gs_text_free(&w->rows);
+    w->rows = kept;
+    return status;
+}
+
+/* Makes the folder, and reads what earlier runs kept there. */
+static gs_status open_kept(writing *w, gs_error *error)
+{
+    char path[GS_PATH], *text;
+    size_t size;
+    GS_TRY(gs_directory_make(w->s->keep, error));
+    GS_TRY(rows_path(w, path, error));
+    const gs_status status = gs_file_read(path, MOST_KEPT, &text, &size, error);
+    if (status == GS_ERROR_NOT_FOUND) return GS_OK;
+    if (status != GS_OK) return status;
+    gs_text_add_bytes(&w->rows, text, size);
+    free(text);
+    return drop_rows(w, error);   /* of no problem yet: it says whether they are rows */
+}
+
 static gs_status keep(writing *w, const gs_write_result *r, gs_error *error)
 {
     char path[GS_PATH];
     if (!w->s->keep) return GS_OK;
+    GS_TRY(drop_rows(w, error));
     for (int i = 0; i < r->count; i++) GS_TRY(keep_elite(w, &r->elite[i], error));
     if (w->rows.failed) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the rows of --keep");
-    if (snprintf(path, sizeof path, "%s/elites.jsonl", w->s->keep) >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "keep", "the path is too long");
+    GS_TRY(rows_path(w, path, error));
     return gs_file_write(path, gs_text_string(&w->rows), w->rows.size, error);
 }
 
@@ -256,7 +315,7 @@ int cli_write(const cli_command *command, cli_session *session, const cli_write_
     const ssize_t length = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
     if (length < 0) w.program[0] = '\0';
     w.emulator = s->no_emulator ? NULL : cli_session_emulator(session);
-    gs_status status = s->keep ? gs_directory_make(s->keep, &error) : GS_OK;   /* before anything is paid for */
+    gs_status status = s->keep ? open_kept(&w, &error) : GS_OK;   /* before anything is paid for */
     if (status == GS_OK) status = gs_llm_open(&llm, &s->llm, &error);
     code = status == GS_OK ? write_all(&w, problems) : cli_fail(command, NULL, &error);
     gs_llm_close(&llm);

@@ -3,8 +3,8 @@
 # Source mode for every problem that a folder of answers is for: searches the families first, so that there is something to beat, has scripts/play_answers.py
 # play the model, scores what came out of it once more beside the best schedule, each in a fresh process, and keeps everything. The same command goes on.
 # Usage: write_kernels.sh ANSWERS OUT [BUILD]. ANSWERS has list.csv (docs/performance/written/answers.tar.gz); GEMMSMITH_DEVICE says where.
-# OUT gets found.jsonl (schedules), turns.jsonl (verdict and figures of every turn), trajectories.jsonl.gz (prompts, answers, scores), kept/PROBLEM (the
-# archive), again.jsonl (second scores), info.txt and store.db.
+# OUT gets found.jsonl (schedules), turns.jsonl (verdict and figures of every turn), trajectories.jsonl.gz (prompts, answers, scores), kept/ (the archive),
+# again.jsonl (second scores), info.txt and store.db.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 answers=$1 out=$2 build=${3:-build/release}
@@ -24,18 +24,17 @@ player=$!
 trap 'kill $player; rm -f "$out/port" "$out/problems.list"' EXIT
 while [ ! -s "$out/port" ]; do kill -0 $player; sleep 0.1; done
 while read -r problem turns; do
-    "$program" tune "$problem" --policy llm --mode source --islands 1 --turns "$turns" --keep "$out/kept/$(echo "$problem" | tr := --)" --llm_url "http://127.0.0.1:$(cat "$out/port")" --llm_model files \
+    "$program" tune "$problem" --policy llm --mode source --islands 1 --turns "$turns" --keep "$out/kept" --llm_url "http://127.0.0.1:$(cat "$out/port")" --llm_model files \
         --json < /dev/null >> "$out/turns.jsonl"
 done < "$out/problems.txt"
 "$program" export trajectories --modes source --held_out 0 --predicted | gzip -9n > "$out/trajectories.jsonl.gz"
 
 : > "$out/again.jsonl"
 python3 -c '
-import glob, json, os, sys
+import json, sys
 best = {row["problem"]: row["best_own"] for row in map(json.loads, open(sys.argv[1] + "/found.jsonl"))}
-for path in sorted(glob.glob(sys.argv[1] + "/kept/*/elites.jsonl")):
-    for row in map(json.loads, open(path)):
-        print(row["problem"], os.path.join(os.path.dirname(path), row["candidate"].removeprefix("source:")), best.get(row["problem"], ""))' "$out" > "$out/elites.list"
+for row in map(json.loads, open(sys.argv[1] + "/kept/elites.jsonl")):
+    print(row["problem"], sys.argv[1] + "/kept/" + row["candidate"].removeprefix("source:"), best.get(row["problem"], ""))' "$out" > "$out/elites.list"
 while read -r problem folder best; do
     "$program" score "$problem" --source "$folder/kernel.cu" --manifest "$folder/manifest" ${best:+--schedule "$best"} --confirm --json < /dev/null >> "$out/again.jsonl"
 done < "$out/elites.list"

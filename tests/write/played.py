@@ -56,11 +56,10 @@ class Played(unittest.TestCase):
         run = ['sh', os.path.join(SOURCES, 'scripts/write_kernels.sh'), os.path.join(self.folder, 'answers'), out, os.path.dirname(PROGRAM)]
         environment = {**os.environ, 'HOME': self.folder, 'GEMMSMITH_DEVICE': 'emu:h200'}
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)
-        kernel = os.path.join(out, 'kept', PROBLEM.replace(':', '-').replace('=', '-'))
         found, turn, again, taught = (self.lines(os.path.join(out, name)) for name in ('found.jsonl', 'turns.jsonl', 'again.jsonl', 'trajectories.jsonl.gz'))
         self.assertEqual([row['verdict'] for row in again], ['pass', 'pass'])
         self.assertEqual([row['candidate'] for row in again], [found[0]['best_own'], turn[0]['candidate']])
-        self.assertTrue(os.path.exists(os.path.join(kernel, turn[0]['candidate'].removeprefix('source:'), 'manifest')))
+        self.assertTrue(os.path.exists(os.path.join(out, 'kept', turn[0]['candidate'].removeprefix('source:'), 'manifest')))
         self.assertEqual([(row['problem'], row['candidate'], row['verdict']) for row in taught], [(PROBLEM, turn[0]['candidate'], 'pass')])
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)   # nothing is asked twice
         self.assertEqual(self.lines(os.path.join(out, 'trajectories.jsonl.gz')), taught)

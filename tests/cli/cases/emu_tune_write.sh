@@ -52,6 +52,10 @@ write() { gemmsmith tune f16:16x16x32:tn --policy llm --mode source --islands 1 
 without_times() { sed 's/"seconds":[^,}]*/"seconds":0/g; s/"spent":{[^}]*}/"spent":{}/'; }
 (GEMMSMITH_LOG=4; export GEMMSMITH_LOG; write --turns 2 2>log)
 write --turns 2 --json | without_times
+mkdir kept other
+printf '%s\n' '{"problem":"f16:8x8x8:tn","gpu":"emu-h200"}' '{"problem":"f16:16x16x32:tn","gpu":"emu-h200"}' '{"problem":"f16:16x16x32:tn","gpu":"nvidia-h200"}' > kept/elites.jsonl   # of earlier runs
+echo '{"problem":1}' > other/elites.jsonl
+write --turns 3 --keep other
 write --turns 3 --keep kept --json --from nothing | without_times
 find kept | sort
 cat kept/elites.jsonl
