@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tables from what searches and scores printed: Markdown on standard output. A file that ends in .gz is read as such.
+
+    report_search.py tune FILE...            of gemmsmith tune --json, a row per file: ours against the library, and what the time went into
+    report_search.py scores FILE...          of gemmsmith score --json: mean and deviation of what each candidate got
+    report_search.py written FILE            of the same with the keys run and file, of kernels beside schedules for the same problem
+        --first N                            only the N that gain most over the schedules, and what the others lie between
+    report_search.py wide FILE               rows problem,schedule,us,said_by: choices of several searches, timed together
+        --of NAME                            the one that the others are set against; default 160
+
+A ratio is the library's time over ours, a mean over problems the geometric one. "Best of each" sets our faster layout against the library's, for the sizes that
+have both. A problem that was searched again counts with its last line.
+"""
+import argparse
+import csv
+import gzip
+import json
+import re
+import signal
+import statistics
+import sys
+import zlib
+from pathlib import Path
+
+from report_grid import EVEN, geomean, table, without_layout
+
+SPENT = ("compile", "race", "verify", "confirm")
+MOST = 1e30   # of any figure
+
+
+# ---- reading ----
+
+def lines_of(path):
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8", errors="replace") as file:
+            yield from file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+class Row:
+    """What a line has under its keys; ValueError where that is not of its kind."""
+
+    def __init__(self, values, where):
+        self.values, self.where = values, where
+
+    def text(self, key):
+        value = self.values.get(key)
+        if not isinstance(value, str):
+            raise ValueError(f"{self.where}: {key} is missing")
+        return value
+
+    def figure(self, key, least=0):
+        """A number, not under 0 unless said otherwise; None where the line has none. A time or a ratio of 0 says that there is none, too."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= MOST:
+            raise ValueError(f"{self.where}: {key} is {value!r}")
+        return value
+
+    def needed(self, key):
+        value = self.figure(key)
+        if not value:
+            raise ValueError(f"{self.where}: {key} is missing")
+        return value
+
+
+def rows_of(path, parse=json.loads):
+    """At least one; ValueError names the line that is none."""
+    count = 0
+    for number, line in enumerate(lines_of(path), 1):
+        where = f"{path} line {number}"
+        if line.strip():
+            try:
+                values = parse(line)
+            except (ValueError, csv.Error, RecursionError):
+                values = None
+            if not isinstance(values, dict):
+                raise ValueError(f"{where} cannot be read")
+            yield Row(values, where)
+            count += 1
+    if count == 0:
+        raise ValueError(f"{path} has no rows")
+
+
+# ---- what searches found ----
+
+def cell(value, form):
+    return "" if value is None else format(value, form)
+
+
+def mean_of(ratios):
+    return f"{geomean(ratios):.3f}" if ratios else ""
+
+
+def best_of_both(rows):
+    """The library's least time over ours, for a size in both layouts; our time is the library's over the ratio, which is of paired rounds."""
+    library = [us for us in (row.figure("library_us") for row in rows) if us]
+    own = [row.needed("library_us") / ratio for row, ratio in ((row, row.figure("best_own_ratio")) for row in rows) if ratio]
+    return min(library) / min(own) if len(library) == 2 and own else None
+
+
+def search(path):
+    problems, sizes, spent = {}, {}, dict.fromkeys(SPENT, 0)
+    for row in rows_of(path):
+        problem = row.text("problem")
+        problems[problem] = row
+        sizes.setdefault(without_layout(problem), {})[problem] = row
+        costs = row.values.get("spent")
+        for key in SPENT if isinstance(costs, dict) else ():
+            spent[key] += Row(costs, row.where).figure(key) or 0
+    own = [ratio for ratio in (row.figure("best_own_ratio") for row in problems.values()) if ratio]
+    both = [ratio for ratio in (best_of_both(list(rows.values())) for rows in sizes.values()) if ratio]
+    chosen = sum(str(row.values.get("choice")).split("/")[0] == "library" for row in problems.values())
+    count = str(len(own)) if len(own) == len(problems) else f"{len(own)} of {len(problems)}"
+    slower = sum(ratio < EVEN for ratio in own)
+    return (re.sub(r"\.jsonl(\.gz)?$", "", Path(path).name), count, mean_of(own), str(len(both)), mean_of(both), str(slower), str(chosen),
+            *(f"{spent[key]:.0f}" for key in SPENT))
+
+
+def report_tune(asked):
+    table(("rows", "problems", "over the library, same layout", "sizes in both layouts", "best of each", f"ours slower than {EVEN}",
+           "the library chosen", *(f"{key}, s" for key in SPENT)), [search(path) for path in asked.files])
+
+
+# ---- what candidates got ----
+
+def report_scores(asked):
+    scored = {}
+    for path in asked.files:
+        for row in rows_of(path):
+            if "evaluations" not in row.values:   # its own sums
+                scored.setdefault((row.text("problem"), row.text("candidate")), []).append(row)
+    if not scored:
+        raise ValueError(f"{', '.join(asked.files)}: no candidate was evaluated")
+    rows = []
+    for (problem, candidate), each in scored.items():
+        passed = [row for row in each if row.figure("us")]
+        cells = []
+        for values in ([row.figure("ratio") for row in passed], [row.figure("reward", -MOST) for row in passed]):
+            values = [value for value in values if value is not None]
+            cells += [cell(statistics.fmean(values) if values else None, ".4f"), cell(statistics.stdev(values) if len(values) > 1 else None, ".4f")]
+        rows.append((problem, candidate, f"{len(passed)} of {len(each)}", *cells))
+    table(("problem", "candidate", "passed", "ratio, mean", "deviation", "reward, mean", "deviation"), rows)
+
+
+class Written:
+    """A kernel that was evaluated in one run, beside the best of the schedules there."""
+
+    def __init__(self, kernel, schedules):
+        self.problem, self.candidate, self.verdict = kernel.text("problem"), kernel.text("candidate"), kernel.text("verdict")
+        self.us, self.ratio = (kernel.figure(key) if self.verdict == "pass" else None for key in ("us", "ratio"))
+        self.own = min((row.needed("us") for row in schedules if row.text("verdict") == "pass"), default=None)
+        self.gain = self.own / self.us if self.own and self.us else None
+
+
+def written(path):
+    """Of each file its evaluations, the latest first."""
+    runs = {}
+    for row in rows_of(path):
+        of_file = runs.setdefault(row.text("file"), {})
+        of_file.setdefault(row.needed("run"), []).append(row)
+    kernels = {}
+    for file, of_file in runs.items():
+        for _, rows in sorted(of_file.items(), reverse=True):
+            of_kernel, others = [[row for row in rows if row.text("candidate").startswith("source:") == wanted] for wanted in (True, False)]
+            kernels.setdefault(file, []).extend(Written(row, others) for row in reversed(of_kernel))
+    kernels = {file: each for file, each in kernels.items() if each}
+    if not kernels:
+        raise ValueError(f"{path}: no kernel was evaluated")
+    return kernels
+
+
+def report_written(asked):
+    kernels = written(asked.file)
+    every = [one for each in kernels.values() for one in each]
+    passed = sum(one.verdict == "pass" for one in every)
+    print(f"{len(kernels)} kernels, {len(every)} evaluations, {passed} passed. In brackets the run before, where it had the same kernel.\n")
+    rows = []
+    order = sorted(kernels.items(), key=lambda item: -(item[1][0].gain or 0))
+    for file, (last, *earlier) in order[:asked.first]:
+        before = earlier[0] if earlier and earlier[0].candidate == last.candidate else None
+        figures = [with_earlier(last, before, name, form) for name, form in (("us", ".2f"), ("ratio", ".3f"), ("own", ".2f"), ("gain", ".3f"))]
+        rows.append((re.sub(r"\.md$", "", file), last.problem, figures[0] or last.verdict, *figures[1:]))
+    rest = [one for _, each in order[len(rows):] for one in each]
+    if rest:
+        rows.append((f"the other {len(order) - len(rows)}", "", "", between([one.ratio for one in rest]), "", between([one.gain for one in rest])))
+    table(("kernel", "problem", "us", "over cuBLASLt", "our best schedule, us", "over that"), rows)
+
+
+def with_earlier(last, before, name, form):
+    text, earlier = cell(getattr(last, name), form), cell(getattr(before, name, None), form)
+    return f"{text} ({earlier})" if text and earlier else text
+
+
+def between(values):
+    values = [value for value in values if value is not None]
+    return f"{min(values):.2f} to {max(values):.2f}" if values else ""
+
+
+# ---- choices of several searches ----
+
+def report_wide(asked):
+    columns, said = None, {}
+
+    def parse(line):
+        cells = next(csv.reader([line]))
+        if columns and len(cells) != len(columns):
+            raise ValueError
+        return dict(zip(columns or cells, cells))
+    for row in rows_of(asked.file, parse):
+        if columns is None:
+            columns = list(row.values)
+            continue
+        try:
+            row.values["us"] = float(row.text("us"))
+        except ValueError:
+            raise ValueError(f"{row.where}: no time") from None
+        for name in row.text("said_by").split("+"):
+            said.setdefault(name, {})[row.text("problem")] = (row.needed("us"), row.text("schedule"))
+    if asked.of not in said:
+        raise ValueError(f"{asked.file}: nothing was said by {asked.of}")
+    rows = []
+    for name, choices in said.items():
+        pairs = [(said[asked.of][problem], choice) for problem, choice in choices.items() if problem in said[asked.of]]
+        if name != asked.of and pairs:
+            ratios = [wide[0] / own[0] for wide, own in pairs]
+            alike = sum(wide == own for wide, own in pairs)
+            rows.append((name, str(len(pairs)), f"{geomean(ratios):.4f}", f"{min(ratios):.3f}", f"{max(ratios):.3f}", str(alike)))
+    table(("choice of", "problems", f"time of {asked.of}'s over its own, geometric mean", "lowest", "highest", "the same choice"), rows)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide")
+    for name, report in (("tune", report_tune), ("scores", report_scores)):
+        kind = kinds.add_parser(name)
+        kind.add_argument("files", nargs="+")
+        kind.set_defaults(report=report)
+    kind = kinds.add_parser("written")
+    kind.add_argument("file")
+    kind.add_argument("--first", type=int)
+    kind.set_defaults(report=report_written)
+    kind = kinds.add_parser("wide")
+    kind.add_argument("file")
+    kind.add_argument("--of", default="160")
+    kind.set_defaults(report=report_wide)
+    asked = parser.parse_args(arguments)
+    try:
+        asked.report(asked)
+    except (OSError, ValueError) as error:
+        print(f"report_search.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)   # whoever reads may have enough before the end
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scripts/report_search.py: what it prints of the rows that are kept is what the pages beside them say, and rows made up here, whose figures were worked out
+by hand.
+Usage: search.py SOURCE_DIR"""
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from script import Script
+
+SOURCE = Path(sys.argv.pop(1))
+SCRIPT = Script(SOURCE, "scripts/report_search.py")
+PERFORMANCE = SOURCE / "docs" / "performance"
+
+
+class Pages(unittest.TestCase):
+    def page(self, name, commands):
+        """Each command stands in the page, and what it prints, line for line."""
+        text = (PERFORMANCE / name / "README.md").read_text(encoding="utf-8")
+        found = re.findall(rf"^ +python3 {re.escape(SCRIPT.name)} (.*)$", text, re.MULTILINE)
+        self.assertEqual([command.split()[0] for command in found], commands)
+        for command in found:
+            code, out, said = SCRIPT.run_alone(*shlex.split(command))
+            self.assertEqual((code, said), (0, ""), command)
+            self.assertGreater(out.count("\n| "), 0, command)
+            self.assertIn(f"{command}\n\n{out}", text, f"{command} prints something else than the page says")
+
+    def test_learned(self):
+        self.page("learned", ["tune", "wide", "scores", "tune"])
+
+    def test_written(self):
+        self.page("written", ["written"])
+
+    def test_sums_of_the_program(self):
+        """Means and deviations beside those that gemmsmith score itself had printed at the end."""
+        path = PERFORMANCE / "learned" / "score.jsonl.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            sums = [row for row in map(json.loads, file) if "evaluations" in row]
+        lines = SCRIPT.run("scores", path)[1].splitlines()
+        self.assertEqual(len(sums), 5)
+        for row in sums:
+            spread = [f"{row[what][which]:.4f}" if what in row else "" for what in ("ratio", "reward") for which in ("mean", "deviation")]
+            self.assertIn("| " + " | ".join((row["problem"], row["candidate"], f"{row['passed']} of {row['evaluations']}", *spread)) + " |", lines)
+
+
+class MadeUp(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, rows):
+        path = self.folder / name
+        text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return str(path)
+
+    def lines(self, *arguments):
+        code, out, said = SCRIPT.run(*arguments)
+        self.assertEqual((code, said), (0, ""), arguments)
+        return out.rstrip("\n").split("\n")
+
+    def fails(self, what, *arguments):
+        code, out, said = SCRIPT.run(*arguments)
+        self.assertEqual((code, out), (1, ""), arguments)
+        self.assertRegex(said, rf"\Areport_search\.py: [^\n]*{what}[^\n]*\n\Z")
+
+    def test_tune(self):
+        def row(problem, choice="wave/a", **figures):
+            return {"problem": problem, "choice": choice, **figures, "spent": {"compile": 0.25, "race": 1, "verify": 2, "confirm": 30}}
+        rows = [
+            row("f16:64x64x64:nn", library_us=9, best_own_ratio=9),                                # searched again below
+            row("f16:64x64x64:tn", "library/3", library_us=4, best_own_ratio=0.5),                 # ours 8 us
+            "",
+            row("f16:64x64x64:nn", library_us=8, best_own_ratio=2),                                # ours 4 us, the library's best 4: 1
+            row("f16:128x64x64:nn:acc=f16", library_us=16, best_own_ratio=8),                      # ours 2 us
+            row("f16:128x64x64:tn:acc=f16", "library", library_us=8),                              # the library's best 8: 4
+            row("f16:128x64x64:tn", library_us=20, best_own_ratio=4),                              # other sums, one layout
+            {"problem": "f16:32x64x64:nn", "best_own": "wave/a", "best_own_us": 3},                # unconfirmed
+            row("f16:32x64x64:tn", library_us=5, best_own_ratio=1),
+            row("f16:16x64x64:nn", "library", library_us=5, best_own_ratio=0),                     # 0: none of ours
+            row("f16:16x64x64:tn", "library", library_us=5),
+        ]
+        # 2, 0.5, 8, 4, 1: product 32; 1 and 4 for the sizes
+        figures = "| 5 of 9 | 2.000 | 2 | 2.000 | 1 | 4 | 2 | 9 | 18 | 270 |"
+        head = ("| rows | problems | over the library, same layout | sizes in both layouts | best of each | ours slower than 0.99 | the library chosen"
+                " | compile, s | race, s | verify, s | confirm, s |")
+        plain, packed = self.file("plain.jsonl", rows), self.file("packed.jsonl.gz", rows)
+        edge = self.file("edge", [row("f16:64x64x64:nn", library_us=1, best_own_ratio=0.99), row("f16:64x64x64:tn", library_us=1, best_own_ratio=0.98)])
+        # sqrt 0.9702; 0.99 is not slower than 0.99
+        self.assertEqual(self.lines("tune", plain, packed, edge), [head, "|---|---|---|---|---|---|---|---|---|---|---|", f"| plain {figures}",
+                                                                   f"| packed {figures}", "| edge | 2 | 0.985 | 1 | 0.990 | 1 | 0 | 0 | 2 | 4 | 60 |"])
+        self.assertEqual(self.lines("tune", self.file("none", [rows[7]]))[2], "| none | 0 of 1 |  | 0 |  | 0 | 0 | 0 | 0 | 0 | 0 |")
+
+    def test_scores(self):
+        def row(candidate, **figures):
+            return {"problem": "f16:64x64x64:tn", "candidate": candidate, **figures}
+        rows = [*(row("wave/a", us=2, ratio=ratio, reward=reward) for ratio, reward in ((1, -0.5), (1.1, 0), (1.2, 0.5))),
+                row("wave/b", verdict="wrong", reward=-1), row("wave/b", us=3, ratio=0.9, reward=-0.25), row("source:0", verdict="hang", reward=-1),
+                row("wave/a", evaluations=3, passed=3, ratio={"mean": 7, "deviation": 7})]
+        wanted = ["| f16:64x64x64:tn | wave/a | 3 of 3 | 1.1000 | 0.1000 | 0.0000 | 0.5000 |", "| f16:64x64x64:tn | wave/b | 1 of 2 | 0.9000 |  | -0.2500 |  |",
+                  "| f16:64x64x64:tn | source:0 | 0 of 1 |  |  |  |  |"]
+        self.assertEqual(self.lines("scores", self.file("rows", rows))[2:], wanted)
+        self.assertEqual(self.lines("scores", self.file("one.gz", rows[:2]), self.file("two.gz", rows[2:]))[2:], wanted)   # one candidate in two files
+
+    def test_written(self):
+        def rows(run, file, *evaluations):
+            for candidate, verdict, us, ratio in evaluations:
+                figures = {"us": us, "ratio": ratio} if us else {}
+                yield {"run": run, "file": file, "problem": "f16:64x64x64:tn", "candidate": candidate, "verdict": verdict, **figures}
+        path = self.file("rows", [
+            *rows(2, "b.md", ("wave/a", "pass", 4, 1), ("source:b2", "pass", 5, 1)),
+            *rows(1, "a.md", ("wave/a", "pass", 10, 1), ("", "launch", 0, 0), ("wave/b", "pass", 8, 1), ("wave/c", "wrong", 0, 0), ("source:a", "pass", 4, 3)),
+            *rows(1, "b.md", ("wave/a", "pass", 5, 1), ("source:b1", "pass", 10, 0.5)),
+            *rows(2, "a.md", ("wave/a", "pass", 6, 1), ("source:a", "pass", 4, 2.5)),
+            *rows(2, "c.md", ("wave/a", "pass", 3, 1), ("source:c", "wrong", 0, 0)),
+            *rows(2, "d.md", ("wave/a", "pass", 3, 1)),
+        ])
+        head = ["3 kernels, 5 evaluations, 4 passed. In brackets the run before, where it had the same kernel.", "",
+                "| kernel | problem | us | over cuBLASLt | our best schedule, us | over that |", "|---|---|---|---|---|---|"]
+        best = "| a | f16:64x64x64:tn | 4.00 (4.00) | 2.500 (3.000) | 6.00 (8.00) | 1.500 (2.000) |"
+        self.assertEqual(self.lines("written", path), [*head, best, "| b | f16:64x64x64:tn | 5.00 | 1.000 | 4.00 | 0.800 |",
+                                                       "| c | f16:64x64x64:tn | wrong |  | 3.00 |  |"])
+        self.assertEqual(self.lines("written", path, "--first", "1"), [*head, best, "| the other 2 |  |  | 0.50 to 1.00 |  | 0.50 to 0.80 |"])
+
+    def test_wide(self):
+        rows = ["problem,schedule,us,said_by", "p,wave/a,2,grid+16", "p,wave/b,3,160", "q,wave/a,4,grid", '"q",wave/b,2,16+160', "r,wave/a,1,grid+16"]
+        # 1.5 and 0.5: sqrt 0.75; 1.5 and 1: sqrt 1.5; nothing wide was said for r
+        head = "| choice of | problems | time of 160's over its own, geometric mean | lowest | highest | the same choice |"
+        self.assertEqual(self.lines("wide", self.file("rows.csv", rows)),
+                         [head, "|---|---|---|---|---|---|", "| grid | 2 | 0.8660 | 0.500 | 1.500 | 0 |", "| 16 | 2 | 1.2247 | 1.000 | 1.500 | 1 |"])
+        # 1, 2, 1 and 2/3, 2
+        self.assertEqual(self.lines("wide", self.file("rows.csv.gz", rows), "--of", "grid")[2:],
+                         ["| 16 | 3 | 1.2599 | 1.000 | 2.000 | 2 |", "| 160 | 2 | 1.1547 | 0.667 | 2.000 | 0 |"])
+
+    def test_bad_files(self):
+        good = {"problem": "f16:64x64x64:tn", "candidate": "wave/a", "verdict": "pass", "us": 2, "run": 1, "file": "a.md"}
+        packed = gzip.compress(json.dumps(good).encode())
+        for kind in ("tune", "scores", "written", "wide"):
+            self.fails("has no rows", kind, self.file("empty", []))
+            self.fails("has no rows", kind, self.file("empty.gz", [""]))
+            self.fails("absent", kind, str(self.folder / "absent"))
+            (self.folder / "cut.gz").write_bytes(packed[:-9])
+            self.fails("cut.gz", kind, str(self.folder / "cut.gz"))
+            (self.folder / "plain.gz").write_text("{}\n")
+            self.fails("plain.gz", kind, str(self.folder / "plain.gz"))
+            if kind != "wide":
+                for bad in ('{"problem": ', "[1]", "7", "\0", "[" * 100000):
+                    self.fails("bad line 2 cannot be read", kind, self.file("bad", [good, bad]))
+                self.fails("line 2: problem is missing", kind, self.file("bad", [good, {**good, "problem": None, "candidate": "source:a"}]))
+        for key, value in (("best_own_ratio", "2"), ("library_us", -1), ("best_own_ratio", float("nan")), ("library_us", True), ("spent", {"race": "long"})):
+            self.fails(f"line 1: {'race' if key == 'spent' else key} is ", "tune", self.file("bad", [{"problem": "p:nn", key: value}, {"problem": "p:tn"}]))
+        self.fails("line 1: library_us is missing", "tune", self.file("bad", [{"problem": "p", "best_own_ratio": 2}, {"problem": "p:tn"}]))
+        self.fails("line 1: ratio is ", "scores", self.file("bad", [{**good, "ratio": "fast"}]))
+        self.fails("line 1: candidate is missing", "scores", self.file("bad", [{"problem": "p"}]))
+        self.fails("no candidate was evaluated", "scores", self.file("bad", [{"evaluations": 3}]))
+        self.fails("no kernel was evaluated", "written", self.file("bad", [good]))
+        self.fails("line 1: run is missing", "written", self.file("bad", [{**good, "run": None}]))
+        self.fails("line 1: us is missing", "written", self.file("bad", [{**good, "us": None}, {**good, "candidate": "source:a"}]))
+        head = "problem,schedule,us,said_by"
+        for row in ("p,wave/a,fast,160", "p,wave/a,-1,160", "p,wave/a,0,160", "p,wave/a,2", "p,wave/a,2,160,more"):
+            self.fails("bad line 2", "wide", self.file("bad", [head, row]))
+        self.fails("line 2", "wide", self.file("bad", ["problem,us,said_by", "p,2,160"]))
+        self.fails("nothing was said by 160", "wide", self.file("bad", [head]))
+
+    def test_reader_that_leaves(self):
+        path = self.file("rows", [{"problem": "f16:64x64x64:tn"}])
+        self.assertEqual(SCRIPT.run_unread("tune", path), "")
+        self.assertEqual(SCRIPT.run_alone("tune", str(self.folder / "absent"))[0], 1)
+
+    def test_usage(self):
+        for arguments in ((), ("tune",), ("most", "rows"), ("written", "rows", "--first", "few")):
+            self.assertEqual(SCRIPT.run(*arguments)[0], 2, arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
