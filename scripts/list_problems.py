@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the problem lists that gemmsmith measures itself on, one problem per line, for --file.
+"""Writes the problem lists that gemmsmith measures itself on, one problem per line, for --file; and what of a list is in no tuned table yet.
 
     list_problems.py grid                    M, N, K in ten sizes: 1000 problems, f16
     list_problems.py models                  linear layers of language models, M tokens, bf16, with the layers' names
     list_problems.py layers                  the same layers as CSV: model, layer, n, k
+    list_problems.py FILE                    the problems of a list, each once, spelt as everywhere
+        --layouts nn,tn --type bf16 --acc f16    in these layouts, of this type, with these sums instead of their own
+        --missing TABLE                          only those that are in no row of the tuned table; of several, in none
+
+A row counts whatever device it is of, and if its problem differs in alpha, in a beta that is not 0, or in the rows of a C that is not read: the
+library would take it all the same. One that cannot be read counts as none, and a line on standard error says how many there are.
 """
+import argparse
+import dataclasses
 import itertools
+import re
+import signal
+import struct
 import sys
+from pathlib import Path
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384)
 TOKENS = (1, 8, 16, 64, 128, 257, 512, 2048, 8192)
@@ -46,8 +58,9 @@ def layers():
 
 
 def grid():
+    """As read_lines does."""
     for m, n, k in itertools.product(SIZES, repeat=3):
-        yield f"f16:{m}x{n}x{k}:tn"
+        yield f"f16:{m}x{n}x{k}:tn", "", ""
 
 
 def models():
@@ -57,22 +70,161 @@ def models():
         names.setdefault((n, k), []).append(f"{model} {layer}")
     for (n, k), users in names.items():
         for m in TOKENS:
-            yield f"{f'bf16:{m}x{n}x{k}:tn':<28}  # {', '.join(users)}"
+            yield f"bf16:{m}x{n}x{k}:tn", ", ".join(users), ""
+
+
+# ---- problems, as src/problem/problem.c reads and spells them ----
+
+TYPES, LAYOUTS, ROWS = ("f16", "bf16"), ("nn", "tn"), ("lda", "ldb", "ldc", "ldd")
+WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn)((?::[a-z]+=[^:]+)*)")
+FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL,
+          "ep": "bias|(bias,)?(relu|gelu|silu)"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    type: str
+    m: int
+    n: int
+    k: int
+    layout: str
+    acc: str
+    out: str
+    padding: tuple   # what the rows of A, B, C, D have beyond their elements
+    batch: int
+    alpha: float
+    beta: float
+    epilogue: str
+
+    def key(self):
+        """What a tuned table finds it by."""
+        a, b, c, d = self.padding
+        return (self.type, self.m, self.n, self.k, self.layout, self.acc, self.out, a, b, c if self.beta else 0, d, self.batch, self.beta != 0, self.epilogue)
+
+    def __str__(self):
+        rows = row_lengths(self.m, self.n, self.k, self.layout)
+        fields = [("acc", self.acc, "f32"), ("d", self.out, self.type), *((name, row + more, row) for name, row, more in zip(ROWS, rows, self.padding)),
+                  ("b", self.batch, 1), ("alpha", digits(self.alpha), "1"), ("beta", digits(self.beta), "0"), ("ep", self.epilogue, "")]
+        return f"{self.type}:{self.m}x{self.n}x{self.k}:{self.layout}" + "".join(f":{name}={value}" for name, value, usual in fields if value != usual)
+
+
+def row_lengths(_, n, k, layout):
+    """Elements of a row of A, B, C, D; one at least."""
+    return [max(row, 1) for row in (k, k if layout == "tn" else n, n, n)]
+
+
+def single(number):
+    """The nearest float of 32 bits; there is one 0."""
+    return struct.unpack("<f", struct.pack("<f", float(number)))[0] + 0.0
+
+
+def digits(value):
+    return f"{value:.6g}" if single(f"{value:.6g}") == value else f"{value:.9g}"
+
+
+def retyped(problem, new, acc):
+    """With other types; what is None stays, and D stays of the type of A and B."""
+    new, acc = new or problem.type, acc or problem.acc
+    out = new if problem.out == problem.type else problem.out
+    if out not in (new, "f32") or (acc == "f16" and new != "f16"):
+        raise ValueError(f"{problem}: {new} inputs do not go with {acc} sums and {out} outputs")
+    return dataclasses.replace(problem, type=new, acc=acc, out=out)
+
+
+def read_problem(text):
+    whole = PROBLEM.fullmatch(re.sub("^([0-9]+)_([0-9]+)_([0-9]+)$", r"f16:\1x\2x\3:nn", text))
+    fields = [word.split("=", 1) for word in whole[6].split(":")[1:]] if whole else []
+    said = dict(fields)
+    try:
+        if not whole or len(said) < len(fields) or not all(re.fullmatch(FIELDS.get(name, "$"), value) for name, value in fields):
+            raise ValueError
+        shape = (*map(int, whole.group(2, 3, 4)), whole[5])
+        padding = tuple(int(said.get(name, row)) - row for name, row in zip(ROWS, row_lengths(*shape)))
+        if min(padding) < 0:
+            raise ValueError
+        numbers = int(said.get("b", 1)), single(said.get("alpha", 1)), single(said.get("beta", 0))
+    except (ValueError, OverflowError):
+        raise ValueError(f"'{text}' is no problem, such as f16:64x4096x64:nn is one") from None
+    return retyped(Problem(whole[1], *shape, said.get("acc", "f32"), said.get("d", whole[1]), padding, *numbers, said.get("ep", "")), None, None)
+
+
+# ---- lists and tables ----
+
+def read_lines(path):
+    """What stands on each line, what is written behind it, and where that is."""
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+        text, _, comment = line.partition("#")
+        if text.strip():
+            yield text.strip(), comment.strip(), f"{path} line {number}: "
+
+
+def wanted(lines, asked):
+    """Each problem once, in every layout asked for, with its comment."""
+    seen = set()
+    for text, comment, where in lines:
+        try:
+            problem = retyped(read_problem(text), asked.type, asked.acc)
+        except ValueError as error:
+            raise ValueError(f"{where}{error}") from None
+        for layout in LAYOUTS:
+            one = dataclasses.replace(problem, layout=layout)
+            if layout in (asked.layouts or problem.layout) and str(one) not in seen:
+                seen.add(str(one))
+                yield one, comment
+
+
+def read_table(path):
+    """The keys of the problems that have a row, and how many rows cannot be read."""
+    keys, broken = set(), 0
+    lines = [line.split() for line in Path(path).read_text(encoding="utf-8", errors="replace").split("\n")]
+    lines = [words for words in lines if words and not words[0].startswith("#")]
+    if not lines or lines[0] != ["gemmsmith-tuned", "1"]:
+        raise ValueError(f"{path}: no tuned table, which begins with gemmsmith-tuned 1")
+    for words in lines[1:]:
+        try:
+            if len(words) != 14:
+                raise ValueError
+            keys.add(read_problem(words[0]).key())
+        except ValueError:
+            broken += 1
+    return keys, broken
+
+
+def list_problems(asked):
+    made, have = {"grid": grid, "models": models}.get(asked.what), set()
+    for path in asked.missing:
+        keys, broken = read_table(path)
+        have |= keys
+        if broken:
+            print(f"list_problems.py: {path}: {broken} rows cannot be read", file=sys.stderr)
+    for problem, comment in wanted(made() if made else read_lines(asked.what), asked):
+        if problem.key() not in have:
+            print(f"{str(problem):<28}  # {comment}" if comment else problem)
 
 
 def main(arguments):
-    if arguments == ["grid"]:
-        lines = grid()
-    elif arguments == ["models"]:
-        lines = models()
-    elif arguments == ["layers"]:
-        lines = itertools.chain(["model,layer,n,k"], (",".join(map(str, layer)) for layer in layers()))
-    else:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    print("\n".join(lines))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", metavar="grid | models | layers | FILE")
+    parser.add_argument("--layouts", choices=("nn", "tn", "nn,tn"), metavar="nn,tn")
+    parser.add_argument("--type", choices=TYPES)
+    parser.add_argument("--acc", choices=("f16", "f32"))
+    parser.add_argument("--missing", action="append", default=[], metavar="TABLE")
+    asked = parser.parse_args(arguments)
+    if asked.what == "layers":
+        if asked.layouts or asked.type or asked.acc or asked.missing:
+            parser.error("layers are no problems: they take no options")
+        for layer in itertools.chain([("model", "layer", "n", "k")], layers()):
+            print(*layer, sep=",")
+        return 0
+    try:
+        list_problems(asked)
+    except (OSError, ValueError) as error:
+        print(f"list_problems.py: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)   # whoever reads may have enough before the end
     sys.exit(main(sys.argv[1:]))
