@@ -244,6 +244,7 @@ static void write_key(const run_state *state, const char *request, const gs_prob
         const gs_problem one = gs_problem_in_layout(problem, layout);
         const gs_row *row = gs_table_find(state->table, &one);
         char text[GS_SCHEDULE_TEXT];
+        if (!row) row = gs_table_twin(state->table, &one);
         if (!row) row = gs_table_nearest(state->table, &one, &session->caps);
         gs_text_addf(key, " %s", row ? gs_row_choice(row, text) : "-");
     }

@@ -8,14 +8,18 @@
         --first N                            only the N that gain most over the schedules, and what the others lie between
     report_search.py wide FILE               rows problem,schedule,us,said_by: choices of several searches, timed together
         --of NAME                            the one that the others are set against; default 160
+    report_search.py rows TRUTH TABLE        rows problem,schedule,us of all that was measured of a problem, and a tuned table: what a row that stands for the
+                                             problem is worth, its own, that of the other input type, or the nearest with other extents
 
 A ratio is the library's time over ours, a mean over problems the geometric one. "Best of each" sets our faster layout against the library's, for the sizes that
 have both. A problem that was searched again counts with its last line.
 """
 import argparse
 import csv
+import dataclasses
 import gzip
 import json
+import math
 import re
 import signal
 import statistics
@@ -23,6 +27,7 @@ import sys
 import zlib
 from pathlib import Path
 
+from list_problems import read_problem
 from report_grid import EVEN, geomean, table, without_layout
 
 SPENT = ("compile", "race", "verify", "confirm")
@@ -200,17 +205,16 @@ def between(values):
     return f"{min(values):.2f} to {max(values):.2f}" if values else ""
 
 
-# ---- choices of several searches ----
-
-def report_wide(asked):
-    columns, said = None, {}
+def comma_rows(path):
+    """Of a file whose first line names the columns; us is a number."""
+    columns = None
 
     def parse(line):
         cells = next(csv.reader([line]))
         if columns and len(cells) != len(columns):
             raise ValueError
         return dict(zip(columns or cells, cells))
-    for row in rows_of(asked.file, parse):
+    for row in rows_of(path, parse):
         if columns is None:
             columns = list(row.values)
             continue
@@ -218,6 +222,14 @@ def report_wide(asked):
             row.values["us"] = float(row.text("us"))
         except ValueError:
             raise ValueError(f"{row.where}: no time") from None
+        yield row
+
+
+# ---- choices of several searches ----
+
+def report_wide(asked):
+    said = {}
+    for row in comma_rows(asked.file):
         for name in row.text("said_by").split("+"):
             said.setdefault(name, {})[row.text("problem")] = (row.needed("us"), row.text("schedule"))
     if asked.of not in said:
@@ -232,9 +244,60 @@ def report_wide(asked):
     table(("choice of", "problems", f"time of {asked.of}'s over its own, geometric mean", "lowest", "highest", "the same choice"), rows)
 
 
+# ---- rows that stand for a problem ----
+
+FAR = 3   # MAX_DISTANCE of src/plan/table.c
+
+
+def tuned_rows(path):
+    """Schedules by problem; what the library won is none."""
+    found = {}
+    for number, line in enumerate(lines_of(path)):
+        words = line.split()
+        if number == 0 and words != ["gemmsmith-tuned", "1"]:
+            raise ValueError(f"{path}: no tuned table")
+        if len(words) > 1 and not words[0].startswith("#") and number > 0 and not words[1].startswith("library"):
+            found[read_problem(words[0])] = words[1]
+    return found
+
+
+def distance(a, b):
+    """Of two problems that differ in their extents alone; else None."""
+    if dataclasses.replace(a, m=b.m, n=b.n, k=b.k) != b or a == b or 0 in (a.m, a.n, a.k, b.m, b.n, b.k):
+        return None
+    far = sum(abs(math.log2(one / other)) for one, other in ((a.m, b.m), (a.n, b.n), (a.k, b.k)))
+    return far if far <= FAR else None
+
+
+def twin(problem):
+    """As gs_table_twin."""
+    if problem.acc != "f32":
+        return None
+    other = "bf16" if problem.type == "f16" else "f16"
+    return dataclasses.replace(problem, type=other, out=other if problem.out == problem.type else problem.out)
+
+
+def report_rows(asked):
+    truth, found = {}, tuned_rows(asked.table)
+    for row in comma_rows(asked.truth):
+        truth.setdefault(read_problem(row.text("problem")), {})[row.text("schedule")] = row.needed("us")
+
+    def nearest(problem):
+        near = [(far, schedule) for far, schedule in ((distance(problem, other), schedule) for other, schedule in found.items()) if far is not None]
+        return min(near, key=lambda one: one[0])[1] if near else None
+    ways = (("its own", found.get), ("the other input type's", lambda problem: found.get(twin(problem))), ("the nearest with other extents", nearest))
+    rows = []
+    for name, way in ways:
+        stands = [(pool, way(problem)) for problem, pool in truth.items()]
+        stands = [(pool, schedule) for pool, schedule in stands if schedule]
+        shares = [min(pool.values()) / pool[schedule] for pool, schedule in stands if schedule in pool]
+        rows.append((name, str(len(stands)), str(len(shares)), f"{geomean(shares):.4f}" if shares else "", f"{min(shares):.3f}" if shares else ""))
+    table(("row", "problems that have one", "its schedule measured", "share of the fastest, geometric mean", "lowest"), rows)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide")
+    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide | rows")
     for name, report in (("tune", report_tune), ("scores", report_scores)):
         kind = kinds.add_parser(name)
         kind.add_argument("files", nargs="+")
@@ -247,6 +310,10 @@ def main(arguments):
     kind.add_argument("file")
     kind.add_argument("--of", default="160")
     kind.set_defaults(report=report_wide)
+    kind = kinds.add_parser("rows")
+    kind.add_argument("truth")
+    kind.add_argument("table")
+    kind.set_defaults(report=report_rows)
     asked = parser.parse_args(arguments)
     try:
         asked.report(asked)

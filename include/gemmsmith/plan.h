@@ -19,8 +19,8 @@ typedef void             *gs_stream;   /* a CUstream / cudaStream_t; NULL is the
 /* Where a plan's kernel came from, in the order in which the choices are tried. */
 typedef enum gs_origin {
     GS_ORIGIN_TABLE    = 0,   /* the problem stands in a tuned table */
-    GS_ORIGIN_NEAREST  = 1,   /* its nearest neighbour in a tuned table does */
-    GS_ORIGIN_DEFAULT  = 2,   /* the analytic model's first choice */
+    GS_ORIGIN_NEAREST  = 1,   /* the same with the other input type does or, where there are no weights for the device, its nearest neighbour */
+    GS_ORIGIN_DEFAULT  = 2,   /* the first choice of the learned weights or, where there are none, of the time model */
     GS_ORIGIN_LIBRARY  = 3,   /* cuBLASLt */
     GS_ORIGIN_EXPLICIT = 4,   /* the caller named the schedule */
     GS_ORIGIN_EMPTY    = 5    /* nothing to compute */

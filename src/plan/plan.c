@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Plans: the ladder of choices for a problem (table, nearest, model, library), and running what was chosen. */
+ * Plans: the ladder of choices for a problem (table, twin, weights or nearest and model, library), and running what was chosen. */
 #include "plan/plan_internal.h"
 
 #include <stdio.h>
@@ -72,27 +72,32 @@ static gs_status finish(gs_plan *plan, gs_origin origin, gs_error *error)
 
 static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *row, gs_origin origin, gs_error *error)
 {
+    char text[GS_PROBLEM_TEXT];
+    gs_problem_format(&row->problem, text);
     if (row->library) {
+        const bool exact = origin == GS_ORIGIN_TABLE;
         if (!context->config.use_library) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
-        GS_TRY(use_library(plan, row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
-        snprintf(plan->why, sizeof plan->why, "tuned table, exact: cuBLASLt was faster than every own kernel (%s)", plan->schedule);
+        GS_TRY(use_library(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
+        snprintf(plan->why, sizeof plan->why, "tuned table, %s%.100s%s: cuBLASLt was faster than every own kernel (%s)", exact ? "exact" : "nearest (", exact ? "" : text,
+                 exact ? "" : ")", plan->schedule);
         return finish(plan, origin, error);
     }
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
-    char text[GS_PROBLEM_TEXT];
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
     else if (origin == GS_ORIGIN_TABLE)
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
     else
-        snprintf(plan->why, sizeof plan->why, "tuned table, nearest (%.100s): %s", gs_problem_format(&row->problem, text), plan->schedule);
+        snprintf(plan->why, sizeof plan->why, "tuned table, nearest (%.100s): %s", text, plan->schedule);
     return finish(plan, origin, error);
 }
+
+static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
 
 static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
 {
     gs_schedule list[DEFAULT_TRIES];
-    const bool learned = context->weights.surrogate.net.count > 0;
+    const bool learned = has_weights(context);
     const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, families, list, DEFAULT_TRIES)
                               : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
@@ -131,7 +136,8 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     if (context->config.use_own && problem->k > 0) {
         const gs_row *const exact = gs_table_find(context->table, problem);
         if (exact && rung(plan, choose_row(context, plan, exact, GS_ORIGIN_TABLE, &local), &local, "table entry")) return GS_OK;
-        const gs_row *const near = exact ? NULL : gs_table_nearest(context->table, problem, &plan->device->caps);
+        const gs_row *near = exact ? NULL : gs_table_twin(context->table, problem);
+        if (!exact && !near && !has_weights(context)) near = gs_table_nearest(context->table, problem, &plan->device->caps);
         if (near && rung(plan, choose_row(context, plan, near, GS_ORIGIN_NEAREST, &local), &local, "nearest entry")) return GS_OK;
     }
     if (context->config.use_own && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;

@@ -157,6 +157,15 @@ const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
     return position < 0 ? NULL : &table->entries[position].row;
 }
 
+const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem)
+{
+    gs_problem twin = *problem;
+    if (problem->acc != GS_F32) return NULL;   /* bf16 has no other */
+    twin.in = problem->in == GS_F16 ? GS_BF16 : GS_F16;
+    if (problem->out == problem->in) twin.out = twin.in;
+    return gs_table_find(table, &twin);
+}
+
 static bool same_kind(const gs_problem *a, const gs_problem *b)
 {
     return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout && a->epilogue == b->epilogue;

@@ -81,6 +81,10 @@ const gs_row *gs_table_row(const gs_table *table, int index);            /* in o
  * devices, the first row of the problem. */
 const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
 
+/* Row of the same problem with the other type of A and B (and of C and D, where they are of that type): it runs the same instructions on as many bytes. NULL if
+ * there is none. */
+const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
+
 /* Row of the same types, layout and epilogue whose schedule can run the problem, with the smallest distance
  * |log2 m| + |log2 n| + |log2 k| (of the quotients) of at most 3, the earlier one of equals; NULL if none. Rows of the library
  * and of other devices do not count. */

@@ -33,7 +33,7 @@ class Pages(unittest.TestCase):
             self.assertIn(f"{command}\n\n{out}", text, f"{command} prints something else than the page says")
 
     def test_learned(self):
-        self.page("learned", ["tune", "wide", "scores", "tune"])
+        self.page("learned", ["rows", "tune", "wide", "scores", "tune"])
 
     def test_written(self):
         self.page("written", ["written"])
@@ -169,6 +169,20 @@ class MadeUp(unittest.TestCase):
             self.fails("bad line 2", "wide", self.file("bad", [head, row]))
         self.fails("line 2", "wide", self.file("bad", ["problem,us,said_by", "p,2,160"]))
         self.fails("nothing was said by 160", "wide", self.file("bad", [head]))
+
+    def test_rows(self):
+        truth = self.file("truth", ["problem,schedule,us", "f16:64x64x64:tn,wave/a,2", "f16:64x64x64:tn,wave/b,4", "bf16:64x64x64:tn,wave/a,3", "bf16:64x64x64:tn,wave/b,3.75",
+                                    "f16:64x64x64:tn:acc=f16,wave/a,1"])
+        head = "gemmsmith-tuned 1"
+        tuned = self.file("tuned", [head, "# a comment", "f16:64x64x64:tn:alpha=1 wave/b 1", "bf16:64x64x64:tn library 1", "f16:64x128x128:tn wave/a 1", "f16:512x64x64:tn wave/b 1",
+                                    "bf16:512x65x64:tn wave/a 1", "f16:64x64x128:nn wave/b 1", "f16:64x32x64:tn:acc=f16 wave/c 1"])
+        self.assertEqual(self.lines("rows", truth, tuned)[2:], [
+            "| its own | 1 | 1 | 0.5000 | 0.500 |",                         # wave/b takes 4 where wave/a takes 2
+            "| the other input type's | 1 | 1 | 0.8000 | 0.800 |",          # of bf16, f16's wave/b; a row of the library is none
+            "| the nearest with other extents | 2 | 1 | 1.0000 | 1.000 |"])   # of f16 wave/a, a factor of 4 away; of f16 sums one that was not measured; of bf16 one too far
+        self.fails("no tuned table", "rows", truth, truth)
+        self.fails("is no problem", "rows", truth, self.file("bad", [head, "f16:64 wave/a"]))
+        self.fails("is no problem", "rows", self.file("bad", ["problem,schedule,us", "p,wave/a,2"]), tuned)
 
     def test_reader_that_leaves(self):
         path = self.file("rows", [{"problem": "f16:64x64x64:tn"}])

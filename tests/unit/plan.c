@@ -111,6 +111,16 @@ static void test_weights(void **state)
     gs_plan_destroy(&plan);
     gs_close(&context);
 
+    context = open_with(row_4096);   /* they know better than a neighbour, but not than the same with the other type */
+    const gs_problem near = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 8192), twin = gs_problem_make(GS_BF16, GS_TN, 4096, 4096, 4096);
+    assert_int_equal(gs_plan_create(context, &near, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create(context, &twin, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_NEAREST);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+
     assert_int_equal(gs_file_write(path, "none", 4, &error), GS_OK);
     const int level = gs_log_level();
     gs_log_set_level(GS_LOG_OFF);
@@ -150,6 +160,13 @@ static void test_ladder(void **state)
     assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_NEAREST);
     assert_string_equal(gs_plan_schedule(plan), "ws/128x256x64/s4/c2x1/coop/g8");
+    gs_plan_destroy(&plan);
+
+    problem = gs_problem_make(GS_BF16, GS_TN, 4096, 4096, 4096);   /* the same with the other input type */
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_NEAREST);
+    assert_string_equal(gs_plan_schedule(plan), "ws/128x256x64/s4/c2x1/coop/g8");
+    assert_non_null(strstr(gs_plan_why(plan), "nearest (f16:4096x4096x4096:tn)"));
     gs_plan_destroy(&plan);
 
     problem = gs_problem_make(GS_BF16, GS_NN, 100, 100, 100);

@@ -380,6 +380,31 @@ static void nearest_is_near_and_can_run(void **state)
     gs_table_destroy(&table);
 }
 
+static const gs_row *twin(const gs_table *table, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    return gs_table_twin(table, &problem);
+}
+
+static void the_twin_has_the_other_input_type(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL
+                                 "bf16:64x64x64:nn library 2 1 1 1 1" TAIL
+                                 "f16:64x64x64:nn:d=f32 simple 3 1 1 1 1" TAIL
+                                 "f16:128x64x64:tn:acc=f16 simple 4 1 1 1 1" TAIL
+                                 "bf16:128x64x64:tn:lda=72 simple 5 1 1 1 1" TAIL, NULL, 0);
+    assert_true(twin(table, "bf16:64x64x64:tn")->us == 1);
+    assert_true(twin(table, "f16:64x64x64:nn")->us == 2);            /* cuBLASLt, too */
+    assert_true(twin(table, "bf16:64x64x64:nn:d=f32")->us == 3);
+    assert_true(twin(table, "f16:128x64x64:tn:lda=72")->us == 5);
+    assert_null(twin(table, "f16:64x64x64:tn"));                     /* itself */
+    assert_null(twin(table, "bf16:64x64x64:tn:d=f32"));
+    assert_null(twin(table, "bf16:128x64x64:tn"));                   /* other sums, other rows */
+    assert_null(twin(table, "f16:64x64x64:tn:acc=f16"));
+    gs_table_destroy(&table);
+}
+
 static void look_up_stays_fast_when_big(void **state)
 {
     (void)state;
@@ -520,6 +545,7 @@ int main(void)
         cmocka_unit_test(scalars_count_only_as_zero_or_not),
         cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
+        cmocka_unit_test(the_twin_has_the_other_input_type),
         cmocka_unit_test(look_up_stays_fast_when_big),
         cmocka_unit_test(no_text_crashes_the_reader),
         cmocka_unit_test(loads_files_and_folders),
