@@ -10,6 +10,7 @@
 #define GS_BENCH_SETS      2000          /* most operand sets: no graph could use more */
 #define GS_BENCH_ROUNDS    5             /* fewest, whatever the budget */
 #define GS_BENCH_LEFT      3             /* how many a narrowing run keeps to its end */
+#define GS_BENCH_AGAIN     3             /* launches over the same data behind the last round */
 #define GS_BENCH_TOLERANCE 4.0           /* of the check of timed outputs: it looks for wrong results, gs_verify judges rounding */
 #define GS_BENCH_POISON    0x7fff7fffu   /* NaN as f16, bf16 and f32 */
 
