@@ -36,7 +36,7 @@ static inline int64_t value_of(const gs_formula *formula, const gs_problem *p)
     return value;
 }
 
-static inline void accept(const char *schedule, const char *problem, const gs_caps *caps)
+static inline void allow(const char *schedule, const char *problem, const gs_caps *caps)
 {
     const gs_schedule s = schedule_of(schedule);
     const gs_problem p = problem_of(problem);

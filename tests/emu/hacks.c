@@ -15,7 +15,6 @@
 #include <time.h>
 
 #include "endpoint.h"
-#define accept accept_schedule   /* texts.h has one of its own, which is not a socket's */
 #include "plan/inspect.h"
 #include "tune/write.h"
 #include "tuning.h"

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "endpoint.h"
-#define accept accept_schedule   /* texts.h has one of its own, which is not a socket's */
 #include "device/device.h"
 #include "tune/write.h"
 #include "tuning.h"

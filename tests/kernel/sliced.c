@@ -99,8 +99,8 @@ static void test_refuses(void **state)
     (void)state;
     turing.cc = 75;
     little.smem_block = 65536;
-    accept(good, "f16:256x256x512:tn", h200);
-    accept(small, "f16:16x16x32:nn", a100);
+    allow(good, "f16:256x256x512:tn", h200);
+    allow(small, "f16:16x16x32:nn", a100);
     refuse(small, "f16:16x16x32:tn", &turing, "family");
     refuse(good, "f16:256x256x512:tn", a100, "split");
     refuse(good, "f16:256x256x512:tn:ep=bias", h200, "ep");
@@ -110,7 +110,7 @@ static void test_refuses(void **state)
     refuse(good, "f16:256x256x512:tn:ldb=516", h200, "ldb");
     refuse(good, "f16:256x256x508:tn:lda=512:ldb=512", h200, "k");
     refuse(good, "f16:256x252x512:nn:ldb=256", h200, "n");
-    accept(good, "f16:256x252x512:tn", h200);
+    allow(good, "f16:256x252x512:tn", h200);
     refuse(small, "f16:16x1048577x32:tn", h200, "tile");                  /* y of a grid */
     refuse(small, "f16:16x16x32:tn:b=65536", h200, "b");
     refuse(small, "f16:16x16x32:tn:lda=1073741824", h200, "lda");
@@ -119,12 +119,12 @@ static void test_refuses(void **state)
     refuse("sliced/32x32/w4x1x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 8 x 32 */
     refuse("sliced/32x16/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");        /* half a tile suffices */
     refuse("sliced/16x32/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");
-    accept("sliced/32x32/w1x1x1/d1/k1/any/f128", "f16:17x17x32:tn", h200);
+    allow("sliced/32x32/w1x1x1/d1/k1/any/f128", "f16:17x17x32:tn", h200);
     refuse("sliced/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x128:tn", h200, "warps");    /* idle parts of K */
-    accept("sliced/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x160:tn", h200);
+    allow("sliced/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x160:tn", h200);
     refuse("sliced/32x32/w1x1x1/d1/k8/any/f128", "f16:256x256x128:tn", h200, "split");
     refuse("sliced/32x32/w1x1x4/d4/k1/any/f128", "f16:256x256x256:tn", h200, "depth");    /* two steps, d2 holds them */
-    accept("sliced/32x32/w1x1x4/d2/k1/any/f128", "f16:256x256x256:tn", h200);
+    allow("sliced/32x32/w1x1x4/d2/k1/any/f128", "f16:256x256x256:tn", h200);
     refuse("sliced/64x64/w1x1x1/d2/k1/any/f128", "f16:512x512x512:tn", h200, "depth");    /* registers of a thread */
     refuse("sliced/32x32/w1x1x16/d4/k1/any/f128", "f16:64x64x16384:tn", h200, "depth");   /* of a multiprocessor */
     refuse("sliced/64x64/w2x2x4/d1/k2/any/f128", "f16:512x512x512:tn", &little, "warps"); /* partial tiles */

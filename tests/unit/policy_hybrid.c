@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "endpoint.h"
-#define accept accept_schedule   /* texts.h has one of its own, which is not a socket's */
 #include "learn/weights.h"
 #include "tune/policies.h"
 #include "tuning_list.h"

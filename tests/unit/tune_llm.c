@@ -11,7 +11,6 @@
 
 #include "endpoint.h"
 #include "llm/chat.h"
-#define accept accept_schedule   /* texts.h has one of its own, which is not a socket's */
 #include "tune/policies.h"
 #include "tuning_list.h"
 
