@@ -20,6 +20,12 @@
 #define PROBLEM    "f16:1024x1024x1024:tn"
 #define CANDIDATES 30
 
+/* Lines of the manifest of a kernel with a thread for each element. */
+#define HEAD            "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
+#define BLOCK           "block 16 16 1\n"
+#define ENTRY           "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\n" BLOCK
+#define SIMPLE_MANIFEST HEAD ENTRY
+
 typedef struct bench {
     char       folder[64], store_path[96], table_path[96], log_path[96];
     gs_store  *store;
@@ -196,6 +202,18 @@ static inline bool table_row(const bench *b, const char *problem_text, gs_row *r
     if (found) *row = *found;
     gs_table_destroy(&table);
     return found != NULL;
+}
+
+/* How often the worker was asked something that has this in it. */
+static inline int asked(const bench *b, const char *what)
+{
+    char *log;
+    size_t size;
+    int count = 0;
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &log, &size, NULL), GS_OK);
+    for (const char *at = log; (at = strstr(at, what)); at++) count++;
+    free(log);
+    return count;
 }
 
 static inline int files_in(const char *folder)

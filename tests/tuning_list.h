@@ -51,18 +51,6 @@ static inline gs_status list_with(bench *b, const char *const *texts, int count,
     return status;
 }
 
-/* How often the worker was asked something that has this in it. */
-static inline int asked(const bench *b, const char *what)
-{
-    char *log;
-    size_t size;
-    int count = 0;
-    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &log, &size, NULL), GS_OK);
-    for (const char *at = log; (at = strstr(at, what)); at++) count++;
-    free(log);
-    return count;
-}
-
 static inline void expect_best(bench *b, int index, const char *problem, int place)
 {
     answer best[CANDIDATES];

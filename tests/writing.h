@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What a model answers that writes kernels, as replies of tests/endpoint.h. Included after cmocka and endpoint.h. */
+ * What a model answers that writes kernels, as replies of tests/endpoint.h. Included after cmocka. */
 #ifndef TESTS_WRITING_H
 #define TESTS_WRITING_H
 
 #include <jansson.h>
 
+#include "asking.h"
 #include "base/text.h"
-
-#define SIMPLE_MANIFEST "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
 
 /* A good kernel for what tests/hacks/plain.cuh stands before: eight threads an element, an eighth of the waiting. */
 #define PLANTED                                                                                                                       \
@@ -25,15 +24,6 @@
 #define SAYS_TEXT(t) ((said){200, "application/json", .body = "{\"choices\":[{\"message\":{\"content\":\"" t "\"},\"finish_reason\":\"stop\"}]}"})
 #define CUT_SHORT    ((said){200, "application/json", .body = "{\"choices\":[{\"message\":{\"content\":\"# Analysis\\nwell\"},\"finish_reason\":\"length\"}]}"})
 #define BUSY         ((said){429, "application/json", .body = "{}"})
-
-/* What the environment of whoever runs the tests says of models. */
-static inline void unset_models(void)
-{
-    static const char *const names[] = {"OPENAI_API_KEY", "GEMMSMITH_LLM_URL", "GEMMSMITH_LLM_MODEL", "GEMMSMITH_LLM_KEY_ENV", "GEMMSMITH_LLM_BUDGET",
-                                        "GEMMSMITH_LLM_PRICE", "GEMMSMITH_LLM_LEDGER"};
-    for (size_t i = 0; i < GS_COUNT(names); i++) unsetenv(names[i]);
-    setenv("GEMMSMITH_PROMPTS", GS_SOURCE_DIR "/share/prompts", 1);
-}
 
 /* The text of an answer; the caller's. */
 static inline char *kernel_answer(const char *source, const char *manifest)

@@ -15,9 +15,6 @@
 #include "tune/environment.h"
 #include "tuning.h"
 
-#define HEAD     "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
-#define BLOCK    "block 16 16 1\n"
-#define ENTRY    "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\n" BLOCK
 #define KERNEL   "KERNEL gs_kernel(const gs_kernel_args p) "
 /* A block adds up as many tiles of 16 x 16 as the others leave to it, in a table; between two of them it waits, or does not. */
 #define CROWDED  "entry gs_kernel\ngrid min(sms,cdiv(m,16)*cdiv(n,16)) 1 1/(k/1024)\n" BLOCK   /* edge problems would have more tiles than sms */

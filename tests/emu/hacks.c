@@ -14,7 +14,6 @@
 
 #include <time.h>
 
-#include "endpoint.h"
 #include "plan/inspect.h"
 #include "tune/write.h"
 #include "tuning.h"
@@ -29,9 +28,7 @@
 #define DEVICE "emu:h200,threads=1,seed=3"
 #define TURNS  6
 
-#define PLAIN  "f16:40x56x72:tn"
-#define HEAD   "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
-#define SIMPLE "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
+#define PLAIN "f16:40x56x72:tn"
 
 typedef struct hack {
     char    name[120], right[120], problem[GS_PROBLEM_TEXT];
@@ -45,7 +42,6 @@ static gs_verifier *verifier;
 static int          turn;     /* -1: all */
 static bool         all;      /* print the whole table */
 static const char  *only;
-static endpoint     server;
 
 /* ---- reading a file of kernels ---- */
 
@@ -97,7 +93,7 @@ static void read_hack(const char *at, const char *plain, hack *h)
         gs_text_addf(&h->source, "%.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
     }
-    if (h->manifest.size == head) gs_text_add(&h->manifest, SIMPLE);
+    if (h->manifest.size == head) gs_text_add(&h->manifest, ENTRY);
 }
 
 static void free_hack(hack *h)

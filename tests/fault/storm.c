@@ -30,8 +30,6 @@
 #define TIMEOUT_S 0.4
 #define HANGS     50      /* one candidate in so many */
 #define WARM      100     /* candidates before memory is looked at: caches of the store are full then */
-#define HEAD      "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
-#define ENTRY     "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
 
 /* ---- what could be left over ---- */
 
