@@ -67,6 +67,16 @@ static inline gs_status emu_run(emu_test *t)
     return gs_emu_run(&t->launch, &t->error);
 }
 
+/* From the beginning, counters and findings too. */
+static inline gs_status emu_rerun(emu_test *t, uint64_t seed)
+{
+    t->launch.seed = seed;
+    memset(&t->launch.counters, 0, sizeof t->launch.counters);
+    t->launch.findings_total = 0;
+    t->launch.findings = 0;
+    return emu_run(t);
+}
+
 /* How often findings of this kind were reported in the last run. */
 static inline uint64_t emu_found(const emu_test *t, gs_emu_finding_kind kind)
 {

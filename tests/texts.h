@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Problems, schedules and a manifest's numbers from their texts, and whether a schedule suits a problem, for tests: what is not as it should
- * be fails the test. Included after cmocka. */
+ * Problems, schedules and a manifest's numbers from their texts, whether a schedule suits a problem, and how two schedules differ, for tests: what is
+ * not as it should be fails the test. Included after cmocka. */
 #ifndef TESTS_TEXTS_H
 #define TESTS_TEXTS_H
 
@@ -24,6 +24,22 @@ static inline gs_schedule schedule_of(const char *text)
     gs_error error = {0};
     if (gs_schedule_parse(&schedule, text, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
     return schedule;
+}
+
+static inline bool same(const gs_schedule *a, const gs_schedule *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+static inline bool is_among(const gs_schedule *schedule, const gs_schedule *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (same(&list[i], schedule)) return true;
+    return false;
+}
+
+static inline int words_changed(const gs_schedule *a, const gs_schedule *b)
+{
+    int changed = a->family != b->family ? GS_MAX_SLOTS + 1 : 0;
+    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
+    return changed;
 }
 
 /* On a device of 132 multiprocessors. */

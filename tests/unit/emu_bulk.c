@@ -76,14 +76,7 @@ static void set_blocks(uint32_t blocks, uint32_t cluster)
     test.launch.cluster[0] = cluster;
 }
 
-static gs_status run(uint64_t seed)
-{
-    test.launch.seed = seed;
-    memset(&test.launch.counters, 0, sizeof test.launch.counters);
-    test.launch.findings_total = 0;
-    test.launch.findings = 0;
-    return emu_run(&test);
-}
+static gs_status run(uint64_t seed) { return emu_rerun(&test, seed); }
 
 static const char *first_text(void) { return test.launch.findings ? test.launch.finding[0].text : ""; }
 

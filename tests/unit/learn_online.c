@@ -34,8 +34,6 @@ static double surrogate_us(const gs_weights *weights, const gs_schedule *schedul
     return gs_surrogate_us(&weights->surrogate, schedule, problem, &profile);
 }
 
-static bool same(const gs_schedule *a, const gs_schedule *b) { return memcmp(a, b, sizeof *a) == 0; }
-
 /* ---- some outputs ---- */
 
 static void some_outputs_are_the_same(void **state)

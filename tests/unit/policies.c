@@ -103,22 +103,6 @@ static void spread_asks_every_family(void **state)
 
 enum { ROOM = 512 };
 
-static bool same(const gs_schedule *a, const gs_schedule *b) { return memcmp(a, b, sizeof *a) == 0; }
-
-static bool is_among(const gs_schedule *schedule, const gs_schedule *list, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (same(&list[i], schedule)) return true;
-    return false;
-}
-
-static int words_changed(const gs_schedule *a, const gs_schedule *b)
-{
-    int changed = a->family != b->family ? GS_MAX_SLOTS + 1 : 0;
-    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
-    return changed;
-}
-
 /* Those of the family ws that the model takes for the fastest, in the opposite order. */
 static void slowest_first(gs_schedule *list, int count)
 {

@@ -22,22 +22,6 @@
 
 static const gs_caps *h200(void) { return gs_caps_find("h200"); }
 
-static bool same(const gs_schedule *a, const gs_schedule *b) { return memcmp(a, b, sizeof *a) == 0; }
-
-static bool is_among(const gs_schedule *schedule, const gs_schedule *list, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (same(&list[i], schedule)) return true;
-    return false;
-}
-
-static int words_changed(const gs_schedule *a, const gs_schedule *b)
-{
-    int changed = a->family != b->family ? GS_MAX_SLOTS + 1 : 0;
-    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
-    return changed;
-}
-
 static gs_policy policy_of(const char *name, uint64_t seed, uint32_t families)
 {
     gs_policy policy;

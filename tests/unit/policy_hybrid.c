@@ -8,31 +8,12 @@
 
 #include <math.h>
 
-#include "endpoint.h"
+#include "asking_policy.h"
 #include "learn/weights.h"
-#include "tune/policies.h"
-#include "tuning_list.h"
 
-#define SAYS(content) {200, "application/json", .body = "{\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"" content "\"}," \
-                                                        "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":10}}"}
 #define GOOD_A "ws/64x64x64/s2/c1x1/coop/g1"
 #define GOOD_B "ws/64x128x64/s2/c1x1/coop/g1"
 #define GOOD_C "ws/64x64x64/s3/c1x1/coop/g1"
-
-static endpoint       server;
-static gs_policy      policy;
-static gs_llm_options how;
-static gs_problem     problem;
-static gs_schedule    said_now[64];
-static int            notes;
-
-static const gs_caps *caps(void) { return gs_caps_find("h200"); }
-
-static void note(const char *text)
-{
-    (void)text;
-    notes++;
-}
 
 static void open_policy(bool keeps, const said *script, int count)
 {
@@ -44,15 +25,6 @@ static void open_policy(bool keeps, const said *script, int count)
 
 #define open_with(keeps, ...) open_policy(keeps, (const said[]){__VA_ARGS__}, GS_COUNT(((const said[]){__VA_ARGS__})))
 
-static void close_policy(void)
-{
-    policy.destroy(&policy);
-    assert_null(policy.self);
-    endpoint_stop(&server);
-}
-
-static int propose(int most) { return policy.propose(&policy, &problem, caps(), said_now, most); }
-
 static void told(int count)
 {
     gs_feedback feedback[64];
@@ -60,33 +32,7 @@ static void told(int count)
     policy.learn(&policy, &problem, caps(), feedback, count);
 }
 
-static bool says_now(int at, const char *text)
-{
-    char name[GS_SCHEDULE_TEXT];
-    return strcmp(gs_schedule_format(&said_now[at], name), text) == 0;
-}
-
 static bool question_has(int request, const char *what) { return strstr(server.request[request], what) != NULL; }
-
-static int begin(void **state)
-{
-    (void)state;
-    static const char *const unset[] = {"OPENAI_API_KEY", "GEMMSMITH_LLM_URL", "GEMMSMITH_LLM_MODEL", "GEMMSMITH_LLM_KEY_ENV", "GEMMSMITH_LLM_BUDGET",
-                                        "GEMMSMITH_LLM_PRICE", "GEMMSMITH_LLM_LEDGER"};
-    for (size_t i = 0; i < GS_COUNT(unset); i++) unsetenv(unset[i]);
-    setenv("GEMMSMITH_PROMPTS", GS_SOURCE_DIR "/share/prompts", 1);
-    setenv("GEMMSMITH_WEIGHTS", "", 1);
-    how = (gs_llm_options){.model = "tiny", .note = note, .wait_s = 0.01};
-    problem = problem_of("f16:1024x1024x1024:tn");
-    notes = 0;
-    return 0;
-}
-
-static int begin_tuning(void **state)
-{
-    begin(state);
-    return start(state);
-}
 
 /* ---- turns ---- */
 
@@ -287,30 +233,22 @@ static void a_search_has_both(void **state)
     assert_int_equal(notes, 0);
 }
 
-static void lists_are_refused(void **state)
+static void lists_are_refused(void **state) { refuses_lists(*state, "hybrid"); }
+
+static void an_endpoint_is_needed(void **state)
 {
-    bench *const b = *state;
-    gs_tune_options options = options_of(b);
-    const gs_llm_options llm = {.url = "http://127.0.0.1:1", .model = "m"};
-    options.policy = "hybrid";
-    options.llm = &llm;
-    assert_int_equal(list_with(b, three, 2, "", &options), GS_ERROR_UNSUPPORTED);
-    options.llm = NULL;
-    gs_error error;
+    (void)state;
     assert_int_not_equal(gs_policy_create(&policy, "hybrid", 1, &error), GS_OK);
     assert_string_equal(error.field, "llm_url");
     assert_null(policy.self);
 }
-
-#define CASE(name) cmocka_unit_test_setup(name, begin)
-#define TUNING(name) cmocka_unit_test_setup_teardown(name, begin_tuning, finish)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(they_take_turns), CASE(a_turn_of_which_nothing_was_taken_goes_on), CASE(what_the_weights_said_is_not_new), CASE(what_was_found_goes_first), CASE(alone_without_an_endpoint),
         CASE(alone_when_the_budget_is_used_up), CASE(the_model_goes_on_where_the_weights_have_no_more), CASE(without_weights_it_evolves),
-        TUNING(answers_are_learned_from), TUNING(a_search_has_both), TUNING(lists_are_refused),
+        TUNING(answers_are_learned_from), TUNING(a_search_has_both), TUNING(lists_are_refused), CASE(an_endpoint_is_needed),
     };
     return cmocka_run_group_tests_name("unit/policy_hybrid", tests, NULL, NULL);
 }

@@ -9,35 +9,13 @@
 
 #include <jansson.h>
 
-#include "endpoint.h"
+#include "asking_policy.h"
 #include "llm/chat.h"
-#include "tune/policies.h"
-#include "tuning_list.h"
 
-#define BODY(content, finish) "{\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"" content "\"},\"finish_reason\":\"" finish "\"}]," \
-                              "\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":10}}"
-#define SAYS(content) {200, "application/json", .body = BODY(content, "stop")}
 #define MARK "MARK-of-the-model"
 #define GOOD_A "ws/128x256x64/s4/c2x1/coop/g8"
 #define GOOD_B "ws/128x128x64/s4/c1x1/pp/g8"
 #define GOOD_C "ws/256x128x64/s3/c2x1/coop/h4"
-
-static endpoint       server;
-static gs_policy      policy;
-static gs_llm_options how;
-static gs_problem     problem;
-static gs_schedule    said_now[64];
-static int            notes;
-static char           noted[512];
-static gs_error       error;
-
-static const gs_caps *caps(void) { return gs_caps_find("h200"); }
-
-static void note(const char *text)
-{
-    notes++;
-    snprintf(noted, sizeof noted, "%s", text);
-}
 
 static void open_policy(const said *script, int count)
 {
@@ -48,14 +26,6 @@ static void open_policy(const said *script, int count)
 }
 
 #define open_with(...) open_policy((const said[]){__VA_ARGS__}, GS_COUNT(((const said[]){__VA_ARGS__})))
-
-static void close_policy(void)
-{
-    policy.destroy(&policy);
-    endpoint_stop(&server);
-}
-
-static int propose(int most) { return policy.propose(&policy, &problem, caps(), said_now, most); }
 
 static void told(const char *verdict, const char *reason, int count)
 {
@@ -70,12 +40,6 @@ static void first_ones(int most, int expected)
     told("pass", NULL, expected);
 }
 
-static bool says_now(int at, const char *text)
-{
-    char name[GS_SCHEDULE_TEXT];
-    return strcmp(gs_schedule_format(&said_now[at], name), text) == 0;
-}
-
 /* The texts of a request's messages. */
 static const char *prompt(int request)
 {
@@ -88,36 +52,6 @@ static const char *prompt(int request)
              json_string_value(json_object_get(json_array_get(messages, 1), "content")));
     json_decref(body);
     return text;
-}
-
-static void has(const char *text, const char *what)
-{
-    if (!strstr(text, what)) fail_msg("there is no '%s' in:\n%s", what, text);
-}
-
-static void has_not(const char *text, const char *what)
-{
-    if (strstr(text, what)) fail_msg("there is '%s' in:\n%s", what, text);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    static const char *const unset[] = {"OPENAI_API_KEY", "GEMMSMITH_LLM_URL", "GEMMSMITH_LLM_MODEL", "GEMMSMITH_LLM_KEY_ENV", "GEMMSMITH_LLM_BUDGET",
-                                        "GEMMSMITH_LLM_PRICE", "GEMMSMITH_LLM_LEDGER"};
-    for (size_t i = 0; i < GS_COUNT(unset); i++) unsetenv(unset[i]);
-    setenv("GEMMSMITH_PROMPTS", GS_SOURCE_DIR "/share/prompts", 1);
-    how = (gs_llm_options){.model = "tiny", .note = note, .wait_s = 0.01};
-    problem = problem_of("f16:1024x1024x1024:tn");
-    notes = 0;
-    error = (gs_error){0};
-    return 0;
-}
-
-static int begin_tuning(void **state)
-{
-    begin(state);
-    return start(state);
 }
 
 /* ---- a search ---- */
@@ -194,16 +128,7 @@ static void without_an_endpoint_tuning_ends(void **state)
     assert_true(result.best_own[0] != '\0');
 }
 
-static void lists_are_refused(void **state)
-{
-    bench *const b = *state;
-    gs_tune_options options = options_of(b);
-    const gs_llm_options llm = {.url = "http://127.0.0.1:1", .model = "m"};
-    options.policy = "llm";
-    options.llm = &llm;
-    assert_int_equal(list_with(b, three, 2, "", &options), GS_ERROR_UNSUPPORTED);
-    assert_int_equal(seen.count, 0);
-}
+static void lists_are_refused(void **state) { refuses_lists(*state, "llm"); }
 
 /* ---- what is asked ---- */
 
@@ -497,9 +422,6 @@ static void own_texts(void **state)
     has(noted, "schedules-ask.md: line 2: there is no field 'wishes'");
     close_policy();
 }
-
-#define CASE(name) cmocka_unit_test_setup(name, begin)
-#define TUNING(name) cmocka_unit_test_setup_teardown(name, begin_tuning, finish)
 
 int main(void)
 {
