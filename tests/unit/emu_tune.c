@@ -7,89 +7,41 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "fake/times.h"
-#include "tune/tune.h"
+#include "tuning.h"
 #include "verify/verify.h"
 
-#define PROGRAM GS_BINARY_DIR "/tests/fake/fake_worker"
-#define PROBLEM "f16:1024x1024x1024:tn"
-
-static char       folder[64], store_path[96], table_path[96], log_path[96];
 static gs_caps    caps;
 static gs_problem problem;
+static gs_error   error;
 
-static int start(void **state)
+static int begin(void **state)
 {
-    (void)state;
-    const char *const temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/gs-emu-tune-XXXXXX", temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder) || access(PROGRAM, X_OK) != 0) return -1;
-    snprintf(store_path, sizeof store_path, "%s/store.db", folder);
-    snprintf(table_path, sizeof table_path, "%s/emu.tuned", folder);
-    snprintf(log_path, sizeof log_path, "%s/log", folder);
-    unsetenv("GEMMSMITH_WORKER");
+    if (start(state) != 0) return -1;
+    bench *const b = *state;
     caps = *gs_caps_find("h200");
     caps.emulated = true;
     snprintf(caps.slug, sizeof caps.slug, "emu-h200");
-    assert_int_equal(gs_problem_parse(&problem, PROBLEM, NULL), GS_OK);
+    problem = problem_of(PROBLEM);
+    gs_worker_init(&b->worker, "emu:h200", PROGRAM);
+    b->session.device = caps.slug;
+    b->session.cublaslt = 0;
+    assert_int_equal(gs_store_begin(b->store, &b->session, &error), GS_OK);
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static gs_error error;
-
-static gs_status tune(const char *script, const gs_tune_options *asked, gs_tune_result *result)
+static gs_status tune(bench *b, const char *script, gs_tune_result *result)
 {
     char rules[4096];
-    gs_store *store;
-    gs_worker worker;
-    snprintf(rules, sizeof rules, "log=%s;%s", log_path, script);
+    gs_tune_options options = options_of(b);
+    options.candidates = 0;
+    snprintf(rules, sizeof rules, "log=%s;%s", b->log_path, script);
     setenv("FAKE_WORKER", rules, 1);
-    gs_worker_init(&worker, "emu:h200", PROGRAM);
-    gs_session session = {.command = "test", .version = "0", .commit = "", .device = caps.slug, .cc = 90, .sms = 132};
-    assert_int_equal(gs_store_open(&store, store_path, &error), GS_OK);
-    assert_int_equal(gs_store_begin(store, &session, &error), GS_OK);
-    gs_tune_options options = *asked;
-    options.seed = 7;
-    options.tuned_path = table_path;
-    options.cache_path = "";
-    options.timeout_s = 30;
-    const gs_status status = gs_tune(store, &session, &worker, &caps, &problem, &options, result, &error);
+    gs_worker_stop(&b->worker);
+    const gs_status status = gs_tune(b->store, &b->session, &b->worker, &caps, &problem, &options, result, &error);
     if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
-    gs_worker_stop(&worker);
-    gs_store_close(&store);
     return status;
-}
-
-static int requests(const char *word)
-{
-    char *text;
-    size_t size;
-    int count = 0;
-    if (gs_file_read(log_path, 1 << 24, &text, &size, NULL) != GS_OK) return 0;
-    for (const char *at = text; (at = strstr(at, word)); at++) count++;
-    free(text);
-    return count;
 }
 
 /* The i-th of the schedules that are looked at, by the simulated times. */
@@ -113,20 +65,20 @@ static void fastest(int place, char text[GS_SCHEDULE_TEXT], double *us)
 
 static void the_best_prediction_wins(void **state)
 {
-    (void)state;
+    bench *const b = *state;
     char best[GS_SCHEDULE_TEXT], second[GS_SCHEDULE_TEXT], script[160];
     double us, ignored;
     gs_tune_result result;
     fastest(0, best, &us);
     fastest(1, second, &ignored);
     snprintf(script, sizeof script, "wrong=%s", second);
-    assert_int_equal(tune(script, &(gs_tune_options){0}, &result), GS_OK);
+    assert_int_equal(tune(b, script, &result), GS_OK);
     assert_string_equal(result.best_own, best);
     assert_int_equal(result.proposed, 8);
     assert_int_equal(result.measured, 8);
     assert_int_equal(result.verified, 6);
     assert_int_equal(result.rejected, 1);
-    assert_int_equal(requests("cublas"), 0);
+    assert_int_equal(asked(b, "cublas"), 0);
 
     const gs_row *const row = &result.row;
     assert_true(gs_row_predicted(row));
@@ -140,39 +92,39 @@ static void the_best_prediction_wins(void **state)
 
     gs_table *table;
     assert_int_equal(gs_table_create(&table), GS_OK);
-    assert_int_equal(gs_table_load(table, table_path, gs_caps_find("h200"), NULL, NULL), GS_OK);
+    assert_int_equal(gs_table_load(table, b->table_path, gs_caps_find("h200"), NULL, NULL), GS_OK);
     assert_null(gs_table_find(table, &problem));   /* not for the GPU */
-    assert_int_equal(gs_table_load(table, table_path, &caps, NULL, NULL), GS_OK);
+    assert_int_equal(gs_table_load(table, b->table_path, &caps, NULL, NULL), GS_OK);
     assert_non_null(gs_table_find(table, &problem));
     gs_table_destroy(&table);
 
-    const int before = requests("\"op\"");
-    assert_int_equal(tune("", &(gs_tune_options){0}, &result), GS_OK);
+    const int before = asked(b, "\"op\"");
+    assert_int_equal(tune(b, "", &result), GS_OK);
     assert_true(result.resumed && gs_row_predicted(&result.row));
     assert_string_equal(result.best_own, best);
-    assert_int_equal(requests("\"op\""), before);
+    assert_int_equal(asked(b, "\"op\""), before);
 }
 
 /* A candidate that takes its process down is found without a reference. */
 static void a_crash_is_blamed(void **state)
 {
-    (void)state;
+    bench *const b = *state;
     char best[GS_SCHEDULE_TEXT], second[GS_SCHEDULE_TEXT], script[160];
     double us;
     gs_tune_result result;
     fastest(0, best, &us);
     fastest(1, second, &us);
     snprintf(script, sizeof script, "crash=%s", best);
-    assert_int_equal(tune(script, &(gs_tune_options){0}, &result), GS_OK);
+    assert_int_equal(tune(b, script, &result), GS_OK);
     assert_string_equal(result.best_own, second);
     assert_int_equal(result.rejected, 1);
-    assert_int_equal(requests("cublas"), 0);
+    assert_int_equal(asked(b, "cublas"), 0);
 }
 
 /* There is no library to fall back on. */
 static void nothing_passes(void **state)
 {
-    (void)state;
+    bench *const b = *state;
     char text[GS_SCHEDULE_TEXT], script[2048] = "";
     double us;
     gs_tune_result result;
@@ -180,10 +132,10 @@ static void nothing_passes(void **state)
         fastest(i, text, &us);
         snprintf(script + strlen(script), sizeof script - strlen(script), "wrong=%s;", text);
     }
-    assert_int_equal(tune(script, &(gs_tune_options){0}, &result), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(tune(b, script, &result), GS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "emu:h200"));
     assert_int_equal(result.rejected, 8);
-    assert_false(gs_file_exists(table_path));
+    assert_false(gs_file_exists(b->table_path));
 }
 
 static void rewards_and_estimates(void **state)
@@ -205,7 +157,7 @@ static void rewards_and_estimates(void **state)
     assert_true(gs_tune_seconds(&problem, &few) > gs_verify_seconds(&problem, 0, true));
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, finish)
 
 int main(void)
 {
