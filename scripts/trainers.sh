@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trainers' own code, from their packages, gets rewards from a live gemmsmith serve on the emulated device (tests/serve/packages.py). The packages are installed from PyPI into
-# build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as tests/serve/trainers/packages.txt is the same.
+# Trainers' own code, from their packages, gets rewards from a live gemmsmith serve on the emulated device and reads docs/howto/recipes
+# (tests/serve/packages.py). The packages are installed from PyPI into build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as
+# tests/serve/trainers/packages.txt is the same.
 #   trainers.sh BUILD [CLASS[.test]...]
 set -eu
 cd "$(dirname "$0")/.."

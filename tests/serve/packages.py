@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Trainers' own code, installed from their packages, against gemmsmith serve on the emulated device: verl's reward loop, TRL's GRPOTrainer, OpenRLHF's executor,
-OpenEnv's clients, Gymnasium's checker. scripts/trainers.sh installs and runs it; nothing here is skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
+OpenEnv's clients, Gymnasium's checker; and docs/howto/recipes in the packages that they are for. scripts/trainers.sh installs and runs it; nothing here is
+skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
 import asyncio
 import importlib.metadata
 import os
@@ -24,6 +25,8 @@ sys.dont_write_bytecode = True
 os.environ.update(HF_HUB_OFFLINE="1", TRL_EXPERIMENTAL_SILENCE="1", CUDA_VISIBLE_DEVICES="", TOKENIZERS_PARALLELISM="false", RAY_USAGE_STATS_ENABLED="0", WANDB_MODE="disabled",
                   RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0", PYTHONPATH=PYTHON)
 warnings.filterwarnings("ignore", category=ResourceWarning)
+sys.path.insert(1, os.path.join(HERE, "..", "export"))
+import recipes  # noqa: E402  takes PROGRAM
 import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
 from service import TOKEN  # noqa: E402
 
@@ -382,6 +385,34 @@ class Gymnasium(unittest.TestCase):
                 seen, rewards, terminated, _, infos = envs.step([action] * 3)
                 self.assertEqual((list(infos["verdict"]), list(terminated)), (["pass"] * 3, [True] * 3))
                 self.assertTrue((rewards > -1).all())
+
+
+class Recipes(recipes.Recipes):
+    """docs/howto/recipes: their data as Parquet, their configurations as verl and TRL read them."""
+
+    def test_parquet(self):
+        import pyarrow.parquet
+        for name in ("schedule-train", "source-held_out", "winners"):
+            to = os.path.join(self.folder.name, name + ".parquet")
+            subprocess.run([sys.executable, os.path.join(recipes.RECIPES, "to_parquet.py"), os.path.join(self.folder.name, "data", name + ".jsonl"), to], check=True)
+            self.assertEqual(pyarrow.parquet.read_table(to).to_pylist(), self.rows(name + ".jsonl"))
+
+    def test_verl(self):
+        from hydra import compose, initialize_config_dir
+        with initialize_config_dir(config_dir=recipes.RECIPES, version_base=None):
+            config = compose(config_name="verl-rloo", overrides=["actor_rollout_ref.model.path=m", "reward.custom_reward_function.path=p", "trainer.nnodes=4"])
+        self.assertEqual((config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n, config.trainer.nnodes), ("rloo", 16, 4))
+
+    def test_trl(self):
+        import trl
+        for kind, arguments, columns in (("sft", trl.SFTConfig, ["prompt", "completion"]), ("rloo", trl.RLOOConfig, ["prompt", "problem"]),
+                                         ("dpo", trl.DPOConfig, ["prompt", "chosen", "rejected"])):
+            script = importlib.import_module("trl.scripts." + kind)
+            parser = trl.TrlParser(dataclass_types=[getattr(script, "RLOOScriptArguments", trl.ScriptArguments), arguments, trl.ModelConfig, trl.DatasetMixtureConfig])
+            _, got, _, data = parser.parse_args_and_config(["--config", os.path.join(recipes.RECIPES, f"trl-{kind}.yaml"), "--output_dir", self.folder.name,
+                                                            "--model_name_or_path", "m", "--bf16", "false", "--use_cpu", "true"])
+            self.assertEqual(data.datasets[0].columns, columns)
+            self.assertGreater(got.learning_rate, 0)
 
 
 if __name__ == "__main__":
