@@ -5,7 +5,8 @@
 # Every cases/NAME.sh runs in a scratch folder that is also its home, with PROGRAM in the path as `gemmsmith` and no GPU.
 # Its standard output, standard error and exit code must be those of NAME.out, NAME.err and NAME.exit (absent: nothing, 0).
 # NAME.out.glob and NAME.err.glob are patterns: '*' stands for any characters of a line, a line '...' for any lines.
-# Exit code 77: skipped. $GEMMSMITH_FAKE_WORKER: a program to be used as the worker by the cases that need one.
+# Exit code 77: skipped, and where nothing fails, run.sh ends with it too. $GEMMSMITH_FAKE_WORKER: a program to be used as the
+# worker by the cases that need one.
 # UPDATE=1 rewrites what differs, except patterns.
 set -u
 
@@ -115,4 +116,5 @@ for name in "$@"; do
     fi
 done
 echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
-[ $failed -eq 0 ]
+[ $failed -eq 0 ] || exit 1
+[ $skipped -eq 0 ] || exit 77
