@@ -29,13 +29,15 @@ while read -r problem turns; do
 done < "$out/problems.txt"
 "$program" export trajectories --modes source --held_out 0 --predicted | gzip -9n > "$out/trajectories.jsonl.gz"
 
-: > "$out/again.jsonl"
+touch "$out/again.jsonl"
 python3 -c '
 import json, sys
 best = {row["problem"]: row["best_own"] for row in map(json.loads, open(sys.argv[1] + "/found.jsonl"))}
 for row in map(json.loads, open(sys.argv[1] + "/kept/elites.jsonl")):
     print(row["problem"], sys.argv[1] + "/kept/" + row["candidate"].removeprefix("source:"), best.get(row["problem"], ""))' "$out" > "$out/elites.list"
 while read -r problem folder best; do
-    "$program" score "$problem" --source "$folder/kernel.cu" --manifest "$folder/manifest" ${best:+--schedule "$best"} --confirm --json < /dev/null >> "$out/again.jsonl"
+    ! grep -F "\"problem\":\"$problem\"" "$out/again.jsonl" | grep -qF "\"source:${folder##*/}\"" || continue
+    "$program" score "$problem" --no_emulator --source "$folder/kernel.cu" --manifest "$folder/manifest" ${best:+--schedule "$best"} --confirm --json < /dev/null >> "$out/again.jsonl" ||
+        [ $? -eq 4 ]   # a verdict, too
 done < "$out/elites.list"
 rm -f "$out/elites.list"

@@ -63,6 +63,7 @@ class Played(unittest.TestCase):
         self.assertEqual([(row['problem'], row['candidate'], row['verdict']) for row in taught], [(PROBLEM, turn[0]['candidate'], 'pass')])
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)   # nothing is asked twice
         self.assertEqual(self.lines(os.path.join(out, 'trajectories.jsonl.gz')), taught)
+        self.assertEqual(self.lines(os.path.join(out, 'again.jsonl')), again)
 
     def test_other_problems_have_no_answer(self):
         self.assertEqual([turn.get('fault') is not None for turn in self.tune('f16:16x16x16:tn:b=38')], [True, True, False])
