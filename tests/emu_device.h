@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * An emulated device through device/device.h, for tests: opening one, calls that must succeed, and what a message says. Included after cmocka. */
+#ifndef TESTS_EMU_DEVICE_H
+#define TESTS_EMU_DEVICE_H
+
+#include <string.h>
+
+#include "base/error.h"
+#include "device/device.h"
+
+#define OK(call)                                                                        \
+    do {                                                                                \
+        if ((call) != GS_OK) fail_msg("%s:%d: %s: %s", __FILE__, __LINE__, #call, error.text); \
+    } while (0)
+
+static inline void assert_mentions(const gs_error *error, const char *part)
+{
+    if (!strstr(error->text, part)) fail_msg("\"%s\" does not mention \"%s\"", error->text, part);
+}
+
+static inline gs_device *open_device(const char *name)
+{
+    gs_device *device;
+    gs_error error = {0};
+    OK(gs_device_open(&device, name, "", &error));
+    return device;
+}
+
+#endif
