@@ -1,6 +1,7 @@
-/* Proves, on a simulated device with its own clock: timing is cold, rotated and paired, its outputs are checked, failing and
- * cheating contenders are found, a lost device ends the run, and nothing leaks. Needs no GPU: verification's kernels are
- * replaced by the few lines at the top. */
+/* SPDX-License-Identifier: MIT
+ * Proves, on a simulated device with its own clock: timing is rotated and paired, its outputs are checked, failing and cheating
+ * contenders are found, a lost device ends the run, and nothing leaks. The arithmetic behind it and cold operands are bench_arithmetic.c's.
+ * Needs no GPU. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,363 +9,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
-#include "bench/internal.h"
-
-/* ---- the simulated device: memory is the host's, time passes only where work says so ---- */
-
-#define L2 (1 << 20)
-
-typedef struct work {
-    double cost_us;
-    bool   writes;
-    gs_args args;
-    const void **kept;           /* the A of the call before it, whose D is still there; NULL: it remembers nothing */
-} work;
-
-typedef struct graph {
-    int  owner, count;
-    work list[GS_BENCH_CALLS];
-} graph;
-
-static struct {
-    double now_us, slowdown;     /* per microsecond: the clock falls as the device heats up */
-    graph *capturing;
-    int    live;                 /* allocations, queues, events and graphs not given back */
-    bool   fault;
-    int    replays[4096], replay_count, waits;
-    uint64_t generated[3];       /* calls of gs_generate for a, b, c */
-} sim;
-
-static gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
-{
-    (void)device;
-    *out = (gs_pointer)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
-    if (!*out) return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
-    sim.live++;
-    return GS_OK;
-}
-
-static void sim_free(gs_device *device, gs_pointer pointer)
-{
-    (void)device;
-    free((void *)(uintptr_t)pointer);
-    sim.live--;
-}
-
-static gs_status sim_fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)
-{
-    (void)device, (void)queue, (void)error;
-    assert_int_equal(bytes % 4, 0);
-    uint32_t *const words = (uint32_t *)(uintptr_t)to;
-    for (size_t i = 0; pattern && i < bytes / 4; i++) words[i] = pattern;   /* zeros only push other data out of the L2 */
-    sim.now_us += 1;
-    return GS_OK;
-}
-
-static gs_status sim_memory_info(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error)
-{
-    (void)device, (void)error;
-    *free_bytes = *total_bytes = (size_t)256 << 20;
-    return GS_OK;
-}
-
-static gs_status sim_make(gs_device *device, void **out, gs_error *error)
-{
-    (void)device, (void)error;
-    *out = calloc(1, sizeof(double));
-    sim.live++;
-    return GS_OK;
-}
-
-static void sim_unmake(gs_device *device, void *thing)
-{
-    (void)device;
-    free(thing);
-    sim.live--;
-}
-
-static gs_status sim_wait(gs_device *device, gs_queue queue, gs_error *error)
-{
-    (void)device, (void)queue;
-    sim.waits++;
-    return sim.fault ? gs_fail(error, GS_ERROR_FAULT, NULL, "illegal address") : GS_OK;
-}
-
-static gs_status sim_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error)
-{
-    (void)device, (void)queue, (void)error;
-    *(double *)event = sim.now_us;
-    return GS_OK;
-}
-
-static gs_status sim_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error)
-{
-    GS_TRY(sim_wait(device, NULL, error));
-    *us = *(double *)end - *(double *)start;
-    return GS_OK;
-}
-
-static gs_status sim_capture_begin(gs_device *device, gs_queue queue, gs_error *error)
-{
-    (void)device, (void)queue, (void)error;
-    assert_null(sim.capturing);
-    sim.capturing = calloc(1, sizeof *sim.capturing);
-    sim.live++;
-    return GS_OK;
-}
-
-static gs_status sim_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error)
-{
-    (void)device, (void)queue, (void)error;
-    assert_non_null(sim.capturing);
-    *out = sim.capturing;
-    sim.capturing = NULL;
-    return GS_OK;
-}
-
-/* D is right when each of its first words is A's first word plus one. */
-static void execute(const work *item)
-{
-    const bool same = item->kept && *item->kept == item->args.a;
-    if (item->kept) *item->kept = same ? NULL : item->args.a;
-    sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us);
-    if (item->writes && !same) *(uint32_t *)item->args.d = *(const uint32_t *)item->args.a + 1;
-}
-
-static gs_status sim_graph_launch(gs_device *device, gs_graph handle, gs_queue queue, gs_error *error)
-{
-    (void)device, (void)queue, (void)error;
-    const graph *const replayed = handle;
-    for (int i = 0; i < replayed->count; i++) execute(&replayed->list[i]);
-    if (sim.replay_count < (int)GS_COUNT(sim.replays)) sim.replays[sim.replay_count++] = replayed->owner;
-    return GS_OK;
-}
-
-static gs_status sim_clocks(gs_device *device, gs_clocks *out, gs_error *error)
-{
-    (void)device;
-    *out = (gs_clocks){.sm_mhz = sim.waits ? 1755 : 0};
-    (void)error;
-    return GS_OK;
-}
-
-static const gs_device_ops sim_ops = {
-    .alloc = sim_alloc, .free = sim_free, .fill = sim_fill, .memory_info = sim_memory_info, .queue_create = sim_make,
-    .queue_destroy = sim_unmake, .queue_wait = sim_wait, .event_create = sim_make, .event_destroy = sim_unmake,
-    .event_record = sim_record, .event_us = sim_event_us, .capture_begin = sim_capture_begin, .capture_end = sim_capture_end,
-    .graph_launch = sim_graph_launch, .graph_destroy = sim_unmake, .clocks = sim_clocks,
-};
-static gs_device device = {.ops = &sim_ops, .caps = {.l2_bytes = L2}};
-
-/* ---- in place of src/verify ---- */
-
-static gs_verifier *const verifier = (gs_verifier *)&device;
-
-gs_status gs_verifier_create(gs_verifier **out, gs_device *on, gs_error *error)
-{
-    (void)on, (void)error;
-    *out = verifier;
-    sim.live++;
-    return GS_OK;
-}
-
-void gs_verifier_destroy(gs_verifier **out)
-{
-    if (*out) sim.live--;
-    *out = NULL;
-}
-
-gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
-                      gs_queue queue, gs_error *error)
-{
-    (void)self, (void)problem, (void)queue, (void)error;
-    assert_int_equal(kind, GS_DATA_NORMAL);
-    *(uint32_t *)(uintptr_t)to = (uint32_t)seed & 0xffffff;
-    sim.generated[operand - 'a']++;
-    return GS_OK;
-}
-
-gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
-                       gs_queue queue, gs_error *error)
-{
-    (void)self, (void)problem, (void)b, (void)c, (void)queue, (void)error;
-    *(uint32_t *)(uintptr_t)out = *(uint32_t *)(uintptr_t)a + 1;
-    return GS_OK;
-}
-
-gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
-                               gs_compare *out, gs_queue queue, gs_error *error)
-{
-    (void)self, (void)problem, (void)queue, (void)error;
-    assert_true(tolerance > 0);
-    *out = (gs_compare){.mismatches = *(uint32_t *)(uintptr_t)d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
-    return GS_OK;
-}
-
-/* ---- contenders ---- */
-
-typedef struct player {
-    int       id;
-    double    cost_us;
-    int       runs;              /* so far */
-    int       honest_runs;       /* computes nothing after that many; 0: always honest */
-    int       fails_at;          /* returns `status` at that run; 0: never */
-    gs_status status;
-    bool      remembers;         /* computes nothing where it was called with the same A before, every other time */
-    const void *kept;
-    int       faults_at;         /* the device is lost after that run; 0: never */
-    const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS];   /* addresses seen, by run */
-} player;
-
-static gs_status player_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
-{
-    (void)queue;
-    player *const self = contender->self;
-    if (self->runs < GS_BENCH_SETS) {
-        self->a[self->runs] = args->a;
-        self->b[self->runs] = args->b;
-    }
-    self->runs++;
-    if (self->fails_at && self->runs >= self->fails_at) return gs_fail(error, self->status, NULL, "refused");
-    if (self->faults_at && self->runs >= self->faults_at) sim.fault = true;
-    const bool writes = !self->honest_runs || self->runs <= self->honest_runs;
-    const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL};
-    if (!sim.capturing) {
-        execute(&item);
-        return GS_OK;
-    }
-    sim.capturing->owner = self->id;
-    assert_true(sim.capturing->count < GS_BENCH_CALLS);
-    sim.capturing->list[sim.capturing->count++] = item;
-    return GS_OK;
-}
-
-enum { PLAYERS = 8, TRIALS = 6 };   /* TRIALS: runs before the first capture */
-
-static player       players[PLAYERS];
-static gs_contender contenders[PLAYERS];
-static gs_problem   problems[PLAYERS];
-
-/* Three honest contenders of 10, 10 and 8 microseconds on a small problem. */
-static int fresh(void **state)
-{
-    (void)state;
-    memset(&sim, 0, sizeof sim);
-    memset(players, 0, sizeof players);
-    for (int i = 0; i < PLAYERS; i++) {
-        players[i].id = i;
-        players[i].cost_us = i == 2 ? 8 : 10;
-        contenders[i] = (gs_contender){.self = &players[i], .run = player_run};
-        snprintf(contenders[i].name, sizeof contenders[i].name, "player-%d", i);
-        problems[i] = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
-    }
-    return 0;
-}
-
-static gs_bench_options quick(void)
-{
-    gs_bench_options options = gs_bench_defaults();
-    options.warmup_s = 0;
-    options.seed = 7;
-    return options;
-}
-
-static gs_measurement *measure(int count, const gs_bench_options *options)
-{
-    gs_error error = {0};
-    gs_measurement *measurement = NULL;
-    assert_int_equal(gs_bench(&device, verifier, problems, contenders, count, options, &measurement, &error), GS_OK);
-    assert_non_null(measurement);
-    assert_int_equal(sim.live, 0);
-    assert_int_equal(measurement->count, count);
-    return measurement;
-}
-
-/* ---- arithmetic ---- */
-
-static void number_of_sets(void **state)
-{
-    (void)state;
-    const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;
-    for (size_t used = 1000; used < gib; used = used * 3 / 2) {
-        const int sets = gs_bench_sets(used, used, 50 * mib, 100 * gib, false);
-        assert_true(sets >= 2 && sets <= GS_BENCH_SETS);
-        assert_true(sets == GS_BENCH_SETS || (size_t)sets * used > 200 * mib);
-        assert_true(sets == 2 || (size_t)(sets - 1) * used <= 200 * mib);
-    }
-    assert_int_equal(gs_bench_sets(gib, gib, 50 * mib, 100 * gib, false), 2);
-    assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, 100 * mib, false), 60);    /* 60 % of what is free */
-    assert_int_equal(gs_bench_sets(mib, mib, 50 * mib, mib, false), 2);
-    assert_int_equal(gs_bench_sets(1, 1, 50 * mib, gib, true), 1);
-    assert_int_equal(gs_bench_most_sets(0, 500), GS_BENCH_SETS);
-    assert_in_range(gs_bench_most_sets(2, 500), 550, 551);   /* a call each for 1 us, and a tenth more */
-    assert_int_equal(gs_bench_most_sets(0.1, 500), GS_BENCH_SETS);
-    assert_int_equal(gs_bench_most_sets(1e6, 500), 2);
-}
-
-static void number_of_calls(void **state)
-{
-    (void)state;
-    assert_int_equal(gs_bench_calls(10, 500), 50);
-    assert_int_equal(gs_bench_calls(9.9, 500), 51);
-    assert_int_equal(gs_bench_calls(600, 500), 1);
-    assert_int_equal(gs_bench_calls(0.01, 500), GS_BENCH_CALLS);
-    assert_int_equal(gs_bench_calls(0, 500), GS_BENCH_CALLS);
-    assert_int_equal(gs_bench_calls(NAN, 500), GS_BENCH_CALLS);
-    assert_int_equal(gs_bench_calls(INFINITY, 500), 1);
-}
-
-static void turns(void **state)
-{
-    (void)state;
-    for (int count = 1; count < 6; count++)
-        for (int round = 0; round < 20; round++) {
-            int seen = 0;
-            for (int place = 0; place < count; place++) seen |= 1 << gs_bench_turn(round, place, count);
-            assert_int_equal(seen, (1 << count) - 1);
-            assert_int_equal(gs_bench_turn(round + 1, 0, count), gs_bench_turn(round, count > 1, count));
-        }
-}
-
-static void gaps_are_exponential(void **state)
-{
-    (void)state;
-    gs_random random = {5};
-    double sum = 0, square = 0;
-    int beyond = 0;
-    const int count = 100000;
-    for (int i = 0; i < count; i++) {
-        const double gap = gs_bench_gap(&random, 10);
-        assert_true(gap >= 0 && isfinite(gap));
-        sum += gap;
-        square += gap * gap;
-        beyond += gap > 20;
-    }
-    const double mean = sum / count;
-    assert_true(fabs(mean - 10) < 0.15);
-    assert_true(fabs(sqrt(square / count - mean * mean) - 10) < 0.3);
-    assert_true(fabs((double)beyond / count - exp(-2)) < 0.005);
-}
-
-static void shuffles_are_fair(void **state)
-{
-    (void)state;
-    gs_random random = {9};
-    int first[3] = {0};
-    for (int i = 0; i < 30000; i++) {
-        int list[3] = {0, 1, 2};
-        gs_bench_shuffle(&random, list, 3);
-        assert_int_equal((1 << list[0]) | (1 << list[1]) | (1 << list[2]), 7);
-        first[list[0]]++;
-    }
-    for (int i = 0; i < 3; i++) assert_true(abs(first[i] - 10000) < 400);
-}
+#include "bench_device.h"
 
 /* ---- offline ---- */
 
@@ -397,44 +44,6 @@ static void rounds_are_rotated(void **state)
     const int *const replays = sim.replays + sim.replay_count - 18;
     for (int round = 0; round < 6; round++)
         for (int place = 0; place < 3; place++) assert_int_equal(replays[3 * round + place], (round + place) % 3);
-    gs_measurement_destroy(&measurement);
-}
-
-static void operands_are_cold(void **state)
-{
-    (void)state;
-    problems[1].layout = GS_NN;
-    gs_bench_options options = quick();
-    gs_measurement *measurement = measure(2, &options);
-    const size_t used = 3 * 64 * 64 * 2;
-    const int sets = measurement->sets;
-    assert_true((size_t)sets * used > 4 * L2);
-    assert_int_equal(sim.generated[0], sets);
-    assert_int_equal(sim.generated[1], 2 * sets);   /* once per layout */
-    assert_int_equal(sim.generated[2], 0);
-    int odd_steps = 0;
-    const player *const tn = &players[0], *const nn = &players[1];
-    for (int i = TRIALS; i < 40; i++) {   /* the first capture, in order of the sets */
-        assert_true((uintptr_t)tn->a[i] % 256 == 0 && (uintptr_t)tn->b[i] % 256 == 0);
-        odd_steps += (const char *)tn->a[i + 1] - (const char *)tn->a[i] != (const char *)tn->a[TRIALS + 1] - (const char *)tn->a[TRIALS];
-    }
-    assert_true(odd_steps > 10);
-    assert_ptr_equal(tn->a[0], nn->a[0]);
-    assert_ptr_not_equal(tn->b[0], nn->b[0]);
-    gs_measurement_destroy(&measurement);
-
-    /* no more than a replay can use, which rotates through all of them */
-    device.caps.launch_us = 10;
-    measurement = measure(2, &options);
-    device.caps.launch_us = 0;
-    assert_in_range(measurement->sets, 110, 111);   /* of 5 us in 550 */
-    assert_true(measurement->calls <= measurement->sets);
-    gs_measurement_destroy(&measurement);
-
-    options.warm = true;
-    measurement = measure(2, &options);
-    assert_int_equal(measurement->sets, 1);
-    assert_int_equal(measurement->samples[1].device.verdict, GS_SAME);
     gs_measurement_destroy(&measurement);
 }
 
@@ -572,20 +181,6 @@ static void slow_ones_leave(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-static void numbers_that_are_kept(void **state)
-{
-    (void)state;
-    assert_int_equal(gs_bench_keep(1, 16), 16);
-    assert_int_equal(gs_bench_keep(2, 16), 8);
-    assert_int_equal(gs_bench_keep(3, 8), 8);
-    assert_int_equal(gs_bench_keep(4, 8), 4);
-    assert_int_equal(gs_bench_keep(8, 4), 3);
-    assert_int_equal(gs_bench_keep(16, 3), 3);
-    assert_int_equal(gs_bench_keep(2, 1), 1);
-    assert_int_equal(gs_bench_keep(2, 17), 9);
-    assert_int_equal(gs_bench_keep(0, 9), 9);
-}
-
 /* What takes milliseconds is not tried more often than an estimate needs. */
 static void long_calls_are_tried_once(void **state)
 {
@@ -686,21 +281,14 @@ static void impossible_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(number_of_sets),
-        cmocka_unit_test(number_of_calls),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(gaps_are_exponential),
-        cmocka_unit_test(shuffles_are_fair),
         cmocka_unit_test_setup(ratios_survive_a_falling_clock, fresh),
         cmocka_unit_test_setup(rounds_are_rotated, fresh),
-        cmocka_unit_test_setup(operands_are_cold, fresh),
         cmocka_unit_test_setup(call_time_is_the_host_clock, fresh),
         cmocka_unit_test_setup(idle_contender_is_caught, fresh),
         cmocka_unit_test_setup(remembering_contender_is_caught, fresh),
         cmocka_unit_test_setup(failing_contender_is_left_out, fresh),
         cmocka_unit_test_setup(nobody_left, fresh),
         cmocka_unit_test_setup(lost_device_ends_the_run, fresh),
-        cmocka_unit_test(numbers_that_are_kept),
         cmocka_unit_test_setup(slow_ones_leave, fresh),
         cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
