@@ -1,4 +1,5 @@
-/* Proves, on a GPU: the same kernel under two names is never told apart, cuBLASLt's suggestions all compute the problem,
+/* SPDX-License-Identifier: MIT
+ * Proves, on a GPU: the same kernel under two names is never told apart, cuBLASLt's suggestions all compute the problem,
  * auto-tuning is not slower than the first suggestion, and a contender that stops computing in timed runs is caught. */
 #include <stdarg.h>
 #include <stddef.h>

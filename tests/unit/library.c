@@ -1,4 +1,5 @@
-/* Proves: cuBLAS and cuBLASLt are found or refused with a usable line, problems they cannot take are refused before any call,
+/* SPDX-License-Identifier: MIT
+ * Proves: cuBLAS and cuBLASLt are found or refused with a usable line, problems they cannot take are refused before any call,
  * and scalars and strides reach them as they should. Needs no GPU; what needs the vendor's library is skipped without it. */
 #include <stdarg.h>
 #include <stddef.h>

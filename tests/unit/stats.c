@@ -1,4 +1,5 @@
-/* Proves: medians, percentiles and geometric means are right; bootstrap intervals cover the truth; verdicts follow the 1 % rule. */
+/* SPDX-License-Identifier: MIT
+ * Proves: medians, percentiles and geometric means are right; bootstrap intervals cover the truth; verdicts follow the 1 % rule. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
