@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "command.h"
@@ -17,6 +18,7 @@
 #include "eval_own.h"
 #include "eval_print.h"
 #include "eval_rows.h"
+#include "learn/weights.h"
 #include "output.h"
 #include "plan/table.h"
 #include "problem/layout.h"
@@ -218,6 +220,7 @@ typedef struct run_state {
     const settings    *s;
     names              list;
     gs_table          *table;   /* the user's tuned table, to notice that the plan's choice changed */
+    uint64_t           weights; /* hash of those that a plan asks; 0: of none */
     FILE              *csv;
     eval_rows          rows;
     eval_choices       choices;
@@ -234,7 +237,17 @@ static void load_table(run_state *state)
     gs_table_load(state->table, path, &state->session->caps, NULL, NULL);   /* none yet is fine */
 }
 
-/* The whole request, the machine, and what the tuned table says: results of another choice must not be taken for these. */
+static void load_weights(run_state *state)
+{
+    const char *const path = gs_weights_path_for(&state->session->caps);
+    char *data;
+    size_t size;
+    if (!path || gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL) != GS_OK) return;
+    state->weights = gs_hash64(data, size);
+    free(data);
+}
+
+/* The whole request, the machine, and what the tuned table or, where it has no row, the weights say: results of another choice must not be taken for these. */
 static void write_key(const run_state *state, const char *request, const gs_problem *problem, gs_text *key)
 {
     const cli_session *const session = state->session;
@@ -242,11 +255,11 @@ static void write_key(const run_state *state, const char *request, const gs_prob
                  session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
     for (gs_layout layout = GS_NN; layout <= GS_TN && state->table && has(&state->list, EVAL_PLAN); layout++) {
         const gs_problem one = gs_problem_in_layout(problem, layout);
-        const gs_row *row = gs_table_find(state->table, &one);
         char text[GS_SCHEDULE_TEXT];
-        if (!row) row = gs_table_twin(state->table, &one);
-        if (!row) row = gs_table_nearest(state->table, &one, &session->caps);
-        gs_text_addf(key, " %s", row ? gs_row_choice(row, text) : "-");
+        bool exact;
+        const gs_row *const row = gs_table_choose(state->table, &one, &session->caps, state->weights != 0, &exact);
+        if (row) gs_text_addf(key, " %s", gs_row_choice(row, text));
+        else gs_text_addf(key, " %016llx", (unsigned long long)state->weights);
     }
 }
 
@@ -499,6 +512,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0) {
         if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
         load_table(&state);
+        load_weights(&state);
         char path[GS_PATH];
         state.tuned_path = s.tuned ? s.tuned : cli_tuned_path(path, session.caps.slug) ? path : NULL;
         if (s.record && !state.tuned_path)

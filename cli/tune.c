@@ -294,7 +294,7 @@ static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
 }
 
 /* There are no weights but an H200's; as a plan does. */
-static const char *usual_policy(const gs_caps *caps) { return caps->cc == 90 && !caps->emulated && gs_weights_path() ? "learned" : "enumerate"; }
+static const char *usual_policy(const gs_caps *caps) { return !caps->emulated && gs_weights_path_for(caps) ? "learned" : "enumerate"; }
 
 static int tune_all(tuning *t, const char *table)
 {

@@ -190,8 +190,7 @@ static gs_status rows_path(const writing *w, char path[GS_PATH], gs_error *error
 /* Whether the line is a row of this problem on this GPU; PARSE: of none. */
 static gs_status is_row_of(const char *line, size_t size, const char *problem, const char *gpu, bool *is, gs_error *error)
 {
-    json_error_t why;
-    json_t *const row = json_loadb(line, size, 0, &why);
+    json_t *const row = json_loadb(line, size, 0, NULL);
     const char *const its = json_string_value(json_object_get(row, "problem")), *const there = json_string_value(json_object_get(row, "gpu"));
     const gs_status status = its && there ? GS_OK : gs_fail(error, GS_ERROR_PARSE, "keep", "a line of elites.jsonl is none of --keep's: name another folder");
     *is = status == GS_OK && strcmp(its, problem) == 0 && strcmp(there, gpu) == 0;

@@ -28,10 +28,11 @@ one() { # one NAME COMMAND...: a check that is a single command
 
 # What a test that passed left out of what it has, a line each: "unit/library  no_library_no_plan". cmocka names them again behind its sums, Python only counts.
 skipped_inside() {
-    awk '/^[0-9]+\/[0-9]+ Testing: / { test = $3; sums = 0 }
+    awk '/^[0-9]+\/[0-9]+ Testing: / { test = $3; sums = 0; left = "" }
          /^\[  SKIPPED \] [0-9]+ test\(s\)/ { sums = 1; next }
-         /^\[  SKIPPED \]/ && !sums { print test "  " $4 }
-         match($0, /^OK \(.*skipped=[0-9]+/) { n = substr($0, 1, RLENGTH); sub(/.*=/, "", n); for (i = 1; i <= n; i++) print test "  " i " of those that Python skipped" }' "$1"
+         /^\[  SKIPPED \]/ && !sums { left = left test "  " $4 "\n" }
+         match($0, /^OK \(.*skipped=[0-9]+/) { n = substr($0, 1, RLENGTH); sub(/.*=/, "", n); for (i = 1; i <= n; i++) left = left test "  " i " of those that Python skipped\n" }
+         /^Test Passed\./ { printf "%s", left }' "$1"
 }
 
 suite() { # suite PRESET: builds and runs a preset's tests with ctest

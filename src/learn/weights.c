@@ -207,6 +207,8 @@ const char *gs_weights_path(void)
     return asked && *asked ? asked : gs_file_exists(installed) ? installed : NULL;
 }
 
+const char *gs_weights_path_for(const gs_caps *caps) { return caps->cc == 90 ? gs_weights_path() : NULL; }
+
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error)
 {
     char *data;

@@ -30,6 +30,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
 
 /* The file to use: what $GEMMSMITH_WEIGHTS names, else the installed one; NULL: that is not there. */
 const char *gs_weights_path(void);
+const char *gs_weights_path_for(const gs_caps *caps);   /* the same; NULL for other devices: what was learned on Hopper is for Hopper */
 
 /* Replaces the file as a whole. */
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error);

@@ -37,13 +37,13 @@ static void load_tables(gs_context *context, const char *path)
     if (gs_user_path(user, 'd', NULL, "tuned")) load_table(context, user);
 }
 
-/* What was learned on Hopper is for Hopper. Weights that cannot be read are logged: the time model does without. */
+/* Weights that cannot be read are logged: the time model does without. */
 static void load_weights(gs_context *context)
 {
-    const char *const path = gs_weights_path();
+    const char *const path = gs_weights_path_for(&context->device->caps);
     gs_error error;
     char line[512];
-    if (!path || context->device->caps.cc != 90 || gs_weights_load(&context->weights, path, &error) == GS_OK) return;
+    if (!path || gs_weights_load(&context->weights, path, &error) == GS_OK) return;
     context->weights = (gs_weights){0};
     gs_log(GS_LOG_ERROR, "%s: %s", path, gs_error_format(&error, line, sizeof line));
 }

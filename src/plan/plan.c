@@ -134,11 +134,10 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     }
     local = (gs_error){0};
     if (context->config.use_own && problem->k > 0) {
-        const gs_row *const exact = gs_table_find(context->table, problem);
-        if (exact && rung(plan, choose_row(context, plan, exact, GS_ORIGIN_TABLE, &local), &local, "table entry")) return GS_OK;
-        const gs_row *near = exact ? NULL : gs_table_twin(context->table, problem);
-        if (!exact && !near && !has_weights(context)) near = gs_table_nearest(context->table, problem, &plan->device->caps);
-        if (near && rung(plan, choose_row(context, plan, near, GS_ORIGIN_NEAREST, &local), &local, "nearest entry")) return GS_OK;
+        bool exact;
+        const gs_row *const row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
+        if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry"))
+            return GS_OK;
     }
     if (context->config.use_own && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
     if (context->config.use_library && !(plan->device->caps.emulated && context->config.use_own)) {

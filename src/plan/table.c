@@ -192,6 +192,14 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
     return best;
 }
 
+const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact)
+{
+    const gs_row *row = gs_table_find(table, problem);
+    *exact = row != NULL;
+    if (!row) row = gs_table_twin(table, problem);
+    return row || weights ? row : gs_table_nearest(table, problem, caps);
+}
+
 /* ---- columns ---- */
 
 typedef enum kind { PROBLEM, SCHEDULE, NUMBER, INTEGER, WORD } kind;

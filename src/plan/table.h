@@ -90,6 +90,9 @@ const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
  * and of other devices do not count. */
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps);
 
+/* The row that a plan takes: the problem's own (*exact), its twin or, for a device without weights, the nearest. NULL: none of them. */
+const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
+
 void gs_table_format(const gs_table *table, gs_text *text);              /* aligned, sorted by problem */
 
 #endif

@@ -28,8 +28,8 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
  * many blocks as before, and the manifest is of no use. */
 int gs_crowd(gs_manifest *manifest, const gs_problem *problem, int sms);
 
-/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *stage: where it ended ("compile", "emulator"). note: why the emulated
- * device said nothing, else "". Codes: of a machine that cannot, as gs_run_prepare. */
+/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *stage: where it
+ * ended ("compile", "emulator"). note: why the emulated device said nothing, else "". Codes: of a machine that cannot, as gs_run_prepare. */
 gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const char **stage, char note[160], gs_error *error);
 
 /* The emulated device that stands for this one before kernels touch it: of the same target. NULL: none. Returns name. */

@@ -402,6 +402,17 @@ static void the_twin_has_the_other_input_type(void **state)
     assert_null(twin(table, "bf16:64x64x64:tn:d=f32"));
     assert_null(twin(table, "bf16:128x64x64:tn"));                   /* other sums, other rows */
     assert_null(twin(table, "f16:64x64x64:tn:acc=f16"));
+
+    /* what a plan takes: its own, the twin, and the nearest where there are no weights */
+    static const struct { const char *problem; bool weights, exact; double us; } choices[] = {
+        {"f16:64x64x64:tn", false, true, 1}, {"bf16:64x64x64:tn", true, false, 1}, {"f16:64x64x128:tn", false, false, 1}, {"f16:64x64x128:tn", true, false, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(choices); i++) {
+        const gs_problem problem = problem_of(choices[i].problem);
+        bool exact = !choices[i].exact;
+        const gs_row *const row = gs_table_choose(table, &problem, gs_caps_find("h200"), choices[i].weights, &exact);
+        assert_true((row ? row->us : 0) == choices[i].us && exact == choices[i].exact);
+    }
     gs_table_destroy(&table);
 }
 

@@ -19,3 +19,9 @@ echo "---- and anew"
 gemmsmith $ask --seed 3 --again --quiet | sed -n '/^f16/p'
 gemmsmith $ask --seed 4 --quiet | sed -n '/^f16/p'
 grep -c bench replies/requests
+echo "---- other weights, which choose where no row stands"
+for weights in 1 1 2; do
+    echo $weights >weights
+    GEMMSMITH_WEIGHTS=weights gemmsmith $ask --seed 3 --quiet >/dev/null
+    grep -c bench replies/requests
+done
