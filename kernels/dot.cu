@@ -276,6 +276,7 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
 #pragma unroll 1
     for (int i = 1; i < GS_DEPTH; i++) {
         place += STEP_BYTES;
+        asm volatile("" : "+r"(place));   /* not base plus a count of the loop: see gs_stream_copy */
         if (i < steps) copy(place + to, from, STEP, lane);
         gs_cp_async_commit();
         from.advance();

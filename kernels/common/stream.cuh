@@ -25,7 +25,8 @@ template <int PREFETCH> __device__ __forceinline__ void gs_stream_load(unsigned 
                      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "l"(from), "l"(policy));
 }
 
-/* Into shared memory, as a cp.async: `bytes` (16, or 0, which reads nothing) from memory, zeros for the rest. */
+/* Into shared memory, as a cp.async: `bytes` (16, or 0, which reads nothing) from memory, zeros for the rest.
+ * `to` must not be a register plus a count that all threads of a warp share: ptxas 13.0 makes an illegal instruction of that. */
 template <int PREFETCH> __device__ __forceinline__ void gs_stream_copy(unsigned to, const void *from, int bytes, unsigned long long policy)
 {
     static_assert(PREFETCH == 128 || PREFETCH == 256, "sizes that L2 fetches at once");
