@@ -14,7 +14,7 @@ memory_bytes     150754820096 # what the driver says: 143771 MiB [measured]
 driver           13000        # CUDA version times 1000
 clock_mhz        1980         # highest SM clock [published]
 tensor_flops     4096         # dense f16 per cycle and multiprocessor [published]
-memory_gbs       4400         # of 4917 nominal [measured]
+memory_gbs       4400         # of 4814 nominal [measured]
 l2_gbs           12000        # whole chip; 46 of 64 bytes per cycle and multiprocessor [published]
 launch_us        1.2          # dependent load and store kernel in a graph [measured]
 

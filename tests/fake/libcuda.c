@@ -214,7 +214,7 @@ gs_cu_result cuDeviceGetAttribute(int *value, gs_cu_device_attribute attribute, 
     case GS_CU_DEVICE_SMS: *value = 132; break;
     case GS_CU_DEVICE_CLOCK_KHZ: *value = 1980000; break;
     case GS_CU_DEVICE_MEMORY_CLOCK_KHZ: *value = 3201000; break;
-    case GS_CU_DEVICE_MEMORY_BUS_BITS: *value = 6144; break;
+    case GS_CU_DEVICE_MEMORY_BUS_BITS: *value = 6016; break;
     case GS_CU_DEVICE_L2_BYTES: *value = 60 << 20; break;
     case GS_CU_DEVICE_THREADS_PER_SM: *value = 2048; break;
     case GS_CU_DEVICE_SMEM_PER_SM: *value = 233472; break;
