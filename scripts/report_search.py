@@ -6,6 +6,7 @@
     report_search.py scores FILE...          of gemmsmith score --json: mean and deviation of what each candidate got
     report_search.py written FILE            of the same with the keys run and file, of kernels beside schedules for the same problem
         --first N                            only the N that gain most over the schedules, and what the others lie between
+        --table TABLE                        and what the row of a tuned table took, in another run
     report_search.py wide FILE               rows problem,schedule,us,said_by: choices of several searches, timed together
         --of NAME                            the one that the others are set against; default 160
     report_search.py rows TRUTH TABLE        rows problem,schedule,us of all that was measured of a problem, and a tuned table: what a row that stands for the
@@ -152,7 +153,7 @@ def report_scores(asked):
 
 
 class Written:
-    """A kernel that was evaluated in one run, beside the best of the schedules there."""
+    """A kernel that was evaluated in one run, beside the best of the schedules for its problem there."""
 
     def __init__(self, kernel, schedules):
         self.problem, self.candidate, self.verdict = kernel.text("problem"), kernel.text("candidate"), kernel.text("verdict")
@@ -163,36 +164,38 @@ class Written:
 
 def written(path):
     """Of each file its evaluations, the latest first."""
-    runs = {}
+    of_files, schedules = {}, {}
     for row in rows_of(path):
-        of_file = runs.setdefault(row.text("file"), {})
-        of_file.setdefault(row.needed("run"), []).append(row)
+        run = row.needed("run")
+        if row.text("candidate").startswith("source:"):
+            of_files.setdefault(row.text("file"), []).append((run, row))
+        else:
+            schedules.setdefault((run, row.text("problem")), []).append(row)
     kernels = {}
-    for file, of_file in runs.items():
-        for _, rows in sorted(of_file.items(), reverse=True):
-            of_kernel, others = [[row for row in rows if row.text("candidate").startswith("source:") == wanted] for wanted in (True, False)]
-            kernels.setdefault(file, []).extend(Written(row, others) for row in reversed(of_kernel))
-    kernels = {file: each for file, each in kernels.items() if each}
+    for file, rows in of_files.items():
+        rows.sort(key=lambda one: one[0])
+        kernels[file] = [Written(row, schedules.get((run, row.text("problem")), [])) for run, row in reversed(rows)]
     if not kernels:
         raise ValueError(f"{path}: no kernel was evaluated")
     return kernels
 
 
 def report_written(asked):
-    kernels = written(asked.file)
+    kernels, found = written(asked.file), tuned_rows(asked.table) if asked.table else None
     every = [one for each in kernels.values() for one in each]
     passed = sum(one.verdict == "pass" for one in every)
-    print(f"{len(kernels)} kernels, {len(every)} evaluations, {passed} passed. In brackets the run before, where it had the same kernel.\n")
+    print(f"{len(kernels)} kernels, {len(every)} evaluations, {passed} passed. In brackets the evaluation before, if it was of the same kernel.\n")
     rows = []
     order = sorted(kernels.items(), key=lambda item: -(item[1][0].gain or 0))
     for file, (last, *earlier) in order[:asked.first]:
         before = earlier[0] if earlier and earlier[0].candidate == last.candidate else None
         figures = [with_earlier(last, before, name, form) for name, form in (("us", ".2f"), ("ratio", ".3f"), ("own", ".2f"), ("gain", ".3f"))]
-        rows.append((re.sub(r"\.md$", "", file), last.problem, figures[0] or last.verdict, *figures[1:]))
+        row = cell(found.get(read_problem(last.problem), (None, None))[1], ".2f") if found else ""
+        rows.append((re.sub(r"\.md$", "", file), last.problem, figures[0] or last.verdict, *figures[1:], *([row] if found else [])))
     rest = [one for _, each in order[len(rows):] for one in each]
     if rest:
-        rows.append((f"the other {len(order) - len(rows)}", "", "", between([one.ratio for one in rest]), "", between([one.gain for one in rest])))
-    table(("kernel", "problem", "us", "over cuBLASLt", "our best schedule, us", "over that"), rows)
+        rows.append((f"the other {len(order) - len(rows)}", "", "", between([one.ratio for one in rest]), "", between([one.gain for one in rest]), *([""] if found else [])))
+    table(("kernel", "problem", "us", "over cuBLASLt", "our best schedule, us", "over that", *(["the table's row, us"] if found else [])), rows)
 
 
 def with_earlier(last, before, name, form):
@@ -250,14 +253,18 @@ FAR = 3   # MAX_DISTANCE of src/plan/table.c
 
 
 def tuned_rows(path):
-    """Schedules by problem; what the library won is none."""
+    """Schedules and their times by problem; what the library won is none."""
     found = {}
     for number, line in enumerate(lines_of(path)):
         words = line.split()
         if number == 0 and words != ["gemmsmith-tuned", "1"]:
             raise ValueError(f"{path}: no tuned table")
         if len(words) > 1 and not words[0].startswith("#") and number > 0 and not words[1].startswith("library"):
-            found[read_problem(words[0])] = words[1]
+            try:
+                problem = read_problem(words[0])
+                found[problem] = words[1], float(words[2])
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"{path} line {number + 1}: {error}") from None
     return found
 
 
@@ -278,7 +285,7 @@ def twin(problem):
 
 
 def report_rows(asked):
-    truth, found = {}, tuned_rows(asked.table)
+    truth, found = {}, {problem: schedule for problem, (schedule, _) in tuned_rows(asked.table).items()}
     for row in comma_rows(asked.truth):
         truth.setdefault(read_problem(row.text("problem")), {})[row.text("schedule")] = row.needed("us")
 
@@ -305,6 +312,7 @@ def main(arguments):
     kind = kinds.add_parser("written")
     kind.add_argument("file")
     kind.add_argument("--first", type=int)
+    kind.add_argument("--table")
     kind.set_defaults(report=report_written)
     kind = kinds.add_parser("wide")
     kind.add_argument("file")

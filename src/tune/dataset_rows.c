@@ -132,6 +132,6 @@ void gs_row_outcome(gs_json *json, const gs_known *k, const gs_turn_outcome *out
         gs_json_double(json, name, gs_known_reward(k, o, (gs_reward_kind)kind));
     }
     gs_row_positive(json, "registers", o->registers);
-    gs_row_positive(json, "smem", o->smem);
+    gs_json_double(json, "smem", o->registers > 0 ? o->smem : none);   /* none at all is a figure, too */
     gs_json_string(json, "metrics", o->metrics);
 }

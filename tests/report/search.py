@@ -111,10 +111,12 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(self.lines("scores", self.file("one.gz", rows[:2]), self.file("two.gz", rows[2:]))[2:], wanted)   # one candidate in two files
 
     def test_written(self):
+        problems = {"a.md": "f16:64x64x64:tn", "b.md": "f16:64x64x65:tn", "c.md": "f16:64x64x66:tn", "d.md": "f16:64x64x67:tn", "e.md": "f16:64x64x64:tn"}
+
         def rows(run, file, *evaluations):
             for candidate, verdict, us, ratio in evaluations:
                 figures = {"us": us, "ratio": ratio} if us else {}
-                yield {"run": run, "file": file, "problem": "f16:64x64x64:tn", "candidate": candidate, "verdict": verdict, **figures}
+                yield {"run": run, "file": file, "problem": problems[file], "candidate": candidate, "verdict": verdict, **figures}
         path = self.file("rows", [
             *rows(2, "b.md", ("wave/a", "pass", 4, 1), ("source:b2", "pass", 5, 1)),
             *rows(1, "a.md", ("wave/a", "pass", 10, 1), ("", "launch", 0, 0), ("wave/b", "pass", 8, 1), ("wave/c", "wrong", 0, 0), ("source:a", "pass", 4, 3)),
@@ -122,13 +124,18 @@ class MadeUp(unittest.TestCase):
             *rows(2, "a.md", ("wave/a", "pass", 6, 1), ("source:a", "pass", 4, 2.5)),
             *rows(2, "c.md", ("wave/a", "pass", 3, 1), ("source:c", "wrong", 0, 0)),
             *rows(2, "d.md", ("wave/a", "pass", 3, 1)),
+            *rows(2, "e.md", ("source:e", "pass", 8, 2)),   # the schedule that was evaluated for a is for its problem
         ])
-        head = ["3 kernels, 5 evaluations, 4 passed. In brackets the run before, where it had the same kernel.", "",
+        head = ["4 kernels, 6 evaluations, 5 passed. In brackets the evaluation before, if it was of the same kernel.", "",
                 "| kernel | problem | us | over cuBLASLt | our best schedule, us | over that |", "|---|---|---|---|---|---|"]
         best = "| a | f16:64x64x64:tn | 4.00 (4.00) | 2.500 (3.000) | 6.00 (8.00) | 1.500 (2.000) |"
-        self.assertEqual(self.lines("written", path), [*head, best, "| b | f16:64x64x64:tn | 5.00 | 1.000 | 4.00 | 0.800 |",
-                                                       "| c | f16:64x64x64:tn | wrong |  | 3.00 |  |"])
-        self.assertEqual(self.lines("written", path, "--first", "1"), [*head, best, "| the other 2 |  |  | 0.50 to 1.00 |  | 0.50 to 0.80 |"])
+        self.assertEqual(self.lines("written", path), [*head, best, "| b | f16:64x64x65:tn | 5.00 | 1.000 | 4.00 | 0.800 |", "| e | f16:64x64x64:tn | 8.00 | 2.000 | 6.00 | 0.750 |",
+                                                       "| c | f16:64x64x66:tn | wrong |  | 3.00 |  |"])
+        self.assertEqual(self.lines("written", path, "--first", "1"), [*head, best, "| the other 3 |  |  | 0.50 to 2.00 |  | 0.50 to 0.80 |"])
+        tuned = self.file("tuned", ["gemmsmith-tuned 1", "f16:64x64x64:tn wave/a 5.125", "f16:64x64x65:tn library 3"])
+        self.assertEqual([line.split("|")[-2].strip() for line in self.lines("written", path, "--table", tuned)[2:]], ["the table's row, us", "---", "5.12", "", "5.12", ""])
+        self.assertTrue(self.lines("written", path, "--table", tuned, "--first", "3")[-1].endswith("|  |"))
+        self.fails("bad line 2: could not convert", "written", path, "--table", self.file("bad", ["gemmsmith-tuned 1", "f16:64x64x64:tn wave/a fast"]))
 
     def test_wide(self):
         rows = ["problem,schedule,us,said_by", "p,wave/a,2,grid+16", "p,wave/b,3,160", "q,wave/a,4,grid", '"q",wave/b,2,16+160', "r,wave/a,1,grid+16"]

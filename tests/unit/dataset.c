@@ -311,12 +311,14 @@ static void turns_in_their_order(void **state)
     is_null(1, "candidate");
     is_text(1, "fault", "line 1: expected a heading");
     is_number(1, "reward_milestones", -1);
+    is_null(1, "smem");
     is_number(2, "step", 1);
     is_number(2, "us", 80);
     is_number(2, "ratio", 1.25);
     is_number(2, "reward_milestones", 1);
     assert_true(json_number_value(column(2, "reward_room")) > 0);
     is_text(2, "metrics", "spills 0\n");
+    is_number(2, "smem", 1024);
     assert_string_equal(said(2, "prompt", 1), "ask 3");
     assert_string_equal(json_string_value(column(0, "trajectory")), json_string_value(column(2, "trajectory")));
     assert_string_not_equal(json_string_value(column(0, "trajectory")), json_string_value(column(1, "trajectory")));
@@ -352,6 +354,7 @@ static void a_time_without_the_library_has_no_reward(void **state)
     put_trial(PROBLEM, FAST, "pass", 90, 0);
     assert_int_equal(export(gs_dataset_trajectories), 1);
     is_number(0, "us", 90);
+    is_number(0, "smem", 0);
     is_null(0, "ratio");
     is_null(0, "reward_room");
 }
