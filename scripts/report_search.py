@@ -190,12 +190,12 @@ def report_written(asked):
     for file, (last, *earlier) in order[:asked.first]:
         before = earlier[0] if earlier and earlier[0].candidate == last.candidate else None
         figures = [with_earlier(last, before, name, form) for name, form in (("us", ".2f"), ("ratio", ".3f"), ("own", ".2f"), ("gain", ".3f"))]
-        row = cell(found.get(read_problem(last.problem), (None, None))[1], ".2f") if found else ""
-        rows.append((re.sub(r"\.md$", "", file), last.problem, figures[0] or last.verdict, *figures[1:], *([row] if found else [])))
+        row = [] if found is None else [cell(found.get(read_problem(last.problem), (None, None))[1], ".2f")]
+        rows.append((re.sub(r"\.md$", "", file), last.problem, figures[0] or last.verdict, *figures[1:], *row))
     rest = [one for _, each in order[len(rows):] for one in each]
     if rest:
-        rows.append((f"the other {len(order) - len(rows)}", "", "", between([one.ratio for one in rest]), "", between([one.gain for one in rest]), *([""] if found else [])))
-    table(("kernel", "problem", "us", "over cuBLASLt", "our best schedule, us", "over that", *(["the table's row, us"] if found else [])), rows)
+        rows.append((f"the other {len(order) - len(rows)}", "", "", between([one.ratio for one in rest]), "", between([one.gain for one in rest]), *([] if found is None else [""])))
+    table(("kernel", "problem", "us", "over cuBLASLt", "our best schedule, us", "over that", *([] if found is None else ["the table's row, us"])), rows)
 
 
 def with_earlier(last, before, name, form):

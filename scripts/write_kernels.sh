@@ -4,7 +4,7 @@
 # play the model, scores what came out of it once more beside the best schedule, each in a fresh process, and keeps everything. The same command goes on.
 # Usage: write_kernels.sh ANSWERS OUT [BUILD]. ANSWERS has list.csv (docs/performance/written/answers.tar.gz); GEMMSMITH_DEVICE says where.
 # OUT gets found.jsonl (schedules), turns.jsonl (verdict and figures of every turn), trajectories.jsonl.gz (prompts, answers, scores), kept/ (the archive),
-# again.jsonl (second scores), info.txt and store.db.
+# again.jsonl (second scores), scores.jsonl (both, with the answers' files, for report_search.py written), info.txt and store.db.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 answers=$1 out=$2 build=${3:-build/release}
@@ -41,3 +41,14 @@ while read -r problem folder best; do
         [ $? -eq 4 ]   # a verdict, too
 done < "$out/elites.list"
 rm -f "$out/elites.list"
+python3 -c '
+import csv, json, sys
+answers, out = sys.argv[1:]
+files, of = {}, {}
+for row in csv.DictReader(open(answers + "/list.csv")):
+    files.setdefault(row["problem"], []).append(row["file"])
+rows = [row for name in ("turns", "again") for row in map(json.loads, open(f"{out}/{name}.jsonl")) if "candidate" in row]
+for row in rows:
+    if "turn" in row:   # the player answers in the order of the list
+        of[row["problem"], row["candidate"]] = files[row["problem"]][row["turn"] - 1]
+    print(json.dumps({"run": 1, "file": of.get((row["problem"], row["candidate"]), ""), **row}))' "$answers" "$out" > "$out/scores.jsonl"

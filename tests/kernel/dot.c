@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family dot: a spread of its sentences compiles for sm_90a and sm_80 without spills, in every layout, order and type; the sentence's
- * resources agree with the manifest; what it must refuse is refused, with the reason's field. */
+ * Family dot: a spread of its sentences compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
+ * layout, order and type; the sentence's resources agree with the manifest; what it must refuse is refused, with the reason's field. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -59,6 +59,8 @@ class Played(unittest.TestCase):
         found, turn, again, taught = (self.lines(os.path.join(out, name)) for name in ('found.jsonl', 'turns.jsonl', 'again.jsonl', 'trajectories.jsonl.gz'))
         self.assertEqual([row['verdict'] for row in again], ['pass', 'pass'])
         self.assertEqual([row['candidate'] for row in again], [found[0]['best_own'], turn[0]['candidate']])
+        scores = self.lines(os.path.join(out, 'scores.jsonl'))
+        self.assertEqual([(row['candidate'], row['file']) for row in scores], [(turn[0]['candidate'], KERNEL), (found[0]['best_own'], ''), (turn[0]['candidate'], KERNEL)])
         self.assertTrue(os.path.exists(os.path.join(out, 'kept', turn[0]['candidate'].removeprefix('source:'), 'manifest')))
         self.assertEqual([(row['problem'], row['candidate'], row['verdict']) for row in taught], [(PROBLEM, turn[0]['candidate'], 'pass')])
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL, timeout=240, env=environment)   # nothing is asked twice
