@@ -3,6 +3,7 @@
  *
  *     group,problem,schedule,us
  *     1,f16:64x64x64:nn,sliced/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static bool take_trial(void *self, const gs_trial *trial)
 {
     samples *const s = self;
     char key[sizeof s->key];
-    if (!(trial->us > 0) || (strcmp(trial->verdict, "pass") != 0 && trial->verdict[0] != '\0')) return true;
+    if (!(trial->us > 0) || !isfinite(trial->us) || (strcmp(trial->verdict, "pass") != 0 && trial->verdict[0] != '\0')) return true;
     snprintf(key, sizeof key, "%s %s %d", trial->problem, trial->version, s->store);
     return take(s, key, trial->problem, trial->candidate, trial->us);
 }
@@ -92,7 +93,7 @@ static gs_status read_rows(samples *s, const char *path, char *text, gs_error *e
         for (char *c = at; *c != '\0' && fields < 4; c++)
             if (*c == ',') *c = '\0', field[fields++] = c + 1;
         gs_scan scan = gs_scan_from(fields == 4 ? field[3] : "");
-        if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0))
+        if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0) || !isfinite(us))
             return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", path, line);
         snprintf(key, sizeof key, "%.60s %d", field[0], s->store);
         if (!take(s, key, field[1], field[2], us)) break;

@@ -41,7 +41,7 @@ static gs_status learn_times(gs_learner *learner, gs_weights *weights, const gs_
     const double loss = timed > 1 ? gs_surrogate_learn(&weights->surrogate, samples, timed, &profile, learner->gradient) : 0;
     free(samples);
     if (isnan(loss)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
-    if (timed > 1) gs_adam_step(&learner->surrogate, &weights->surrogate.net, learner->gradient, STEEPEST);
+    if (timed > 1 && !gs_adam_step(&learner->surrogate, &weights->surrogate.net, learner->gradient, STEEPEST)) return gs_net_diverged("surrogate", error);
     return GS_OK;
 }
 
@@ -52,14 +52,14 @@ static gs_status learn_rewards(gs_learner *learner, gs_weights *weights, const g
     gs_space space;
     GS_TRY(gs_space_create(&space, problem, caps, 0, error));
     gs_outcome *const outcomes = malloc(((size_t)count + 1) * sizeof *outcomes);
-    const gs_status status = outcomes ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rewards", count);
+    gs_status status = outcomes ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rewards", count);
     int valid = 0;
     for (int i = 0; outcomes && i < count; i++)
         if (gs_space_find(&space, &measured[i].schedule) >= 0)
             outcomes[valid++] = (gs_outcome){measured[i].schedule, gs_actor_log_probability(&weights->actor, &space, &measured[i].schedule), measured[i].reward};
     if (valid > 1) {
         gs_actor_learn(&weights->actor, &space, outcomes, valid, &gs_usual_lesson, learner->gradient);
-        gs_adam_step(&learner->actor, &weights->actor.net, learner->gradient, STEEPEST);
+        if (!gs_adam_step(&learner->actor, &weights->actor.net, learner->gradient, STEEPEST)) status = gs_net_diverged("actor", error);
     }
     free(outcomes);
     gs_space_free(&space);

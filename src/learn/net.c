@@ -43,6 +43,13 @@ void gs_net_free(gs_net *net)
     *net = (gs_net){0};
 }
 
+bool gs_net_finite(const gs_net *net)
+{
+    for (int i = 0; i < net->count; i++)
+        if (!isfinite(net->weights[i])) return false;
+    return true;
+}
+
 int gs_net_room(const gs_net *net)
 {
     int room = 0;
@@ -124,11 +131,15 @@ void gs_adam_free(gs_adam *adam)
     *adam = (gs_adam){0};
 }
 
-void gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most)
+bool gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most)
 {
     const float keep_first = 0.9f, keep_second = 0.999f, tiny = 1e-8f;
     double norm = 0;
     for (int i = 0; i < adam->count; i++) norm += (double)gradient[i] * gradient[i];
+    if (!isfinite(norm)) {   /* squares of floats cannot overflow a double: some number is not finite */
+        memset(gradient, 0, (size_t)adam->count * sizeof *gradient);
+        return false;
+    }
     norm = sqrt(norm);
     const float scale = most > 0 && norm > most ? (float)(most / norm) : 1;
     adam->steps++;
@@ -141,4 +152,10 @@ void gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most)
         net->weights[i] -= rate * adam->first[i] / (sqrtf(adam->second[i]) + tiny);
     }
     memset(gradient, 0, (size_t)adam->count * sizeof *gradient);
+    return gs_net_finite(net);
+}
+
+gs_status gs_net_diverged(const char *network, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "learning made numbers of the %s that are not finite: what was learned cannot be used", network);
 }

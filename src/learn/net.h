@@ -4,6 +4,7 @@
 #ifndef GS_LEARN_NET_H
 #define GS_LEARN_NET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <gemmsmith/status.h>
 
@@ -20,6 +21,9 @@ typedef struct gs_net {
  * network says 0. MEMORY. */
 gs_status gs_net_create(gs_net *net, int layers, const int *width, uint64_t seed, gs_error *error);
 void      gs_net_free(gs_net *net);
+
+/* Whether every weight is a finite number. */
+bool gs_net_finite(const gs_net *net);
 
 /* Floats that gs_net_forward and gs_net_backward need for one row. */
 int gs_net_room(const gs_net *net);
@@ -43,7 +47,11 @@ typedef struct gs_adam {
 gs_status gs_adam_create(gs_adam *adam, const gs_net *net, float rate, gs_error *error);
 void      gs_adam_free(gs_adam *adam);
 
-/* One step down the gradient, whose norm is limited to `most` (0: not); clears the gradient. */
-void gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most);
+/* One step down the gradient, whose norm is limited to `most` (0: not); clears the gradient. false: the gradient is not finite, and the network
+ * stays as it is; or a weight is not finite after the step. */
+bool gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most);
+
+/* CORRUPT, with the message for a step that returned false. network: what people call it, "actor". */
+gs_status gs_net_diverged(const char *network, gs_error *error);
 
 #endif

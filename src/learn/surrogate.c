@@ -182,6 +182,8 @@ gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, 
     GS_TRY(prepare(&l, surrogate, samples, count, profile, error));
     gs_status status = gs_adam_create(&adam, &surrogate->net, training->rate, error);
     gs_random random = {training->seed};
+    const bool made = status == GS_OK;
+    bool finite = true;
     for (int epoch = 0; status == GS_OK && epoch < training->epochs; epoch++) {
         double loss = 0;
         int learned = 0;
@@ -190,12 +192,13 @@ gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, 
         for (int g = 0; g < l.group_count; g++) {
             if (l.groups[g].count < 2) continue;
             loss += learn_group(surrogate, &l, l.groups[g]);
-            if (++learned % BATCH == 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
+            if (++learned % BATCH == 0) finite &= gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
         }
-        if (learned % BATCH != 0) gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
-        if (training->epoch && !training->epoch(training->self, epoch, loss / GS_MAX(learned, 1))) break;
+        if (learned % BATCH != 0) finite &= gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
+        if (!finite) status = gs_net_diverged("surrogate", error);
+        else if (training->epoch && !training->epoch(training->self, epoch, loss / GS_MAX(learned, 1))) break;
     }
-    if (status == GS_OK) gs_adam_free(&adam);
+    if (made) gs_adam_free(&adam);
     forget(&l);
     return status;
 }

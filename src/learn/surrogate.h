@@ -41,7 +41,7 @@ typedef struct gs_training {
 /* Adds the gradient of one group (2 samples at least; of more than 256 the first), down which gs_adam_step goes. Returns the loss; NAN: no memory. */
 double gs_surrogate_learn(const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, float *gradient);
 
-/* Groups of one sample teach nothing. MEMORY. */
+/* Groups of one sample teach nothing. MEMORY; CORRUPT: gs_net_diverged. */
 gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,
                              gs_error *error);
 

@@ -111,8 +111,9 @@ static double best_of(const gs_sample *samples, int begin, int end)
     return best;
 }
 
-static void imitate(train *t)
+static gs_status imitate(train *t, gs_error *error)
 {
+    bool finite = true;
     t->adam.rate = IMITATE_RATE;
     for (int epoch = 0; epoch < IMITATE_EPOCHS && !t->ended; epoch++) {
         int groups = 0;
@@ -126,11 +127,13 @@ static void imitate(train *t)
                 if (weight > LEAST_WEIGHT)
                     gs_actor_imitate(&t->weights->actor, &t->samples[i].problem, &t->profile->caps, &t->samples[i].schedule, weight / IMITATE_BATCH, t->gradient);
             }
-            if (++groups % IMITATE_BATCH == 0) gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
+            if (++groups % IMITATE_BATCH == 0) finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
         }
-        gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
+        finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
+        if (!finite) return gs_net_diverged("actor", error);
         tell(t, "imitate", epoch + 1, IMITATE_EPOCHS, 0);
     }
+    return GS_OK;
 }
 
 /* From small to large: what fits a small problem is a part of what fits a large one. */
@@ -171,14 +174,15 @@ static gs_status try_problem(train *t, attempt *trial, const gs_problem *problem
     return GS_OK;
 }
 
-static void learn_together(train *t, const attempt *trials, int count)
+static gs_status learn_together(train *t, const attempt *trials, int count, gs_error *error)
 {
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < count; i++)
             if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &gs_usual_lesson, t->gradient);
         for (int i = 0; i < t->weights->actor.net.count; i++) t->gradient[i] /= TOGETHER;
-        gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
+        if (!gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST)) return gs_net_diverged("actor", error);
     }
+    return GS_OK;
 }
 
 static gs_status try_together(train *t, attempt trials[TOGETHER], int count, double most_us, double *share, gs_error *error)
@@ -190,7 +194,7 @@ static gs_status try_together(train *t, attempt trials[TOGETHER], int count, dou
         status = try_problem(t, &trials[i], &problem, error);
         *share += trials[i].share;
     }
-    if (status == GS_OK) learn_together(t, trials, count);
+    if (status == GS_OK) status = learn_together(t, trials, count, error);
     for (int i = 0; i < count; i++) gs_space_free(&trials[i].space);
     return status;
 }
@@ -226,9 +230,9 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     if (!t.gradient) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a gradient");
     gs_status status = gs_adam_create(&t.adam, &weights->actor.net, IMITATE_RATE, error);
     if (status == GS_OK && count > 0) {
-        imitate(&t);
+        status = imitate(&t, error);
         gs_adam_free(&t.adam);   /* its moments are those of other gradients: steps by them would undo what was learned */
-        status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
+        if (status == GS_OK) status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
     }
     if (status == GS_OK) status = try_problems(&t, error);
     gs_adam_free(&t.adam);

@@ -16,7 +16,7 @@ typedef struct gs_train_options {
     void    *self;
 } gs_train_options;
 
-/* Goes on from what the weights already are. MEMORY. */
+/* Goes on from what the weights already are. MEMORY; CORRUPT: gs_net_diverged. */
 gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error);
 
 /* One problem's measurements as they come: a step for the surrogate on its times, and one for the actor by clipped policy gradient on the
@@ -35,7 +35,7 @@ typedef struct gs_measured {
 gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error);
 void      gs_learner_free(gs_learner *learner);
 gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_problem *problem, const gs_caps *caps, const gs_measured *measured, int count,
-                          gs_error *error);   /* MEMORY: some of it may have been learned */
+                          gs_error *error);   /* MEMORY, CORRUPT (gs_net_diverged): some of it may have been learned */
 
 /* A problem as it may be asked for: extents from 1 to 16384, powers of two and others, either layout, f16 or bf16; now and then f16 sums. */
 gs_problem gs_train_problem(gs_random *random);

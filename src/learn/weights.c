@@ -76,6 +76,14 @@ static void visit_all(const gs_weights *weights, const int *token, int tokens, v
     visit_net(&weights->actor.net, GS_PROBLEM_FEATURES, true, token, tokens, visit, self);
 }
 
+/* Networks with a number that is not finite rank everything alike, so nobody would notice: they are neither written nor read. */
+static gs_status need_finite(const gs_weights *weights, gs_error *error)
+{
+    if (gs_net_finite(&weights->surrogate.net) && gs_net_finite(&weights->actor.net)) return GS_OK;
+    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "some of the %s are not finite",
+                   gs_net_finite(&weights->surrogate.net) ? "actor's numbers" : "surrogate's numbers");
+}
+
 /* ---- saving ---- */
 
 static void count_floats(void *self, float *run, int count)
@@ -92,6 +100,7 @@ gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error 
     const int tokens = gs_token_count();
     gs_text file = {0}, data = {0};
     char name[96];
+    GS_TRY(need_finite(weights, error));
     for (int i = 0; i < tokens; i++) token[i] = i;
     visit_all(weights, token, tokens, put_floats, &data);
     gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
@@ -184,7 +193,7 @@ static gs_status read_data(lines *l, gs_weights *weights, const int *token, int 
     for (size_t i = 0; i < GS_COUNT(nets); i++) memset(nets[i]->weights, 0, (size_t)nets[i]->count * sizeof *nets[i]->weights);
     const char *at = l->at;
     visit_all(weights, token, tokens, take_floats, &at);
-    return GS_OK;
+    return need_finite(weights, error);
 }
 
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error)

@@ -19,7 +19,7 @@ typedef struct gs_weights {
 gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error);
 void      gs_weights_free(gs_weights *weights);
 
-/* NOT_FOUND, IO, CORRUPT (cut, changed, or other numbers than this program sees), MEMORY. Words that the grammar has no longer are dropped;
+/* NOT_FOUND, IO, CORRUPT (cut, changed, numbers that are not finite, or other numbers than this program sees), MEMORY. Words that the grammar has no longer are dropped;
  * new ones say nothing. *weights is to be freed only after GS_OK. */
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error);
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
@@ -32,7 +32,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
 const char *gs_weights_path(void);
 const char *gs_weights_path_for(const gs_caps *caps);   /* the same; NULL for other devices: what was learned on Hopper is for Hopper */
 
-/* Replaces the file as a whole. */
+/* Replaces the file as a whole. CORRUPT: some weights are not finite; nothing is written. */
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error);
 
 #endif

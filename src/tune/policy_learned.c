@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "learn/residual.h"
 #include "learn/train.h"
 #include "tune/policies.h"
@@ -40,6 +41,7 @@ typedef struct learned {
     gs_weights weights;
     gs_weights before;                     /* when they were loaded or saved */
     gs_learner learner;
+    gs_error   fault;                      /* why learning ended; its status GS_OK: it has not */
     gs_random  random;
     uint64_t   seed;
     char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
@@ -200,11 +202,26 @@ static void correct(learned *self, const gs_problem *problem)
     }
 }
 
+static void copy_weights(gs_weights *to, const gs_weights *from)
+{
+    memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
+    memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
+    memcpy(to->about, from->about, sizeof from->about);
+}
+
 static void move_weights(learned *self, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
 {
+    if (self->fault.status != GS_OK) return;
     gs_measured *const measured = malloc(((size_t)count + 1) * sizeof *measured);
+    gs_error error = {0};
+    char text[GS_PROBLEM_TEXT];
     for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us, feedback[i].reward};
-    if (measured) gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, NULL);   /* no memory: nothing learned */
+    /* no memory: nothing learned; numbers that are not finite: nothing more is, and the weights are again those that were loaded or saved last */
+    if (measured && gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, &error) == GS_ERROR_CORRUPT) {
+        self->fault = error;
+        copy_weights(&self->weights, &self->before);
+        gs_log(GS_LOG_INFO, "%s: %s", gs_problem_format(problem, text), error.text);
+    }
     free(measured);
 }
 
@@ -273,13 +290,6 @@ static void add_difference(gs_net *to, const gs_net *now, const gs_net *before)
     for (int i = 0; i < to->count; i++) to->weights[i] += now->weights[i] - before->weights[i];
 }
 
-static void copy_weights(gs_weights *to, const gs_weights *from)
-{
-    memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
-    memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
-    memcpy(to->about, from->about, sizeof from->about);
-}
-
 /* With what others have saved there since: steps of several tuners add up. */
 static gs_status save_locked(learned *self, const char *path, gs_error *error)
 {
@@ -298,9 +308,11 @@ static gs_status save_locked(learned *self, const char *path, gs_error *error)
 
 static gs_status save(gs_policy *policy, const char *path, gs_error *error)
 {
+    learned *const self = policy->self;
     int lock;
+    if (self->fault.status != GS_OK) return gs_fail(error, self->fault.status, self->fault.field, "%s; %.200s stays as it was", self->fault.text, path);
     GS_TRY(gs_run_lock(path, &lock, error));
-    const gs_status status = save_locked(policy->self, path, error);
+    const gs_status status = save_locked(self, path, error);
     close(lock);
     return status;
 }
@@ -314,6 +326,7 @@ static gs_status load(gs_policy *policy, const char *path, gs_error *error)
     copy_weights(&self->before, &weights);
     gs_weights_free(&weights);
     self->problem[0] = '\0';
+    self->fault = (gs_error){0};
     return GS_OK;
 }
 

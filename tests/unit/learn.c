@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "learn/train.h"
 #include "texts.h"
 
@@ -582,6 +583,42 @@ static void broken_weights_are_refused(void **state)
     gs_weights_free(&weights);
 }
 
+/* A number that is not finite is neither written over good weights nor read, though the hash of the data is right. */
+static void weights_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 2 * GS_COUNT(bad); i++) {
+        gs_weights weights, back;
+        gs_error error = {0};
+        char *data, head[64];
+        size_t size;
+        filled(&weights);
+        assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+        gs_net *const net = i % 2 ? &weights.actor.net : &weights.surrogate.net;
+        const float good = net->weights[0];
+        net->weights[0] = bad[i / 2];
+        assert_int_equal(gs_weights_save(&weights, path, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, i % 2 ? "actor" : "surrogate"));
+        assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);   /* those before are still there */
+        assert_true((i % 2 ? back.actor.net : back.surrogate.net).weights[0] == good);
+        gs_weights_free(&back);
+
+        assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+        char *const line = strstr(data, "\ndata ") + 1;
+        size_t bytes;
+        assert_int_equal(sscanf(line, "data %zu", &bytes), 1);
+        char *const floats = data + size - bytes;
+        memcpy(i % 2 ? floats + bytes - sizeof *bad : floats, &bad[i / 2], sizeof *bad);
+        snprintf(head, sizeof head, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(floats, bytes));
+        memcpy(line, head, strlen(head));
+        assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, "not finite"));
+        free(data);
+        gs_weights_free(&weights);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -613,7 +650,7 @@ int main(void)
         cmocka_unit_test(sizes_are_held_out_as_a_whole),
         cmocka_unit_test(weights_come_back),
         cmocka_unit_test(weights_outlive_words),
-        cmocka_unit_test(broken_weights_are_refused),
+        cmocka_unit_test(broken_weights_are_refused), cmocka_unit_test(weights_that_are_not_finite_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

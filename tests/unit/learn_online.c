@@ -341,6 +341,61 @@ static void choosing_is_quick(void **state)
     gs_weights_free(&weights);
 }
 
+/* ---- what is not finite ---- */
+
+/* An actor that is so sure of one family that others have no probability at all: what is measured of them gives a ratio of 0 to 0. */
+static void sure_weights(gs_weights *weights)
+{
+    fresh(weights);
+    gs_net *const net = &weights->actor.net;
+    net->weights[net->count - net->width[3] + gs_token_of(GS_FAMILY_SIMPLE, -1, 0)] = 1e4f;
+}
+
+static void learning_refuses_what_is_not_finite(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    const gs_measured measured[] = {{schedule_of("ws/128x128x64/s4/c1x1/coop/g8"), 12, 0.4}, {schedule_of("ws/128x128x64/s3/c1x1/coop/g8"), 13, 0.2}};
+    gs_weights weights;
+    gs_learner learner;
+    gs_error error = {0};
+    sure_weights(&weights);
+    float *const before = malloc((size_t)weights.actor.net.count * sizeof *before);
+    memcpy(before, weights.actor.net.weights, (size_t)weights.actor.net.count * sizeof *before);
+    assert_int_equal(gs_learner_create(&learner, &weights, NULL), GS_OK);
+    for (int i = 0; i < 2; i++) {   /* nothing of it stays in the gradient: the second time is as the first */
+        assert_int_equal(gs_learner_step(&learner, &weights, &problem, h200(), measured, 2, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, "actor"));
+        assert_memory_equal(before, weights.actor.net.weights, (size_t)weights.actor.net.count * sizeof *before);
+        assert_true(gs_net_finite(&weights.surrogate.net));
+    }
+    memset(weights.actor.net.weights, 0, (size_t)weights.actor.net.count * sizeof *before);
+    assert_int_equal(gs_learner_step(&learner, &weights, &problem, h200(), measured, 2, &error), GS_OK);
+    gs_learner_free(&learner);
+    gs_weights_free(&weights);
+    free(before);
+}
+
+static void training_refuses_what_is_not_finite(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    const gs_sample samples[] = {{problem, schedule_of("ws/128x128x64/s4/c1x1/coop/g8"), 12, 1}, {problem, schedule_of("ws/128x128x64/s3/c1x1/coop/g8"), 13, 1}};
+    const gs_profile profile = gs_profile_of(h200());
+    const gs_train_options measured = {.epochs = 1, .seed = 1}, tried = {.problems = 4, .seed = 1};
+    gs_error error = {0};
+    for (int i = 0; i < 3; i++) {
+        gs_weights weights;
+        fresh(&weights);
+        (i == 0 ? &weights.surrogate.net : &weights.actor.net)->weights[0] = 3e38f;   /* finite, but their products are not */
+        for (int j = 0; j < weights.actor.net.count && i > 0; j++) weights.actor.net.weights[j] = 3e38f;
+        for (int j = 0; j < weights.surrogate.net.count && i == 0; j++) weights.surrogate.net.weights[j] = 3e38f;
+        assert_int_equal(gs_train(&weights, samples, i < 2 ? 2 : 0, &profile, i < 2 ? &measured : &tried, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, i == 0 ? "surrogate" : "actor"));
+        gs_weights_free(&weights);
+    }
+}
+
 /* ---- residuals ---- */
 
 static double distance(const gs_schedule *a, const gs_schedule *b)
@@ -541,6 +596,8 @@ int main(void)
         cmocka_unit_test(residuals_are_what_the_matrix_says),
         cmocka_unit_test(residuals_carry_over),
         cmocka_unit_test(residuals_may_be_many),
+        cmocka_unit_test(learning_refuses_what_is_not_finite),
+        cmocka_unit_test(training_refuses_what_is_not_finite),
         cmocka_unit_test(a_step_moves_towards_what_was_measured),
         cmocka_unit_test(what_is_no_measurement_is_harmless),
     };
