@@ -55,7 +55,7 @@ typedef struct comparison {
 static bool is_store(const char *path)
 {
     char head[16] = "";
-    FILE *const file = fopen(path, "rb");
+    FILE *const file = gs_file_need_regular(path, NULL) == GS_OK ? fopen(path, "rb") : NULL;   /* a pipe would be waited for */
     if (!file) return false;
     const size_t size = fread(head, 1, sizeof head, file);
     fclose(file);

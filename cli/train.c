@@ -132,6 +132,7 @@ static gs_status read_file(samples *s, const char *gpu, const char *path, gs_err
     size_t size;
     gs_status status = GS_OK;
     if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);   /* a store would be made */
+    GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
     if (is_rows(path)) {
         GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
         status = read_rows(s, path, text, error);

@@ -84,7 +84,35 @@ static gs_status write_all(int file, const char *data, size_t size, const char *
     return GS_OK;
 }
 
-gs_status gs_file_write(const char *path, const void *data, size_t size, gs_error *error)
+gs_status gs_file_need_regular(const char *path, gs_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) return GS_OK;
+    return gs_fail(error, GS_ERROR_IO, NULL, "%s: %s", path, S_ISDIR(status.st_mode) ? "is a directory" : "not a regular file");
+}
+
+/* The descriptor of standard output or error, if that is this file; else -1. Opened again, a regular one would be written from its beginning. */
+static int own_output(const struct stat *status)
+{
+    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
+        struct stat own;
+        if (fstat(file, &own) == 0 && own.st_dev == status->st_dev && own.st_ino == status->st_ino) return file;
+    }
+    return -1;
+}
+
+static gs_status write_as_it_is(const char *path, const struct stat *status, const void *data, size_t size, gs_error *error)
+{
+    const int own = own_output(status);
+    if (own >= 0) fflush(own == STDOUT_FILENO ? stdout : stderr);
+    const int file = own >= 0 ? dup(own) : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) return gs_fail_errno(error, errno, path, "cannot be opened to write");
+    gs_status result = write_all(file, data, size, path, error);
+    if (close(file) != 0 && result == GS_OK) result = gs_fail_errno(error, errno, path, "cannot be closed");
+    return result;
+}
+
+static gs_status replace(const char *path, const void *data, size_t size, gs_error *error)
 {
     char temporary[GS_PATH];
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary)
@@ -108,6 +136,22 @@ gs_status gs_file_write(const char *path, const void *data, size_t size, gs_erro
     if (status == GS_OK && rename(temporary, path) != 0) status = gs_fail_errno(error, errno, path, "cannot be replaced");
     if (status != GS_OK) unlink(temporary);
     return status;
+}
+
+gs_status gs_file_write(const char *path, const void *data, size_t size, gs_error *error)
+{
+    struct stat link, status;
+    if (lstat(path, &link) != 0) return replace(path, data, size, error);   /* nothing is there; what else is wrong, replace says */
+    if (S_ISREG(link.st_mode)) return replace(path, data, size, error);
+    if (stat(path, &status) != 0) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
+    if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return write_as_it_is(path, &status, data, size, error);
+    if (!S_ISREG(status.st_mode)) return gs_fail(error, GS_ERROR_IO, NULL, "%s: is %s: name a file", path, S_ISDIR(status.st_mode) ? "a directory" : "neither a file nor a pipe");
+    if (own_output(&status) >= 0) return write_as_it_is(path, &status, data, size, error);
+    char *const target = realpath(path, NULL);
+    if (!target) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
+    const gs_status result = replace(target, data, size, error);
+    free(target);
+    return result;
 }
 
 bool gs_file_exists(const char *path) { return access(path, F_OK) == 0; }

@@ -13,8 +13,14 @@
 gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size, gs_error *error);
 
 /* Writes to a temporary file beside path, syncs and renames it: readers see the old or the new content, never a part.
- * Missing directories are created. On failure nothing is left behind and the old content stays. */
+ * Missing directories are created. On failure nothing is left behind and the old content stays.
+ * Only a regular file is ever replaced. Through a symbolic link its target is; the link stays, and one that leads nowhere is refused. Pipes and
+ * character devices (/dev/null, /dev/stdout, a FIFO) are written to as they are; what is the program's own standard output or error goes there,
+ * behind what it has written. Directories, block devices and sockets are refused. */
 gs_status gs_file_write(const char *path, const void *data, size_t size, gs_error *error);
+
+/* IO, with a line that says what it is, where path is there and, links followed, not a regular file. */
+gs_status gs_file_need_regular(const char *path, gs_error *error);
 
 gs_status gs_directory_make(const char *path, gs_error *error);   /* and its parents; an existing one is fine */
 bool      gs_file_exists(const char *path);

@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 
@@ -139,6 +140,10 @@ static gs_status catch_up(gs_ledger *ledger, gs_error *error)
     }
     for (size_t at = 0; at < have && status == GS_OK;) {
         const char *const end = memchr(text + at, '\n', have - at);
+        if (!end && text[at] != '{') {   /* nothing that a ledger would hold: somebody's file, which is not to be cut */
+            status = gs_fail(error, GS_ERROR_CORRUPT, "ledger", "%s is not a ledger", ledger->path);
+            break;
+        }
         if (!end) {
             if (ftruncate(ledger->file, ledger->read) != 0) status = gs_fail_errno(error, errno, ledger->path, "cannot mend the ledger");
             break;
@@ -298,7 +303,8 @@ gs_status gs_ledger_open(gs_ledger **out, const gs_ledger_options *options, gs_e
     *ledger = (gs_ledger){.options = *options, .path = path, .file = -1};
     ledger->options.path = path;
     gs_status status = GS_OK;
-    if (path && (ledger->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0) status = gs_fail_errno(error, errno, path, "cannot open the ledger");
+    if (path) status = gs_file_need_regular(path, error);
+    if (path && status == GS_OK && (ledger->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0) status = gs_fail_errno(error, errno, path, "cannot open the ledger");
     if (status == GS_OK && (status = lock(ledger, error)) == GS_OK) unlock(ledger);
     *out = ledger;
     if (status != GS_OK) gs_ledger_close(out);

@@ -66,6 +66,7 @@ static gs_status switch_to_wal(gs_store *store, gs_error *error)
 
 static gs_status open_database(gs_store *store, gs_error *error)
 {
+    GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
     int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code != SQLITE_OK) return gs_sql_status(store, store->db ? sqlite3_extended_errcode(store->db) : code, error);
     sqlite3_extended_result_codes(store->db, 1);

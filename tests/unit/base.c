@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -449,6 +451,67 @@ static void broken_writes_leave_nothing(void **state)
     assert_content(plain, "old");
 }
 
+static void assert_kind(const char *path, mode_t kind)
+{
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    assert_int_equal(status.st_mode & S_IFMT, kind);
+}
+
+/* What is no regular file stays what it is: links are followed, pipes and devices are written to, the others are refused. */
+static void only_regular_files_are_replaced(void **state)
+{
+    (void)state;
+    char text[8] = "", link[300], fifo[300];
+    gs_error error = {0};
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    assert_int_equal(gs_file_write(in_folder("plain"), "old", 3, NULL), GS_OK);
+    assert_int_equal(symlink("plain", link), 0);
+    assert_int_equal(gs_file_write(link, "new", 3, &error), GS_OK);
+    assert_kind(link, S_IFLNK);
+    assert_content(in_folder("plain"), "new");
+
+    /* legend: where the link leads, what writing says */
+    const struct {
+        const char *target;
+        gs_status   status;
+    } links[] = {{"/dev/null", GS_OK}, {"/dev/full", GS_ERROR_DISK_FULL}, {"nowhere", GS_ERROR_IO}, {"link", GS_ERROR_IO}, {".", GS_ERROR_IO}, {"socket", GS_ERROR_IO}};
+    const int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", in_folder("socket"));
+    assert_int_equal(bind(listening, (struct sockaddr *)&name, sizeof name), 0);
+    for (size_t i = 0; i < GS_COUNT(links); i++) {
+        assert_int_equal(unlink(link), 0);
+        assert_int_equal(symlink(links[i].target, link), 0);
+        const gs_status status = gs_file_write(link, "new", 3, &error);
+        if (status != links[i].status) fail_msg("a link to %s: %d %s", links[i].target, (int)status, error.text);
+        assert_kind(link, S_IFLNK);
+    }
+    assert_false(gs_file_exists(in_folder("nowhere")));
+    assert_kind("/dev/null", S_IFCHR);
+    assert_kind("/dev/full", S_IFCHR);
+    assert_int_equal(gs_file_write(in_folder("socket"), "new", 3, &error), GS_ERROR_IO);
+    assert_kind(in_folder("socket"), S_IFSOCK);
+    assert_int_equal(unlink(in_folder("socket")), 0);
+    close(listening);
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(gs_file_write(fifo, "new", 3, &error), GS_OK);
+    assert_int_equal(read(reader, text, sizeof text), 3);
+    assert_string_equal(text, "new");
+    close(reader);
+    assert_kind(fifo, S_IFIFO);
+
+    assert_int_equal(gs_file_need_regular(in_folder("nowhere"), &error), GS_OK);
+    assert_int_equal(gs_file_need_regular(in_folder("plain"), &error), GS_OK);
+    assert_int_equal(gs_file_need_regular(fifo, &error), GS_ERROR_IO);
+    assert_int_equal(gs_file_need_regular(folder, &error), GS_ERROR_IO);
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(unlink(link), 0);
+}
+
 static void user_paths_follow_the_environment(void **state)
 {
     (void)state;
@@ -513,6 +576,7 @@ int main(void)
         cmocka_unit_test(files_fail_with_a_reason),
         cmocka_unit_test(read_only_folders_keep_the_old_file),
         cmocka_unit_test(broken_writes_leave_nothing),
+        cmocka_unit_test(only_regular_files_are_replaced),
         cmocka_unit_test(user_paths_follow_the_environment),
     };
     return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);

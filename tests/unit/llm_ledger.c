@@ -181,6 +181,25 @@ static void unfinished_line(void **state)
     free(text);
 }
 
+/* Somebody's file without a line's end is not taken for a line that was cut, and a pipe is not waited for. */
+static void what_is_no_ledger_stays(void **state)
+{
+    (void)state;
+    gs_ledger *ledger;
+    char *text;
+    size_t size;
+    set("a picture");
+    assert_int_equal(gs_ledger_open(&ledger, &(gs_ledger_options){.path = path}, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, path));
+    assert_int_equal(gs_file_read(path, 100, &text, &size, &error), GS_OK);
+    assert_string_equal(text, "a picture");
+    free(text);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(gs_ledger_open(&ledger, &(gs_ledger_options){.path = path}, &error), GS_ERROR_IO);
+    assert_null(ledger);
+}
+
 static void damaged(void **state)
 {
     (void)state;
@@ -261,6 +280,7 @@ int main(void)
         cmocka_unit_test(options),
         cmocka_unit_test_setup_teardown(goes_on, begin, end),
         cmocka_unit_test_setup_teardown(unfinished_line, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_no_ledger_stays, begin, end),
         cmocka_unit_test_setup_teardown(damaged, begin, end),
         cmocka_unit_test_setup_teardown(disk_full, begin, end),
         cmocka_unit_test_setup_teardown(shared, begin, end),
