@@ -230,11 +230,15 @@ typedef struct run_state {
     int                at, fresh, there;   /* there: stand in --rows already */
 } run_state;
 
-static void load_table(run_state *state)
+/* None yet is fine: tune and --record write it. */
+static int load_table(run_state *state)
 {
     char path[GS_PATH];
-    if (gs_table_create(&state->table) != GS_OK || !cli_tuned_path(path, state->session->caps.slug)) return;
-    gs_table_load(state->table, path, &state->session->caps, NULL, NULL);   /* none yet is fine */
+    gs_error error = {0};
+    if (gs_table_create(&state->table) != GS_OK || !cli_tuned_path(path, state->session->caps.slug)) return -1;
+    const gs_status status = gs_table_load(state->table, path, &state->session->caps, NULL, &error);
+    if (status == GS_ERROR_PARSE) error.status = GS_ERROR_CORRUPT;   /* what is wrong in a file is no wrong usage */
+    return status == GS_OK || status == GS_ERROR_NOT_FOUND ? -1 : cli_fail(state->command, NULL, &error);
 }
 
 static void load_weights(run_state *state)
@@ -511,11 +515,13 @@ static int run(const cli_command *command, int argc, char **argv)
     }
     if (code < 0) {
         if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
-        load_table(&state);
+        code = load_table(&state);
         load_weights(&state);
         char path[GS_PATH];
         state.tuned_path = s.tuned ? s.tuned : cli_tuned_path(path, session.caps.slug) ? path : NULL;
-        if (s.record && !state.tuned_path)
+        if (code >= 0)
+            ;
+        else if (s.record && !state.tuned_path)
             code = cli_usage(command, "no home directory for the table: name one with --tuned");
         else if (s.record && !session.caps.emulated && !has(&state.list, EVAL_REFERENCE))
             code = cli_usage(command, "--record sets own beside " EVAL_REFERENCE "; name it in --contenders");

@@ -276,7 +276,11 @@ static void check_files(checkup *c)
     error = (gs_error){0};
     const gs_status status = gs_table_create(&table) == GS_OK && *path ? gs_table_load(table, path, NULL, &skipped, &error)
                                                                        : GS_ERROR_NOT_FOUND;
-    if (status == GS_ERROR_NOT_FOUND) {
+    if (status != GS_OK && set && *set) {   /* the library would not open a device with it */
+        snprintf(found, sizeof found, "GEMMSMITH_TUNED: %.300s", error.text);
+        check(c, false, "tuned", found, "write it with gemmsmith tune or db export, or name another one");
+        c->failed = true;
+    } else if (status == GS_ERROR_NOT_FOUND) {
         check(c, true, "tuned", "no table of this user's yet", NULL);
     } else if (status != GS_OK || skipped > 0) {
         snprintf(found, sizeof found, "%s: %.300s", path, error.text);

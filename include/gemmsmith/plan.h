@@ -29,7 +29,8 @@ typedef enum gs_origin {
 /* Settings of a context. Initialise with gs_config_default, then change fields. Strings are borrowed during gs_open only. */
 typedef struct gs_config {
     const char *device;       /* "cuda:0"; NULL: $GEMMSMITH_DEVICE, else the first GPU */
-    const char *tuned_path;   /* table file or directory; NULL: $GEMMSMITH_TUNED, the user's and the installed tables */
+    const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; where that
+                                 is not set, those of the user's and the installed tables that there are */
     const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */
     int         use_library;  /* 1: a plan may choose cuBLASLt (default); 0: own kernels only */
     int         use_own;      /* 1: a plan may choose an own kernel (default); 0: cuBLASLt only */
@@ -55,8 +56,8 @@ typedef struct gs_args {
 GS_API gs_config gs_config_default(void);
 
 /* Opens a device. config may be NULL. *out is NULL on failure and *error (may be NULL) says what is missing.
- * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable; a bad table line is skipped, never
- * fatal). */
+ * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable); of a table that tuned_path or
+ * $GEMMSMITH_TUNED names: NOT_FOUND, IO, CORRUPT (it is no table; a bad line of one is skipped, never fatal). */
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */

@@ -15,7 +15,7 @@ gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size
 {
     *data = NULL;
     *size = 0;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* a pipe is refused below, not waited for */
     if (file < 0) {
         if (errno == ENOENT) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such file", path);
         return gs_fail_errno(error, errno, path, "cannot be opened");

@@ -12,29 +12,45 @@
 
 gs_config gs_config_default(void) { return (gs_config){.use_library = 1, .use_own = 1}; }
 
-/* A table that is missing is no error; one that cannot be read is reported and the others still count. */
-static void load_table(gs_context *context, const char *path)
+/* Rows that cannot be read are skipped and reported. */
+static gs_status load_table(gs_context *context, const char *path, gs_error *error)
+{
+    int skipped = 0;
+    char line[512];
+    const gs_status status = gs_table_load(context->table, path, &context->device->caps, &skipped, error);
+    if (status == GS_OK && skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped; the first: %s", path, skipped, gs_error_format(error, line, sizeof line));
+    return status;
+}
+
+/* One that was asked for by name: without it a program would run untuned and nobody would notice. */
+static gs_status load_named(gs_context *context, const char *by, const char *path, gs_error *error)
+{
+    gs_error why = {0};
+    const gs_status status = load_table(context, path, &why);
+    if (status == GS_OK) return GS_OK;
+    /* what is wrong in a file is no wrong argument */
+    return gs_fail(error, status == GS_ERROR_PARSE ? GS_ERROR_CORRUPT : status, NULL, "%s: %.380s", by, why.text);
+}
+
+/* One that is missing is no error; one that cannot be read is reported and the others still count. */
+static void load_usual(gs_context *context, const char *path)
 {
     gs_error error = {0};
-    int skipped = 0;
-    const gs_status status = gs_table_load(context->table, path, &context->device->caps, &skipped, &error);
     char line[512];
+    const gs_status status = load_table(context, path, &error);
     if (status != GS_OK && status != GS_ERROR_NOT_FOUND) gs_log(GS_LOG_ERROR, "%s", gs_error_format(&error, line, sizeof line));
-    if (status == GS_OK && skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped; the first: %s", path, skipped, gs_error_format(&error, line, sizeof line));
 }
 
 /* Later tables override earlier ones: installed, then the user's. */
-static void load_tables(gs_context *context, const char *path)
+static gs_status load_tables(gs_context *context, const char *path, gs_error *error)
 {
     const char *const environment = getenv("GEMMSMITH_TUNED");
-    if (!path || !*path) path = environment;
-    if (path && *path) {
-        load_table(context, path);
-        return;
-    }
-    load_table(context, GS_DATA_DIR "/tuned");
+    if (path && *path) return load_named(context, "tuned_path", path, error);
+    if (environment && *environment) return load_named(context, "GEMMSMITH_TUNED", environment, error);
+    load_usual(context, GS_DATA_DIR "/tuned");
     char user[GS_PATH];
-    if (gs_user_path(user, 'd', NULL, "tuned")) load_table(context, user);
+    if (gs_user_path(user, 'd', NULL, "tuned")) load_usual(context, user);
+    return GS_OK;
 }
 
 /* Weights that cannot be read are logged: the time model does without. */
@@ -68,10 +84,8 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     pthread_mutex_init(&context->lock, NULL);
     gs_status status = open_device(context, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
-    if (status == GS_OK) {
-        load_tables(context, context->config.tuned_path);
-        load_weights(context);
-    }
+    if (status == GS_OK) status = load_tables(context, context->config.tuned_path, error);
+    if (status == GS_OK) load_weights(context);
     context->config.device = context->config.tuned_path = context->config.cache_path = NULL;
     if (status != GS_OK) {
         gs_close(&context);

@@ -14,6 +14,7 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "allocations.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "device/device.h"
@@ -24,7 +25,7 @@
 #include "schedule/schedule.h"
 
 static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";
-static char cache[64], table[64];
+static char cache[64], table[64], no_tables[64];
 
 static int group_setup(void **state)
 {
@@ -32,6 +33,8 @@ static int group_setup(void **state)
     if (!mkdtemp(folder)) return -1;
     snprintf(cache, sizeof cache, "%s/cache", folder);
     snprintf(table, sizeof table, "%s/t.tuned", folder);
+    snprintf(no_tables, sizeof no_tables, "%s/no-tables", folder);
+    if (gs_directory_make(no_tables, NULL) != GS_OK) return -1;
     setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
     setenv("GEMMSMITH_CUBLASLT", "/nonexistent", 1);
     setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
@@ -75,6 +78,61 @@ static const char row_4096[] =
     "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170"
     " 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
     "f16:64x64x64:tn library 2.0 1.9 0.95 0.94 0.96 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
+
+static gs_status open_named(const char *named, gs_error *error)
+{
+    gs_config config = gs_config_default();
+    gs_context *context = NULL;
+    config.tuned_path = named;
+    config.cache_path = cache;
+    const gs_status status = gs_open(&context, &config, error);
+    assert_true((status == GS_OK) == (context != NULL));
+    gs_close(&context);
+    return status;
+}
+
+/* What was named must be there and be a table: nobody would notice that a program runs untuned. */
+static void test_named_tables(void **state)
+{
+    (void)state;
+    /* legend: name below the folder, its content (NULL: none), what opening says */
+    static const struct {
+        const char *name, *content;
+        gs_status   status;
+    } cases[] = {
+        {"none.tuned", NULL, GS_ERROR_NOT_FOUND},
+        {"none/at/all", NULL, GS_ERROR_NOT_FOUND},
+        {"garbage.tuned", "nothing of a table\n", GS_ERROR_CORRUPT},
+        {"empty.tuned", "", GS_ERROR_CORRUPT},
+        {"garbage.tuned/below", NULL, GS_ERROR_IO},
+        {"good.tuned", row_4096, GS_OK},
+        {"bad-line.tuned", "nonsense\n", GS_OK},
+        {".", NULL, GS_OK},   /* a folder of tables, some of which are none */
+    };
+    const int level = gs_log_level();
+    gs_log_set_level(GS_LOG_OFF);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char path[128], text[1024];
+        gs_error error = {0};
+        snprintf(path, sizeof path, "%s/%s", folder, cases[i].name);
+        snprintf(text, sizeof text, "%s%s", cases[i].status == GS_OK ? "gemmsmith-tuned 1\n" : "", cases[i].content ? cases[i].content : "");
+        if (cases[i].content) assert_int_equal(gs_file_write(path, text, strlen(text), &error), GS_OK);
+        for (int variable = 0; variable < 2; variable++) {
+            if (variable) setenv("GEMMSMITH_TUNED", path, 1);
+            const gs_status status = open_named(variable ? NULL : path, &error);
+            unsetenv("GEMMSMITH_TUNED");
+            if (status != cases[i].status) fail_msg("%s: %d %s", path, (int)status, error.text);
+            if (status == GS_OK) continue;
+            assert_non_null(strstr(error.text, variable ? "GEMMSMITH_TUNED: " : "tuned_path: "));
+            assert_non_null(strstr(error.text, path));
+            assert_null(strchr(error.text, '\n'));
+        }
+    }
+    setenv("GEMMSMITH_TUNED", "", 1);   /* an empty one is not set */
+    assert_int_equal(open_named("", NULL), GS_OK);
+    unsetenv("GEMMSMITH_TUNED");
+    gs_log_set_level(level);
+}
 
 /* A problem that is in no table: the weights' choice where there are weights, the time model's where there are none or they are broken. */
 static void test_weights(void **state)
@@ -358,7 +416,7 @@ static void test_dependent(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gs_config config = gs_config_default();
         assert_int_equal(config.dependent, 0);
-        config.tuned_path = "/nonexistent/table.tuned";
+        config.tuned_path = no_tables;
         config.cache_path = cache;
         config.dependent = cases[i].config;
         if (cases[i].environment) setenv("GEMMSMITH_DEPENDENT", cases[i].environment, 1);
@@ -430,17 +488,18 @@ static void test_zeroed_workspace(void **state)
     gs_device_close(&device);
 }
 
-/* Rows that cannot be read, rows of another GPU and a missing table are no reason not to open. */
+/* Rows that cannot be read and a missing table of the user's are no reason not to open. */
 static void test_odd_tables(void **state)
 {
     (void)state;
     gs_context *context = open_with("f16:oops ws/none 1 2 3\n");
     gs_close(&context);
+    setenv("XDG_DATA_HOME", "/nonexistent", 1);
     gs_config config = gs_config_default();
-    config.tuned_path = "/nonexistent/table.tuned";
     config.cache_path = cache;
     gs_error error = {0};
     assert_int_equal(gs_open(&context, &config, &error), GS_OK);
+    unsetenv("XDG_DATA_HOME");
     gs_close(&context);
     assert_int_equal(live(), 0);
 }
@@ -450,6 +509,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_named_tables),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_runs_allocate_nothing),
         cmocka_unit_test(test_gemm_keeps_plans),
