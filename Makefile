@@ -28,8 +28,8 @@ check-load: build
 
 fuzz: setup
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer
-	build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -max_total_time=$(FUZZ_SECONDS)
-	build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=120 -malloc_limit_mb=256
+	build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/
+	build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=120 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/
 
 build: setup
 	@cmake --preset release >/dev/null

@@ -65,5 +65,20 @@ suite release
 one "exported symbols" sh scripts/check_abi.sh build/release/libgemmsmith.so
 one "headers from C++" sh -c 'for h in include/gemmsmith/*.h; do echo "#include <gemmsmith/${h##*/}>" | c++ -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - || exit 1; done'
 suite sanitize
+
+# The fuzzers with libFuzzer, as `make fuzz` builds them, and a moment of each.
+mkdir -p build/fuzz
+fuzzers() {
+    cmake --preset fuzz && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer &&
+        build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -seed=1 -runs=2000 -artifact_prefix=build/fuzz/ &&
+        build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -seed=1 -runs=200 -max_len=16384 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/
+}
+if echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return data && size > 9; }' |
+    clang -fsanitize=fuzzer -x c - -o build/fuzz/probe 2>/dev/null; then
+    one "fuzzers" fuzzers
+else
+    skipped=$((skipped + 1))
+    echo "skipped  fuzzers: there is no clang with libFuzzer"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
