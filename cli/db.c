@@ -241,7 +241,8 @@ static int run_curves(db *d, char *const *words)
 
 /* ---- the command ---- */
 
-/* legend: word, how many arguments, what they are, whether a GPU's name is needed, what does it, how many arguments more there may be */
+/* legend: word, how many arguments, what they are, whether a GPU's name is needed, what does it, how many arguments more there may be,
+ * whether it writes to the store: only then one is made or converted */
 static const struct action {
     const char *name;
     int         words;
@@ -249,12 +250,13 @@ static const struct action {
     bool        needs_gpu;
     int       (*run)(db *, char *const *);
     int         more;
+    bool        writes;
 } actions[] = {
     {"list",    0, "no argument",                  true,  run_list},
     {"show",    1, "a problem",                    true,  run_show},
     {"export",  1, "the file to write",            true,  run_export},
-    {"import",  1, "a tuned table or a directory", false, run_import},
-    {"merge",   1, "another store",                false, run_merge},
+    {"import",  1, "a tuned table or a directory", false, run_import, 0, true},
+    {"merge",   1, "another store",                false, run_merge, 0, true},
     {"compare", 2, "two tables or stores",         false, run_compare},
     {"curves",  0, "one file of rows, or none",    false, run_curves, 1},
 };
@@ -292,7 +294,10 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
     gs_error error;
-    if (gs_store_open(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
+    if (action->run == run_show && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
+    const bool writes = action->writes || words - 1 > action->words;   /* curves with a file keeps them */
+    if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
     char *const none = NULL;
     code = action->run(&d, words > 1 ? argv + 2 : &none);
     gs_store_close(&d.store);

@@ -87,7 +87,7 @@ static bool take_winner(void *self, const gs_trial *trial)
 static gs_status read_store(side *s, gs_error *error)
 {
     gs_store *store;
-    GS_TRY(gs_store_open(&store, s->path, error));
+    GS_TRY(gs_store_open_read(&store, s->path, error));
     gs_status status = gs_store_winners(store, s->gpu, take_winner, s, error);
     if (status == GS_OK && s->status != GS_OK) status = gs_fail(error, s->status, NULL, "no memory for a table");
     gs_store_close(&store);

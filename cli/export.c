@@ -71,11 +71,11 @@ static void print_counts(const gs_dataset_counts *c)
 static gs_status open_stores(const settings *s, gs_store *list[CLI_LIST_MAX], int *count, gs_error *error)
 {
     *count = 0;
-    if (s->stores.count == 0) GS_TRY(gs_store_open(&list[(*count)++], NULL, error));
+    if (s->stores.count == 0) GS_TRY(gs_store_open_read(&list[(*count)++], NULL, error));
     for (int i = 0; i < s->stores.count; i++) {
         const char *const path = s->stores.item[i];
         if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
-        GS_TRY(gs_store_open(&list[i], path, error));
+        GS_TRY(gs_store_open_read(&list[i], path, error));
         *count = i + 1;
     }
     return GS_OK;

@@ -259,9 +259,12 @@ static void check_files(checkup *c)
     else
         check(c, false, "cache", "no directory that can be written",
               "kernels are compiled anew in every process: set GEMMSMITH_CACHE");
-    if (gs_store_open(&store, NULL, &error) == GS_OK) {
+    const gs_status opened = gs_store_open_read(&store, NULL, &error);
+    if (opened == GS_OK) {
         check(c, true, "store", gs_store_path(store), NULL);
         gs_store_close(&store);
+    } else if (opened == GS_ERROR_NOT_FOUND) {
+        check(c, true, "store", "none yet: what writes to it makes it", NULL);
     } else {
         check(c, false, "store", error.text, NULL);
         c->failed = true;

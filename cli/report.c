@@ -26,8 +26,7 @@ static const cli_option options[] = {
 static gs_status add_store(report *r, const settings *s, gs_error *error)
 {
     gs_store *store;
-    if (s->store && !gs_file_exists(s->store)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such store", s->store);   /* it would be made */
-    GS_TRY(gs_store_open(&store, s->store, error));
+    GS_TRY(gs_store_open_read(&store, s->store, error));
     const gs_status status = report_add_store(r, store, s->gpu, error);
     gs_store_close(&store);
     return status;

@@ -111,7 +111,7 @@ static int by_group(const void *left, const void *right)
 static gs_status read_store(samples *s, const char *gpu, const char *path, gs_error *error)
 {
     gs_store *store;
-    GS_TRY(gs_store_open(&store, path, error));
+    GS_TRY(gs_store_open_read(&store, path, error));
     const gs_status status = gs_store_trials(store, gpu, NULL, take_trial, s, error);
     gs_store_close(&store);
     return status;
@@ -131,7 +131,7 @@ static gs_status read_file(samples *s, const char *gpu, const char *path, gs_err
     char *text = NULL;
     size_t size;
     gs_status status = GS_OK;
-    if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);   /* a store would be made */
+    if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
     GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
     if (is_rows(path)) {
         GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));

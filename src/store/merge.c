@@ -129,6 +129,7 @@ gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copie
     struct stat here, there;
     if (stat(other_path, &there) != 0)
         return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(other_path));
+    GS_TRY(gs_file_need_regular(other_path, error));
     if (stat(store->path, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s is this store itself: name another one", gs_sql_tail(other_path));
 

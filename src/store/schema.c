@@ -235,7 +235,8 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
     if (have.version > VERSION) return newer(path, have.version, error);
     if (have.version < VERSION)
         return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
-                       "%s is a store of version %lld, this one of version %lld: open it once with this program",
+                       "%s is a store of version %lld, this one of version %lld: write to it once with this program (tune, eval or db import "
+                       "with --store), which converts it",
                        gs_sql_tail(path), (long long)have.version, (long long)VERSION);
     return GS_OK;
 }
@@ -252,15 +253,30 @@ static gs_status migrate(gs_store *store, gs_error *error)
     return gs_sql_status(store, code, error);
 }
 
+static gs_status look(gs_store *store, stamp *have, gs_error *error)
+{
+    int code = gs_sql_text_run(store, "BEGIN");
+    if (code == SQLITE_OK) code = read_stamp(store, "main", have);
+    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
+    if (have->objects > 0 && have->application != APPLICATION_ID) return foreign(store->path, error);
+    if (have->version > VERSION) return newer(store->path, have->version, error);
+    if (have->version < 0 || (have->version > 0) != (have->objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);
+    return GS_OK;
+}
+
+gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error)
+{
+    stamp have;
+    GS_TRY(look(store, &have, error));
+    if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty: it is no store", gs_sql_tail(store->path));
+    *old = have.version < VERSION;
+    return GS_OK;
+}
+
 gs_status gs_schema_prepare(gs_store *store, gs_error *error)
 {
     stamp have;
-    int code = gs_sql_text_run(store, "BEGIN");
-    if (code == SQLITE_OK) code = read_stamp(store, "main", &have);
-    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
-    if (have.objects > 0 && have.application != APPLICATION_ID) return foreign(store->path, error);
-    if (have.version > VERSION) return newer(store->path, have.version, error);
-    if (have.version < 0 || (have.version > 0) != (have.objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);
+    GS_TRY(look(store, &have, error));
     if (have.version == VERSION) return GS_OK;
     GS_TRY(gs_sql_begin(store, error));
     return gs_sql_end(store, migrate(store, error), error);

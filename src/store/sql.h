@@ -69,6 +69,9 @@ const char *gs_sql_tail(const char *path);
 /* schema.c: brings an open database to this version, or says why it cannot be used. */
 gs_status gs_schema_prepare(gs_store *store, gs_error *error);
 
+/* schema.c: the same of a database that is only to be read: nothing is written. *old: it is of an older version. STORE also: it is empty. */
+gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error);
+
 /* schema.c: GS_OK if the attached database "other", whose file is path, is a store of exactly this version. */
 gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *error);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -64,37 +65,96 @@ static gs_status switch_to_wal(gs_store *store, gs_error *error)
     return GS_OK;
 }
 
-static gs_status open_database(gs_store *store, gs_error *error)
+static gs_status connect(gs_store *store, int flags, gs_error *error)
 {
-    GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
-    int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = sqlite3_open_v2(flags & SQLITE_OPEN_MEMORY ? ":memory:" : store->path, &store->db, flags, NULL);
     if (code != SQLITE_OK) return gs_sql_status(store, store->db ? sqlite3_extended_errcode(store->db) : code, error);
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
     code = gs_sql_text_run(store, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL");
-    if (code != SQLITE_OK) return gs_sql_status(store, code, error);
+    return gs_sql_status(store, code, error);
+}
+
+static void disconnect(gs_store *store)
+{
+    for (int i = 0; i < GS_SQL_IDS; i++) {
+        sqlite3_finalize(store->statement[i]);
+        store->statement[i] = NULL;
+    }
+    sqlite3_close(store->db);
+    store->db = NULL;
+}
+
+static gs_status open_database(gs_store *store, gs_error *error)
+{
+    GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
+    GS_TRY(connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error));
     GS_TRY(gs_schema_prepare(store, error));
     return switch_to_wal(store, error);
 }
 
-gs_status gs_store_open(gs_store **out, const char *path, gs_error *error)
+/* From the file, as it is, into memory, where it is brought to this version. */
+static gs_status convert_copy(gs_store *store, gs_error *error)
+{
+    gs_store file = *store;
+    memset(store->statement, 0, sizeof store->statement);
+    store->db = NULL;
+    gs_status status = connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, error);
+    if (status == GS_OK) {
+        sqlite3_backup *const backup = sqlite3_backup_init(store->db, "main", file.db, "main");
+        const int step = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(store->db), end = backup ? sqlite3_backup_finish(backup) : step;
+        status = gs_sql_status(store, step == SQLITE_DONE ? end : step, error);
+    }
+    disconnect(&file);
+    return status == GS_OK ? gs_schema_prepare(store, error) : status;
+}
+
+/* Opened to write, but for what follows: one that may only read cannot take away the log beside the file that it needs for a while. A log
+ * that was there before stays there, as somebody left it. */
+static gs_status open_to_read(gs_store *store, gs_error *error)
+{
+    char log[GS_PATH + 8];
+    bool old;
+    if (!gs_file_exists(store->path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(store->path));
+    GS_TRY(gs_file_need_regular(store->path, error));
+    snprintf(log, sizeof log, "%s-wal", store->path);
+    struct stat about;
+    const bool logged = stat(log, &about) == 0 && about.st_size > 0;
+    GS_TRY(connect(store, SQLITE_OPEN_READWRITE, error));
+    if (logged) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    GS_TRY(gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error));
+    GS_TRY(gs_schema_look(store, &old, error));
+    if (!old) return GS_OK;
+    GS_TRY(convert_copy(store, error));
+    return gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error);
+}
+
+static gs_status open_to_write(gs_store *store, gs_error *error)
+{
+    GS_TRY(make_parent(store->path, error));
+    return open_database(store, error);
+}
+
+static gs_status open_with(gs_store **out, const char *path, gs_status (*open)(gs_store *, gs_error *), gs_error *error)
 {
     *out = NULL;
     gs_store *store = calloc(1, sizeof *store);
     if (!store) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a store");
     gs_status status = choose_path(store->path, path, error);
-    if (status == GS_OK) status = make_parent(store->path, error);
-    if (status == GS_OK) status = open_database(store, error);
+    if (status == GS_OK) status = open(store, error);
     if (status != GS_OK) gs_store_close(&store);
     *out = store;
     return status;
 }
 
+gs_status gs_store_open(gs_store **out, const char *path, gs_error *error) { return open_with(out, path, open_to_write, error); }
+
+gs_status gs_store_open_read(gs_store **out, const char *path, gs_error *error) { return open_with(out, path, open_to_read, error); }
+
 void gs_store_close(gs_store **store)
 {
     if (!store || !*store) return;
-    for (int i = 0; i < GS_SQL_IDS; i++) sqlite3_finalize((*store)->statement[i]);
-    sqlite3_close((*store)->db);
+    disconnect(*store);
     free(*store);
     *store = NULL;
 }

@@ -2,7 +2,7 @@
  * The store: an SQLite notebook (WAL) of everything tried: sessions, candidates, verdicts, measurements, winners.
  * Safe for several processes; every call is one transaction, so a killed run loses nothing that was reported as kept.
  * A gs_store belongs to one thread, and to the process that opened it: do not carry it across fork.
- * The schema is versioned; a store of an older version is migrated, of a newer one refused (STORE_VERSION). */
+ * The schema is versioned; a store of an older version is migrated when it is opened to write, of a newer one refused (STORE_VERSION). */
 #ifndef GS_STORE_STORE_H
 #define GS_STORE_STORE_H
 
@@ -20,6 +20,10 @@ typedef struct gs_store gs_store;
  * gs_problem_parse for a problem's text, which is stored in its canonical form. After any failure the call has stored nothing
  * and the store can be used on. */
 gs_status   gs_store_open(gs_store **out, const char *path, gs_error *error);
+
+/* The same to read only: nothing is created, converted or written. NOT_FOUND: it is not there; STORE also: it is an empty file. Of a store of an
+ * older version a copy in memory is converted and read. Calls that write fail (IO). */
+gs_status   gs_store_open_read(gs_store **out, const char *path, gs_error *error);
 void        gs_store_close(gs_store **store);
 const char *gs_store_path(const gs_store *store);
 

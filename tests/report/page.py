@@ -329,7 +329,8 @@ def check_damaged(program):
 
 
 def make_empty(program):
-    run(program, "db", "list", "--gpu", "nvidia-h200", "--store", WORK / "empty.db")
+    (WORK / "none.tuned").write_text("gemmsmith-tuned 1\n")
+    run(program, "db", "import", WORK / "none.tuned", "--store", WORK / "empty.db")   # reading would not make it
     done = run(program, "report", "--store", WORK / "empty.db", "--out", WORK / "empty.html")
     expect("empty", (0, f"{WORK}/empty.html: 0 problems in 0 sets, 0 curves\n"), (done.returncode, done.stdout))
 

@@ -493,6 +493,139 @@ static void opens_while_another_makes_it(void **state)
     gs_store_close(&store);
 }
 
+/* ---- reading only ---- */
+
+static void change(const char *name, const char *sql)
+{
+    char path[GS_PATH];
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path_of(path, name), &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static gs_store *open_read(const char *name)
+{
+    char path[GS_PATH];
+    gs_store *store;
+    CHECK(gs_store_open_read(&store, path_of(path, name), &error));
+    return store;
+}
+
+static void expect_bytes(const char *name, const char *before, size_t size)
+{
+    char path[GS_PATH], *now;
+    size_t have;
+    CHECK(gs_file_read(path_of(path, name), 1 << 24, &now, &have, &error));
+    assert_int_equal(have, size);
+    assert_memory_equal(now, before, size);
+    free(now);
+}
+
+static size_t bytes_of(const char *name, char **bytes)
+{
+    char path[GS_PATH];
+    size_t size;
+    CHECK(gs_file_read(path_of(path, name), 1 << 24, bytes, &size, &error));
+    return size;
+}
+
+static bool is_there(const char *name)
+{
+    char path[GS_PATH];
+    return gs_file_exists(path_of(path, name));
+}
+
+static void reading_makes_nothing(void **state)
+{
+    (void)state;
+    char path[GS_PATH], *before;
+    gs_store *store = (gs_store *)path;
+    assert_int_equal(gs_store_open_read(&store, path_of(path, "deep/absent.db"), &error), GS_ERROR_NOT_FOUND);
+    assert_null(store);
+    assert_non_null(strstr(error.text, "absent.db"));
+    assert_false(is_there("deep"));
+    CHECK(gs_file_write(path_of(path, "empty.txt"), "", 0, &error));
+    assert_int_equal(gs_store_open_read(&store, path, &error), GS_ERROR_STORE);
+    expect_bytes("empty.txt", "", 0);
+    assert_int_equal(gs_store_open_read(&store, folder, &error), GS_ERROR_IO);
+
+    store = open_store("read.db");
+    gs_session session = begin(store);
+    const gs_trial trial = make_trial("f16:64x64x64:tn", "simple", 1.1);
+    CHECK(gs_store_put(store, &session, &trial, &error));
+    gs_store_close(&store);
+    const size_t size = bytes_of("read.db", &before);
+    store = open_read("read.db");
+    gs_store *twice = open_read("read.db");
+    assert_int_equal(trials(store, NULL), 1);
+    assert_int_equal(trials(twice, NULL), 1);
+    assert_int_equal(gs_store_put(store, &session, &trial, &error), GS_ERROR_IO);
+    gs_session other = {.device = DEVICE};
+    assert_int_equal(gs_store_begin(store, &other, &error), GS_ERROR_IO);
+    gs_store_close(&store);
+    gs_store_close(&twice);
+    expect_bytes("read.db", before, size);
+    assert_false(is_there("read.db-wal") || is_there("read.db-shm"));
+    free(before);
+}
+
+/* A copy is converted, in memory; the file is of the old version afterwards. */
+static void an_old_store_is_read_as_it_is(void **state)
+{
+    (void)state;
+    char *before;
+    gs_store *store = open_store("old.db");
+    gs_session session = begin(store);
+    const gs_trial trial = make_trial("f16:64x64x64:tn", "simple", 1.1);
+    const double us[] = {1, 2};
+    CHECK(gs_store_put(store, &session, &trial, &error));
+    CHECK(gs_store_samples(store, &session, trial.problem, trial.candidate, "device", us, NULL, 2, &error));
+    gs_store_close(&store);
+    change("old.db", DROP_STEP_4 "DROP TABLE job; DROP VIEW curves; DROP TABLE point; DROP TABLE curve; DROP TABLE lease; PRAGMA user_version = 1");
+    assert_true(ask("old.db", "PRAGMA user_version") == 1);
+    const size_t size = bytes_of("old.db", &before);
+    for (int i = 0; i < 2; i++) {
+        store = open_read("old.db");
+        assert_int_equal(trials(store, NULL), 1);
+        assert_string_equal(list.trials[0].candidate, "simple");
+        assert_non_null(strstr(gs_store_path(store), "old.db"));
+        char *source = NULL, *manifest = NULL;   /* of a table that the file has not */
+        assert_int_equal(gs_store_source_get(store, "source:0123456789abcdef", &source, &manifest, &error), GS_ERROR_NOT_FOUND);
+        assert_int_equal(gs_store_put(store, &session, &trial, &error), GS_ERROR_IO);
+        gs_store_close(&store);
+        expect_bytes("old.db", before, size);
+    }
+    assert_true(ask("old.db", "PRAGMA user_version") == 1);
+    free(before);
+    store = open_store("old.db");   /* who writes converts */
+    gs_store_close(&store);
+    assert_true(ask("old.db", "PRAGMA user_version") == 5);
+}
+
+/* What a killed writer left in the log is read, and stays where it is. */
+static void a_log_left_behind_is_read(void **state)
+{
+    (void)state;
+    char path[GS_PATH], *bytes, *log;
+    gs_store *store = open_store("live.db");
+    gs_session session = begin(store);
+    const gs_trial trial = make_trial("f16:64x64x64:tn", "simple", 1.1);
+    CHECK(gs_store_put(store, &session, &trial, &error));
+    const size_t size = bytes_of("live.db", &bytes), logged = bytes_of("live.db-wal", &log);
+    assert_true(logged > 0);
+    gs_store_close(&store);
+    CHECK(gs_file_write(path_of(path, "left.db"), bytes, size, &error));
+    CHECK(gs_file_write(path_of(path, "left.db-wal"), log, logged, &error));
+    store = open_read("left.db");
+    assert_int_equal(trials(store, NULL), 1);
+    gs_store_close(&store);
+    expect_bytes("left.db", bytes, size);
+    expect_bytes("left.db-wal", log, logged);
+    free(bytes);
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +641,9 @@ int main(void)
         cmocka_unit_test(finds_its_default_place),
         cmocka_unit_test(processes_share_a_store),
         cmocka_unit_test(opens_while_another_makes_it),
+        cmocka_unit_test(reading_makes_nothing),
+        cmocka_unit_test(an_old_store_is_read_as_it_is),
+        cmocka_unit_test(a_log_left_behind_is_read),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,8 +1,9 @@
-# An empty store, a tuned table imported, listed, exported again, and merged into another store.
+# No store yet, a tuned table imported, listed, exported again, and merged into another store.
 try() { gemmsmith "$@"; echo "exit $?"; }
 try db list --gpu nvidia-h200
 try db show f16:64x64x64:tn --gpu nvidia-h200
 try db export out.tuned --gpu nvidia-h200
+ls data 2>/dev/null   # nothing was made
 cat >in.tuned <<'TABLE'
 gemmsmith-tuned 1
 f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.20  199.10  1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0

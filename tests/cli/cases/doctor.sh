@@ -4,6 +4,7 @@ gemmsmith doctor --device cuda:0
 echo "exit $?"
 gemmsmith doctor --device emu:a100 | grep -E "device|cuBLAS|NVML"
 gemmsmith doctor | grep device
+mkdir -p data/gemmsmith
 printf 'this is no database, whatever its name says, and long enough to be looked at\n' >data/gemmsmith/store.db
 mkdir -p data/gemmsmith/tuned
 printf 'gemmsmith-tuned 1\nnonsense\n' >data/gemmsmith/tuned/nvidia-h200.tuned

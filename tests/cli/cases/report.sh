@@ -1,7 +1,10 @@
 # A page of nothing, of a table's winners, of the predicted rows of an evaluation, to a file and to standard output; what is refused.
 try() { gemmsmith "$@"; echo "exit $?"; }
 try report --store absent.db
-gemmsmith db list --gpu nvidia-h200 --quiet
+try report
+ls data 2>/dev/null   # nothing was made
+echo gemmsmith-tuned 1 >none.tuned
+gemmsmith db import none.tuned
 try report
 grep -c 'Nothing was measured' gemmsmith-report.html
 cat >in.tuned <<'TABLE'

@@ -6,7 +6,8 @@ sed -n 1,4p one.weights
 gemmsmith train two.weights --from one.weights --problems 1 --quiet
 cmp -s one.weights two.weights || echo "other bytes"
 mkdir -p s
-gemmsmith db list --store s/empty.db --gpu nvidia-h200 --quiet
+echo gemmsmith-tuned 1 > none.tuned
+gemmsmith db import none.tuned --store s/empty.db > out && rm none.tuned out
 gemmsmith train three.weights s/empty.db --problems 0 --held_out 10 --quiet
 {
     echo group,problem,schedule,us
@@ -25,6 +26,9 @@ printf 'group,problem,schedule,us\n1,f16:64x64x64:tn,simple\n' > bad.csv
 try x.weights bad.csv
 echo none > none.db
 try x.weights none.db
+: > empty.txt
+try x.weights empty.txt
+wc -c < empty.txt   # it is no store now either
 try x.weights --from s/empty.db
 try x.weights --epochs -1
 try no/way/x.weights --problems 0 --quiet
