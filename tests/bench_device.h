@@ -34,6 +34,9 @@ static struct {
     bool   fault;
     int    replays[4096], replay_count, waits;
     uint64_t generated[3];       /* calls of gs_generate for a, b, c */
+    void *reference;             /* on the device */
+    int  references;             /* so often it was there */
+    int  exposed;                /* calls of contenders that could have read it */
 } sim;
 
 static inline gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
@@ -48,6 +51,10 @@ static inline gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *o
 static inline void sim_free(gs_device *device, gs_pointer pointer)
 {
     (void)device;
+    if (sim.reference && sim.reference == (void *)(uintptr_t)pointer) {
+        assert_int_equal(*(uint32_t *)sim.reference, GS_POISON_FIRST);   /* who gets this memory next finds nothing in it */
+        sim.reference = NULL;
+    }
     free((void *)(uintptr_t)pointer);
     sim.live--;
 }
@@ -59,6 +66,20 @@ static inline gs_status sim_fill(gs_device *device, gs_pointer to, uint32_t patt
     uint32_t *const words = (uint32_t *)(uintptr_t)to;
     for (size_t i = 0; pattern && i < bytes / 4; i++) words[i] = pattern;   /* zeros only push other data out of the L2 */
     sim.now_us += 1;
+    return GS_OK;
+}
+
+static inline gs_status sim_copy_in(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *error)
+{
+    (void)device, (void)error;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return GS_OK;
+}
+
+static inline gs_status sim_copy_out(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error)
+{
+    (void)device, (void)error;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
     return GS_OK;
 }
 
@@ -127,6 +148,7 @@ static inline gs_status sim_capture_end(gs_device *device, gs_queue queue, gs_gr
 static inline void execute(const work *item)
 {
     const bool same = item->kept && *item->kept == item->args.a;
+    sim.exposed += sim.reference != NULL;
     if (item->kept) *item->kept = same ? NULL : item->args.a;
     sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us);
     if (item->writes && !same) *(uint32_t *)item->args.d = *(const uint32_t *)item->args.a + 1;
@@ -150,7 +172,7 @@ static inline gs_status sim_clocks(gs_device *device, gs_clocks *out, gs_error *
 }
 
 static const gs_device_ops sim_ops = {
-    .alloc = sim_alloc, .free = sim_free, .fill = sim_fill, .memory_info = sim_memory_info, .queue_create = sim_make,
+    .alloc = sim_alloc, .free = sim_free, .fill = sim_fill, .copy_in = sim_copy_in, .copy_out = sim_copy_out, .memory_info = sim_memory_info, .queue_create = sim_make,
     .queue_destroy = sim_unmake, .queue_wait = sim_wait, .event_create = sim_make, .event_destroy = sim_unmake,
     .event_record = sim_record, .event_us = sim_event_us, .capture_begin = sim_capture_begin, .capture_end = sim_capture_end,
     .graph_launch = sim_graph_launch, .graph_destroy = sim_unmake, .clocks = sim_clocks,
@@ -178,8 +200,8 @@ void gs_verifier_destroy(gs_verifier **out)
 gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error)
 {
-    (void)self, (void)problem, (void)queue, (void)error;
-    assert_int_equal(kind, GS_DATA_NORMAL);
+    (void)self, (void)queue, (void)error;
+    assert_int_equal((int)kind, operand == 'c' ? gs_operand_c_kind(problem, GS_DATA_NORMAL) : GS_DATA_NORMAL);
     *(uint32_t *)(uintptr_t)to = (uint32_t)seed & 0xffffff;
     sim.generated[operand - 'a']++;
     return GS_OK;
@@ -188,8 +210,11 @@ gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand
 gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error)
 {
-    (void)self, (void)problem, (void)b, (void)c, (void)queue, (void)error;
-    *(uint32_t *)(uintptr_t)out = *(uint32_t *)(uintptr_t)a + 1;
+    (void)self, (void)b, (void)c, (void)queue, (void)error;
+    sim.reference = (void *)(uintptr_t)out;
+    sim.references++;
+    memset(sim.reference, 0, (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch * sizeof(double));
+    *(uint32_t *)sim.reference = *(uint32_t *)(uintptr_t)a + 1;
     return GS_OK;
 }
 
@@ -198,6 +223,8 @@ gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_
 {
     (void)self, (void)problem, (void)queue, (void)error;
     assert_true(tolerance > 0);
+    sim.reference = (void *)(uintptr_t)reference;
+    sim.references++;
     *out = (gs_compare){.mismatches = *(uint32_t *)(uintptr_t)d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
     return GS_OK;
 }
@@ -214,7 +241,7 @@ typedef struct player {
     bool      remembers;         /* computes nothing where it was called with the same A before, every other time */
     const void *kept;
     int       faults_at;         /* the device is lost after that run; 0: never */
-    const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS];   /* addresses seen, by run */
+    const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS], *c[GS_BENCH_SETS], *d[GS_BENCH_SETS];   /* addresses seen, by run */
 } player;
 
 static inline gs_status player_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
@@ -224,6 +251,8 @@ static inline gs_status player_run(gs_contender *contender, const gs_args *args,
     if (self->runs < GS_BENCH_SETS) {
         self->a[self->runs] = args->a;
         self->b[self->runs] = args->b;
+        self->c[self->runs] = args->c;
+        self->d[self->runs] = args->d;
     }
     self->runs++;
     if (self->fails_at && self->runs >= self->fails_at) return gs_fail(error, self->status, NULL, "refused");
@@ -277,6 +306,7 @@ static inline gs_measurement *measure(int count, const gs_bench_options *options
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, count, options, &measurement, &error), GS_OK);
     assert_non_null(measurement);
     assert_int_equal(sim.live, 0);
+    assert_int_equal(sim.exposed, 0);
     assert_int_equal(measurement->count, count);
     return measurement;
 }

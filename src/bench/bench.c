@@ -18,7 +18,7 @@ static gs_bench_options complete(gs_bench_options options)
 {
     if (options.rounds < 1) options.rounds = options.mode == GS_MODE_SERVER ? 200 : 30;
     if (!(options.warmup_s >= 0)) options.warmup_s = 0.05;
-    if (!(options.replay_us > 0)) options.replay_us = 500;
+    if (!(options.replay_us > 0)) options.replay_us = GS_OPERAND_REPLAY_US;
     if (!(options.target_qps > 0)) options.target_qps = 100;
     if (options.seed == 0) options.seed = gs_random_entropy();
     return options;
@@ -79,25 +79,55 @@ gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error)
     return GS_OK;
 }
 
+/* What is given back may be given to whoever asks next, and on a GPU it can still be read: nothing is left in it. */
+static gs_status hide_reference(gs_run *run, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    gs_status status = ops->fill(run->device, run->shown, GS_POISON_FIRST, run->reference_bytes, run->queue, error);
+    if (status == GS_OK) status = ops->queue_wait(run->device, run->queue, error);
+    ops->free(run->device, run->shown);
+    run->shown = 0;
+    return status;
+}
+
+static gs_status compute_reference(gs_run *run, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
+    GS_TRY(gs_reference(run->verifier, &run->problems[0], (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->shown, run->queue, error));
+    GS_TRY(ops->queue_wait(run->device, run->queue, error));
+    return ops->copy_out(run->device, run->reference, run->shown, run->reference_bytes, error);
+}
+
 gs_status gs_run_reference(gs_run *run, int sets, gs_error *error)
 {
     if (!run->options.check) return GS_OK;
-    const gs_problem *const problem = &run->problems[0];
     run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
-    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
-    GS_TRY(gs_reference(run->verifier, problem, (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->reference,
-                        run->queue, error));
-    return run->device->ops->queue_wait(run->device, run->queue, error);
+    GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
+    const gs_status status = compute_reference(run, error);
+    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
+    return status == GS_OK ? hidden : status;
+}
+
+static gs_status compare_shown(gs_run *run, int contender, gs_error *error)
+{
+    gs_samples *const samples = &run->out->samples[contender];
+    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
+    GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
+                                run->queue, error));
+    samples->wrong = samples->compare.mismatches > 0;
+    return GS_OK;
 }
 
 gs_status gs_run_compare(gs_run *run, int contender, gs_error *error)
 {
-    gs_samples *const samples = &run->out->samples[contender];
-    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->reference, GS_BENCH_TOLERANCE,
-                                &samples->compare, run->queue, error));
-    samples->wrong = samples->compare.mismatches > 0;
-    return GS_OK;
+    const gs_device_ops *const ops = run->device->ops;
+    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nobody runs while it is there */
+    GS_TRY(ops->alloc(run->device, run->reference_bytes, &run->shown, error));
+    const gs_status status = compare_shown(run, contender, error);
+    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
+    return status == GS_OK ? hidden : status;
 }
 
 bool gs_run_last(const gs_run *run, int round)
@@ -197,16 +227,18 @@ static gs_status reserve(gs_run *run, gs_error *error)
     GS_TRY(device->ops->queue_create(device, &run->queue, error));
     GS_TRY(device->ops->event_create(device, &run->start, error));
     GS_TRY(device->ops->event_create(device, &run->end, error));
-    const size_t elements = (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch;
-    if (run->options.check) GS_TRY(device->ops->alloc(device, elements * sizeof(double), &run->reference, error));
+    run->reference_bytes = run->options.check ? (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch * sizeof *run->reference : 0;
+    run->reference = run->options.check ? malloc(run->reference_bytes) : NULL;
+    if (run->options.check && !run->reference)
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reference of %zu bytes", run->reference_bytes);
     if (!run->options.warm && !device->caps.emulated) {
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
     const bool offline = run->options.mode == GS_MODE_OFFLINE;
-    const int most = offline ? gs_bench_most_sets(device->caps.launch_us, run->options.replay_us) : GS_BENCH_SETS;
+    const int most = offline ? gs_operand_most_sets(device->caps.launch_us, run->options.replay_us) : GS_BENCH_SETS;
     return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, most, run->options.warm || device->caps.emulated,
-                          &run->random, run->queue, error);
+                          run->reference_bytes, &run->random, run->queue, error);
 }
 
 /* The first run loads what a library loads lazily, outside any capture and any timing. */
@@ -258,7 +290,8 @@ static void release(gs_run *run)
     free(run->graphs);
     gs_sets_destroy(&run->sets, device);
     if (run->scratch) device->ops->free(device, run->scratch);
-    if (run->reference) device->ops->free(device, run->reference);
+    if (run->shown) device->ops->free(device, run->shown);
+    free(run->reference);
     if (run->start) device->ops->event_destroy(device, run->start);
     if (run->end) device->ops->event_destroy(device, run->end);
     if (run->queue) device->ops->queue_destroy(device, run->queue);

@@ -5,24 +5,16 @@
 
 #include "base/random.h"
 #include "bench/bench.h"
+#include "verify/operands.h"
 
 #define GS_BENCH_CALLS     2000          /* most calls of a graph */
-#define GS_BENCH_SETS      2000          /* most operand sets: no graph could use more */
+#define GS_BENCH_SETS      GS_OPERAND_SETS   /* no graph could use more */
 #define GS_BENCH_ROUNDS    5             /* fewest, whatever the budget */
 #define GS_BENCH_LEFT      3             /* how many a narrowing run keeps to its end */
 #define GS_BENCH_AGAIN     3             /* launches over the same data behind the last round */
 #define GS_BENCH_TOLERANCE 4.0           /* of the check of timed outputs: it looks for wrong results, gs_verify judges rounding */
-#define GS_BENCH_POISON    0x7fff7fffu   /* NaN as f16, bf16 and f32 */
 
 /* ---- arithmetic (arithmetic.c) ---- */
-
-/* Operand sets for a contender that touches used_bytes per call: more than four times the L2 in all, at least 2, at most
- * GS_BENCH_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
-int gs_bench_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
-
-/* The most sets that a replay can use, which begins at the first and finds the caches cold: one for each call, if calls were twice as fast
- * as the shortest kernel. launch_us 0: not known, GS_BENCH_SETS. */
-int gs_bench_most_sets(double launch_us, double replay_us);
 
 /* Calls so that calls * us >= replay_us, 1 to GS_BENCH_CALLS. */
 int gs_bench_calls(double us, double replay_us);
@@ -40,14 +32,13 @@ void gs_bench_shuffle(gs_random *random, int *list, int count);
 
 /* ---- operand sets (buffers.c) ---- */
 
-/* One operand in one form (layout, leading dimension), in all sets. Sets lie in one allocation, 256-byte aligned, with gaps
- * of irregular size, so that no contender profits from one set's address following from another's. */
+/* One operand in one form (layout, leading dimension), in all sets. Sets lie in one allocation, as verification places them, so that no
+ * contender profits from one set's address following from another's, or knows that it is timed. */
 typedef struct gs_operand {
     char        name;             /* 'a' to 'd' */
     gs_problem  problem;          /* whose form it has */
     size_t      bytes;            /* of one set */
     gs_pointer  memory;
-    size_t      memory_bytes;
     gs_pointer *at;               /* address per set */
 } gs_operand;
 
@@ -55,18 +46,18 @@ typedef struct gs_sets {
     int         count;
     int         operand_count;
     gs_operand *operands;
-    int       (*use)[4];          /* per contender: its a, b, c, d among the operands; -1: none */
+    int       (*use)[4];          /* per contender: its a, b, c, d among the operands */
     size_t      used_bytes;       /* per call, of the contender that touches least */
 } gs_sets;
 
 /* Allocates as many sets as the L2 asks for, but not more than `most`, and fills A, B and C with normal numbers, set by set from seeds of
- * *random. */
+ * *random; C, where nothing reads it, with what verification puts there. spare: bytes of device memory to leave for others. */
 gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
-                         gs_random *random, gs_queue queue, gs_error *error);
+                         size_t spare, gs_random *random, gs_queue queue, gs_error *error);
 void      gs_sets_destroy(gs_sets *sets, gs_device *device);
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
 
-/* Overwrites D of all sets of a contender with NaN. */
+/* Overwrites D of all sets of a contender with verification's poison. */
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, gs_queue queue, gs_error *error);
 
 /* ---- a run ---- */
@@ -87,7 +78,9 @@ typedef struct gs_run {
     int               calls;      /* per replay */
     gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_run_lead_in */
     size_t            scratch_bytes;
-    gs_pointer        reference;  /* f64 result of the checked set; 0: nothing is checked */
+    double           *reference;  /* f64 result of the checked set, in host memory, where no kernel reaches; NULL: nothing is checked */
+    size_t            reference_bytes;
+    gs_pointer        shown;      /* the reference on the device, while it is computed or compared; 0 while contenders run */
     int               checked;    /* the set that is checked */
     int64_t           began_ns;
     gs_measurement   *out;
@@ -106,10 +99,12 @@ gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_er
  * Cold: overwrites four times the L2. Warm: one replay. */
 gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error);
 
-/* Chooses the set to be checked among the first `sets` and computes its reference; before the timing, because it is slow. */
+/* Chooses the set to be checked among the first `sets` and computes its reference; before the timing, because it is slow. It stays on
+ * the device for no longer than that. */
 gs_status gs_run_reference(gs_run *run, int sets, gs_error *error);
 
-/* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. */
+/* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. The reference is on the
+ * device from when the queue is empty until the comparison has ended. */
 gs_status gs_run_compare(gs_run *run, int contender, gs_error *error);
 
 bool gs_run_last(const gs_run *run, int round);   /* by count, or because the budget is spent */

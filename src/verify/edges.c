@@ -59,7 +59,7 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
 
 static gs_status run_edge(gs_trial *trial, const edge *e, gs_error *error)
 {
-    GS_TRY(gs_trial_alloc(trial, error));
+    GS_TRY(gs_trial_alloc(trial, false, error));
     GS_TRY(gs_trial_data(trial, e->special ? GS_VALUES_SPECIAL : GS_VALUES_INTEGER, -1, error));
     const double tolerance = e->special ? 1 : 0;
     for (int i = 0; i < 2; i++) {

@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "verify/data.h"
+#include "verify/operands.h"
 #include "verify/verify.h"
 
 enum {
@@ -28,10 +29,6 @@ struct gs_verifier {
     gs_pointer  counts;                       /* a gs_check_counts */
     gs_pointer  counters;                     /* GS_COUNTERS 64-bit numbers */
 };
-
-/* The two patterns that outputs and workspaces hold before a launch: a NaN in every type, and no NaN that arithmetic makes. */
-#define GS_POISON_FIRST  0x7fe57fe5u
-#define GS_POISON_SECOND 0xffdbffdbu
 
 gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
@@ -72,9 +69,6 @@ gs_status gs_check_selftest(gs_verifier *verifier, gs_error *error);
  * Between begin and end, the device's alloc and free keep a list of what the contender allocates on this thread, so that its
  * workspace can be poisoned, and add a guard band behind it. Not nested. */
 #define GS_WATCHED 32
-
-/* Bytes of a guard band. An emulated device knows the bounds of every allocation by itself, and each byte costs time there. */
-static inline size_t gs_guard(const gs_device *device) { return device->caps.emulated ? 4096 : 65536; }
 
 typedef struct gs_watch {
     gs_verifier         *verifier;

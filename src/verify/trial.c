@@ -52,17 +52,34 @@ gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error 
     return blame_status(trial, status, &why, "prepare", error);
 }
 
-gs_status gs_trial_alloc(gs_trial *trial, gs_error *error)
+/* What is allocated here is not the contender's. */
+static gs_status place(gs_trial *trial, bool as_timed, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    gs_random random = {gs_mix(trial->seed + 0x1f83d9abu)};
+    gs_pointer at[GS_OPERAND_SETS];
+    int sets = 1;
+    gs_status status = as_timed ? gs_operand_sets_of(device, &trial->problem, &sets, error) : GS_OK;
+    gs_watch_pause(&trial->watch, true);
+    for (int i = 0; status == GS_OK && i < 4; i++) {
+        gs_buffer *const buffer = &trial->operand[i];
+        buffer->bytes = gs_problem_bytes(&trial->problem, (char)('a' + i));
+        status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
+        if (status == GS_OK) buffer->at = at[0];
+    }
+    gs_watch_pause(&trial->watch, false);
+    return status;
+}
+
+gs_status gs_trial_alloc(gs_trial *trial, bool as_timed, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     gs_device *const device = verifier->device;
     const size_t guard = gs_guard(device);
+    GS_TRY(place(trial, as_timed, error));
     for (int i = 0; i < 4; i++) {
-        gs_buffer *const buffer = &trial->operand[i];
-        buffer->bytes = gs_problem_bytes(&trial->problem, (char)('a' + i));
-        GS_TRY(trial->watch.ops->alloc(device, buffer->bytes + 2 * guard, &buffer->base, error));
-        buffer->at = buffer->base + guard;
-        GS_TRY(gs_check_guard_fill(verifier, buffer->base, guard, guard_seed(trial, i, 0), verifier->queue, error));
+        const gs_buffer *const buffer = &trial->operand[i];
+        GS_TRY(gs_check_guard_fill(verifier, buffer->at - guard, guard, guard_seed(trial, i, 0), verifier->queue, error));
         GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), verifier->queue,
                                    error));
     }
@@ -85,7 +102,7 @@ gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     trial->kind = kind;
-    if (c_kind < 0) c_kind = trial->problem.beta != 0 ? kind : GS_VALUES_NAN;
+    if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < 3; i++) {
         const gs_datagen g = gs_datagen_make(&trial->problem, (char)('a' + i), i == 2 ? c_kind : kind,
@@ -110,7 +127,7 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < 4; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
-        GS_TRY(gs_check_guard(verifier, buffer->base, guard, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
+        GS_TRY(gs_check_guard(verifier, buffer->at - guard, guard, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
         GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), SLOT_GUARD + i, queue,
                               error));
         if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
@@ -144,10 +161,7 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
 
 static gs_args args_of(const gs_trial *trial)
 {
-    return (gs_args){
-        .a = (void *)(uintptr_t)trial->operand[0].at, .b = (void *)(uintptr_t)trial->operand[1].at,
-        .c = (void *)(uintptr_t)trial->operand[2].at, .d = (void *)(uintptr_t)trial->operand[3].at,
-    };
+    return gs_operand_args((const gs_pointer[]){trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at});
 }
 
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */

@@ -7,7 +7,7 @@
 #include "verify/internal.h"
 
 typedef struct gs_buffer {
-    gs_pointer base, at;       /* allocation; first element, behind a guard band */
+    gs_pointer base, at;       /* allocation; first element: guard bands lie before it and behind the last */
     size_t     bytes;
 } gs_buffer;
 
@@ -35,8 +35,8 @@ static inline bool gs_trial_failed(const gs_trial *trial) { return trial->verdic
 /* Prepares the contender. A refusal is a verdict. */
 gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error *error);
 
-/* Allocates the buffers of the problem, with their guard bands. */
-gs_status gs_trial_alloc(gs_trial *trial, gs_error *error);
+/* Allocates the buffers of the problem, with their guard bands; as_timed: where timing may place them, one of so many sets. */
+gs_status gs_trial_alloc(gs_trial *trial, bool as_timed, gs_error *error);
 void      gs_trial_free(gs_trial *trial);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */

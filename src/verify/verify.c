@@ -122,7 +122,7 @@ static gs_status main_parts(gs_trial *trial, const gs_problem *problem, const gs
     const gs_problem first = gs_problem_exact(problem);
     GS_TRY(gs_trial_prepare(trial, &first, error));
     if (gs_trial_failed(trial)) return GS_OK;
-    GS_TRY(gs_trial_alloc(trial, error));
+    GS_TRY(gs_trial_alloc(trial, true, error));
     /* Memory alone is looked after during part 1's launches. */
     for (size_t i = 0; i < GS_COUNT(exact); i++) {
         if (!(trial->parts & exact[i].bit) && !(i == 0 && trial->parts == GS_PART_MEMORY)) continue;

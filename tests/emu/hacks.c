@@ -194,7 +194,7 @@ static void test_honest(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 128, LEAST = 41 + 34 };   /* room; so many there are at least */
+enum { HACKS = 128, LEAST = 43 + 34 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

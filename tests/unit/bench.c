@@ -98,6 +98,44 @@ static void remembering_contender_is_caught(void **state)
         }
 }
 
+/* C is an operand of its own in every call, whether it is read or not: by its address no kernel knows that it is timed. */
+static void arguments_are_those_of_verification(void **state)
+{
+    (void)state;
+    for (int server = 0; server < 2; server++)
+        for (int beta = 0; beta < 2; beta++) {
+            gs_bench_options options = quick();
+            fresh(NULL);
+            options.mode = server ? GS_MODE_SERVER : GS_MODE_OFFLINE;
+            options.target_qps = server ? 20000 : options.target_qps;
+            for (int i = 0; i < PLAYERS; i++) problems[i].beta = (float)beta;
+            gs_measurement *measurement = measure(2, &options);
+            const player *const p = &players[1];
+            for (int i = 0; i < GS_MIN(p->runs, GS_BENCH_SETS); i++) {
+                assert_non_null(p->c[i]);
+                assert_true(p->c[i] != p->a[i] && p->c[i] != p->b[i] && p->c[i] != p->d[i] && (uintptr_t)p->c[i] % 256 == 0);
+            }
+            assert_int_equal(sim.generated[2], measurement->sets);
+            gs_measurement_destroy(&measurement);
+        }
+}
+
+/* It is on the device when it is computed and when something is compared with it, and never while a contender runs: measure looks. */
+static void reference_is_out_of_reach(void **state)
+{
+    (void)state;
+    gs_bench_options options = quick();
+    gs_measurement *measurement = measure(3, &options);
+    assert_int_equal(sim.references, 1 + 3 * (1 + GS_BENCH_AGAIN));
+    assert_null(sim.reference);
+    gs_measurement_destroy(&measurement);
+    fresh(NULL);
+    options.check = false;
+    measurement = measure(3, &options);
+    assert_int_equal(sim.references, 0);
+    gs_measurement_destroy(&measurement);
+}
+
 static void failing_contender_is_left_out(void **state)
 {
     (void)state;
@@ -286,6 +324,8 @@ int main(void)
         cmocka_unit_test_setup(call_time_is_the_host_clock, fresh),
         cmocka_unit_test_setup(idle_contender_is_caught, fresh),
         cmocka_unit_test_setup(remembering_contender_is_caught, fresh),
+        cmocka_unit_test_setup(arguments_are_those_of_verification, fresh),
+        cmocka_unit_test_setup(reference_is_out_of_reach, fresh),
         cmocka_unit_test_setup(failing_contender_is_left_out, fresh),
         cmocka_unit_test_setup(nobody_left, fresh),
         cmocka_unit_test_setup(lost_device_ends_the_run, fresh),

@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "bench/bench.h"
+#include "plan/loaded.h"
+#include "verify/operands.h"
 
 #define OK(call)                                                                        \
     do {                                                                                \
@@ -118,6 +120,191 @@ static void a_finding_is_a_verdict(void **state)
     good.destroy(&good);
 }
 
+/* ---- the reference of timing ---- */
+
+enum { M = 64, N = 48, K = 32, SEARCHED = 4 << 20 };
+
+static const gs_device_ops *real;    /* the device's own */
+static gs_args              peeped;  /* of the call that is timed */
+static int                  searches, found;
+
+/* Whether the right result lies anywhere on the device, as f64, when a timed kernel starts. */
+static gs_status search_launch(gs_device *on, gs_graph graph, gs_queue queue, gs_error *error)
+{
+    static uint16_t a[M * K], b[N * K];
+    static double right[M * N];
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, M, N, K);
+    GS_TRY(real->copy_out(on, a, (gs_pointer)(uintptr_t)peeped.a, sizeof a, error));
+    GS_TRY(real->copy_out(on, b, (gs_pointer)(uintptr_t)peeped.b, sizeof b, error));
+    gs_reference_cpu(&problem, a, b, NULL, right);
+    for (gs_pointer at = ((gs_pointer)(uintptr_t)peeped.a - SEARCHED) / 256 * 256; at < (gs_pointer)(uintptr_t)peeped.a + SEARCHED; at += 256) {
+        double value[2];
+        gs_error nothing;
+        if (real->copy_out(on, value, at, sizeof value, &nothing) != GS_OK) continue;
+        found += fabs(value[0] - right[0]) < 1e-9 && fabs(value[1] - right[1]) < 1e-9;
+    }
+    searches++;
+    return real->graph_launch(on, graph, queue, error);
+}
+
+/* Takes D from where the reference of timing lay when it was on the device: right before A. */
+static gs_status peep_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const wild *const self = contender->self;
+    peeped = *args;
+    void *d = args->d;
+    const double *from = (const double *)((uintptr_t)args->a - 4096 - (M * N * sizeof(double) + 255) / 256 * 256);
+    const gs_launch launch = {.function = self->function, .grid = {12, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&d, &from}};
+    return device->ops->launch(device, &launch, queue, error);
+}
+
+static void the_reference_is_out_of_reach(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_image image;
+    gs_measurement *m;
+    wild self;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, M, N, K), problems[] = {problem, problem};
+    const gs_source source = {.name = "peep.cu", .text = "#include \"common/convert.cuh\"\n"
+        "extern \"C\" __global__ void peep(unsigned short *d, const double *from)\n"
+        "{ const int i = blockIdx.x * 256 + threadIdx.x; d[i] = gs_f32_to_f16((float)from[i]); }\n"};
+    gs_kernel kernel = {.name = "peep.cu", .source = source.text};
+    gs_kernel_source whole;
+    gs_kernel_to_source(&kernel, &whole);
+    OK(device->ops->compile(device, &whole.source, &image, &error));
+    OK(device->ops->load(device, &image, &self.module, &error));
+    OK(device->ops->function(device, self.module, "peep", &self.function, NULL, &error));
+    gs_image_free(&image);
+    gs_contender list[2] = {{.name = "peep", .self = &self, .prepare = prepare, .run = peep_run, .destroy = destroy}};
+    OK(gs_contender_schedule(&list[1], device, "simple", &error));
+    OK(list[1].prepare(&list[1], &problem, &error));
+    gs_device_ops searching = *(real = device->ops);
+    searching.graph_launch = search_launch;
+    device->ops = &searching;
+    const gs_status status = gs_bench(device, verifier, problems, list, 2, NULL, &m, &error);
+    device->ops = real;
+    OK(status);
+    assert_true(searches == 2 && found == 0);
+    assert_int_equal(m->samples[0].status, GS_ERROR_FAULT);
+    assert_true(m->samples[1].status == GS_OK && !m->samples[1].wrong);
+    gs_measurement_destroy(&m);
+    list[1].destroy(&list[1]);
+    device->ops->unload(device, self.module);
+}
+
+/* ---- what a kernel is given, in proof and in timing ---- */
+
+enum { SEEDS = 6, DISTANCES = 3 };
+
+/* Of the calls at the size that is timed: B, C and D as seen from A, and what C and D hold. */
+typedef struct seen {
+    int64_t  least[DISTANCES], most[DISTANCES];
+    int      calls;
+    uint32_t d;                      /* poison, as far as there was any */
+    bool     c_nan, c_number;
+} seen;
+
+static gs_contender honest;          /* the one that computes */
+static seen        *now;
+static gs_problem   timed, given;    /* the problem that is timed; the one that was prepared last */
+
+static gs_status watch_prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    (void)contender;
+    if (memcmp(&given, problem, sizeof given) == 0) return GS_OK;   /* it is compiled */
+    given = *problem;
+    return honest.prepare(&honest, problem, error);
+}
+
+static void look_at_values(const gs_args *args)
+{
+    gs_error error = {0};
+    uint16_t c;
+    uint32_t d;
+    OK(device->ops->copy_out(device, &c, (gs_pointer)(uintptr_t)args->c, sizeof c, &error));
+    OK(device->ops->copy_out(device, &d, (gs_pointer)(uintptr_t)args->d, sizeof d, &error));
+    const bool nan = (c & 0x7c00) == 0x7c00 && (c & 0x3ff) != 0;
+    now->c_nan |= nan;
+    now->c_number |= !nan;
+    if ((d & 0x7c00) == 0x7c00 && (d & 0x3ff) != 0 && now->d != GS_POISON_FIRST) now->d = d;
+}
+
+static gs_status watch_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    (void)contender;
+    if (given.m == timed.m && given.n == timed.n && given.k == timed.k && given.beta == timed.beta) {
+        const void *const at[DISTANCES] = {args->b, args->c, args->d};
+        for (int i = 0; i < DISTANCES; i++) {
+            const int64_t distance = (int64_t)(uintptr_t)at[i] - (int64_t)(uintptr_t)args->a;
+            if (!at[i] || distance == 0 || (uintptr_t)at[i] % 256 != 0) fail_msg("operand %d is at %p, A at %p", i + 1, at[i], args->a);
+            now->least[i] = now->calls ? GS_MIN(now->least[i], distance) : distance;
+            now->most[i] = now->calls ? GS_MAX(now->most[i], distance) : distance;
+        }
+        assert_ptr_not_equal(args->c, args->d);
+        look_at_values(args);
+        now->calls++;
+    }
+    return honest.run(&honest, args, queue, error);
+}
+
+static void see_both(gs_contender *watched, seen *proof, seen *timing)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        gs_error error = {0};
+        gs_verdict verdict;
+        gs_measurement *m;
+        const gs_verify_options options = {.parts = GS_PART_NORMAL, .seed = seed};
+        gs_bench_options bench = gs_bench_defaults();
+        bench.seed = seed;
+        bench.rounds = 2;
+        bench.replay_us = 1;
+        bench.warmup_s = 0;
+        now = proof;
+        OK(gs_verify(verifier, watched, &timed, &options, &verdict, &error));
+        if (verdict.code != GS_VERDICT_PASS) fail_msg("%s", verdict.reason);
+        now = timing;
+        OK(watched->prepare(watched, &timed, &error));
+        OK(gs_bench(device, verifier, &timed, watched, 1, &bench, &m, &error));
+        assert_true(m->samples[0].status == GS_OK && !m->samples[0].wrong);
+        gs_measurement_destroy(&m);
+    }
+}
+
+/* The second time the same device says that it is a GPU, so that the paths of one are taken: many sets of operands, replays. */
+static void a_kernel_cannot_tell_proof_from_timing(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    const gs_caps caps = device->caps;
+    OK(gs_contender_schedule(&honest, device, "simple", &error));
+    gs_contender watched = honest;
+    watched.prepare = watch_prepare;
+    watched.run = watch_run;
+    for (int gpu = 0; gpu < 2; gpu++)
+        for (int beta = 0; beta < 2; beta++) {
+            seen proof = {.calls = 0}, timing = {.calls = 0};
+            timed = gs_problem_make(GS_F16, GS_TN, 24, 40, 16);
+            timed.beta = (float)beta;
+            device->caps.emulated = !gpu;
+            if (gpu) {
+                device->caps.l2_bytes = 8192;
+                device->caps.launch_us = 0;   /* or so short a replay would bring fewer sets than one of the usual length */
+            }
+            see_both(&watched, &proof, &timing);
+            device->caps = caps;
+            given = (gs_problem){.m = 0};
+            assert_true(proof.calls >= SEEDS && timing.calls >= SEEDS);
+            for (int i = 0; i < DISTANCES; i++)
+                if (proof.least[i] > timing.most[i] || timing.least[i] > proof.most[i] || proof.least[i] == proof.most[i])
+                    fail_msg("gpu %d, beta %d, operand %d: %lld to %lld behind A in proof, %lld to %lld in timing", gpu, beta, i + 1, (long long)proof.least[i],
+                             (long long)proof.most[i], (long long)timing.least[i], (long long)timing.most[i]);
+            assert_true(proof.c_nan == !beta && timing.c_nan == !beta && proof.c_number == beta && timing.c_number == beta);
+            assert_true(gpu || timing.d == 0 || timing.d == proof.d);
+        }
+    honest.destroy(&honest);
+}
+
 int main(void)
 {
     gs_error error = {0};
@@ -129,7 +316,8 @@ int main(void)
         printf("%s\n", error.text);
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(a_finding_is_a_verdict)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
+                                       cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing)};
     const int failed = cmocka_run_group_tests_name("unit/emu_bench", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/operands.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "common/datagen.h"
+
+#define GRAIN    256   /* bytes: alignment of every address */
+#define MOST_GAP 32    /* grains */
+
+int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm)
+{
+    if (warm) return 1;
+    const size_t needed = 4 * l2_bytes / GS_MAX(used_bytes, 1u) + 1;
+    const size_t fitting = free_bytes / 10 * 6 / GS_MAX(set_bytes, 1u);
+    size_t sets = GS_MIN(needed, (size_t)GS_OPERAND_SETS);
+    sets = GS_MIN(sets, fitting);
+    return (int)GS_MAX(sets, 2u);
+}
+
+int gs_operand_most_sets(double launch_us, double replay_us)
+{
+    if (!(launch_us > 0)) return GS_OPERAND_SETS;
+    const double calls = ceil(1.1 * replay_us / (launch_us / 2));
+    return (int)fmin(fmax(calls, 2), GS_OPERAND_SETS);
+}
+
+size_t gs_operand_used(const gs_problem *problem)
+{
+    size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(problem, 'b') + gs_problem_bytes(problem, 'd');
+    if (problem->beta != 0) used += gs_problem_bytes(problem, 'c');
+    return used;
+}
+
+size_t gs_operand_room(size_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN + (size_t)MOST_GAP * GRAIN; }
+
+gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *out, gs_error *error)
+{
+    *out = 1;
+    if (device->caps.emulated) return GS_OK;
+    size_t set_bytes = 0, free_bytes, total_bytes;
+    for (const char *name = "abcd"; *name; name++) set_bytes += gs_operand_room(gs_problem_bytes(problem, *name));
+    GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
+    if (free_bytes / 10 * 6 / set_bytes >= 2)
+        *out = GS_MIN(gs_operand_sets(gs_operand_used(problem), set_bytes, (size_t)device->caps.l2_bytes, free_bytes, false),
+                      gs_operand_most_sets(device->caps.launch_us, GS_OPERAND_REPLAY_US));
+    return GS_OK;
+}
+
+gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error)
+{
+    const size_t guard = gs_guard(device), room = gs_operand_room(bytes);
+    GS_TRY(device->ops->alloc(device, room * (size_t)sets + 2 * guard, memory, error));
+    const int first = (int)gs_random_below(random, (uint64_t)sets);
+    for (int i = 0; i < sets; i++)
+        at[i] = *memory + guard + room * (size_t)((first + i) % sets) + (gs_pointer)gs_random_below(random, MOST_GAP) * GRAIN;
+    return GS_OK;
+}
+
+gs_args gs_operand_args(const gs_pointer at[4])
+{
+    return (gs_args){
+        .a = (const void *)(uintptr_t)at[0], .b = (const void *)(uintptr_t)at[1], .c = (const void *)(uintptr_t)at[2], .d = (void *)(uintptr_t)at[3],
+    };
+}
+
+int gs_operand_c_kind(const gs_problem *problem, int kind) { return problem->beta != 0 ? kind : GS_VALUES_NAN; }

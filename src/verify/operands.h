@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * What a launch is given, in proof and in timing alike: where operands lie, what C holds where it is not read, the poison of an output. Both
+ * take it from here, so that a kernel cannot tell by it which of the two it is in. */
+#ifndef GS_VERIFY_OPERANDS_H
+#define GS_VERIFY_OPERANDS_H
+
+#include <stdbool.h>
+
+#include "base/random.h"
+#include "plan/contender.h"
+
+#define GS_OPERAND_SETS      2000   /* most operand sets */
+#define GS_OPERAND_REPLAY_US 500    /* of a replay in timing, unless another length is asked for */
+
+/* The two patterns that outputs and workspaces hold before a launch: a NaN in every type, and no NaN that arithmetic makes. */
+#define GS_POISON_FIRST  0x7fe57fe5u
+#define GS_POISON_SECOND 0xffdbffdbu
+
+/* Bytes of a guard band. An emulated device knows the bounds of every allocation by itself, and each byte costs time there. */
+static inline size_t gs_guard(const gs_device *device) { return device->caps.emulated ? 4096 : 65536; }
+
+/* Operand sets for a contender that touches used_bytes per call: more than four times the L2 in all, at least 2, at most
+ * GS_OPERAND_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
+int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
+
+/* The most sets that a replay can use, which begins at the first and finds the caches cold: one for each call, if calls were twice as fast
+ * as the shortest kernel. launch_us 0: not known, GS_OPERAND_SETS. */
+int gs_operand_most_sets(double launch_us, double replay_us);
+
+/* The sets of a cold run of this problem alone, where the verifier places its operands; 1 on an emulated device, and where two do not fit. */
+gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *out, gs_error *error);
+
+/* What a contender touches per call: A, B and D, and C where it is read. */
+size_t gs_operand_used(const gs_problem *problem);
+
+/* Largest room that one set of an operand of so many bytes can take, with the gap before it. */
+size_t gs_operand_room(size_t bytes);
+
+/* Room for so many sets of an operand, 256-byte aligned, with gaps of irregular size between them and a guard band before the first and behind the last;
+ * at[i]: the address of set i. Set 0 is at a random place and the others follow it round, so that the distance between two operands of a set says
+ * nothing. The memory is the caller's to free. */
+gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
+
+/* The arguments of a launch, of the addresses of A, B, C and D. C is always an operand of its own, also where beta is 0. */
+gs_args gs_operand_args(const gs_pointer at[4]);
+
+/* The data that C holds where A and B hold this kind: all NaN when beta is 0. */
+int gs_operand_c_kind(const gs_problem *problem, int kind);
+
+#endif
