@@ -24,7 +24,7 @@ check-trainers: build
 	@sh scripts/trainers.sh build/release
 
 check-load: build
-	python3 tests/serve/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
+	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
 
 fuzz: setup
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "csv.h"
+#include "base/csv.h"
 #include "output.h"
 
 enum { MOST_BYTES = 1 << 28 };   /* of a file of rows */

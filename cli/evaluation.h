@@ -4,7 +4,7 @@
 #define CLI_EVALUATION_H
 
 #include "base/json.h"
-#include "tune/environment.h"
+#include "evaluate/environment.h"
 
 /* Within an object that is open. */
 void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation *got);

@@ -10,7 +10,7 @@
 #include "output.h"
 #include "problems.h"
 #include "schedule/profile.h"
-#include "tune/dataset.h"
+#include "dataset/dataset.h"
 
 typedef struct settings {
     cli_common  common;

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "device/device.h"
-#include "device/emu/emu.h"
+#include "emu/emu.h"
 #include "npy.h"
 #include "output.h"
 #include "problems.h"

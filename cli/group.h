@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "command.h"
 #include "store/store.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 enum { CLI_GROUP_MOST = 64 };
 

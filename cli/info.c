@@ -12,12 +12,12 @@
 #include "command.h"
 #include "device/device.h"
 #include "output.h"
-#include "plan/library.h"
+#include "cublas/library.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
 #include "session.h"
 #include "store/store.h"
-#include "tune/restrict.h"
+#include "sandbox/restrict.h"
 #include "tuned.h"
 
 typedef struct settings {

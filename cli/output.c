@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 static bool quiet_asked;
 static bool progress_shown;

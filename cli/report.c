@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith report: what was found, as one HTML page. */
-#include "report.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <string.h>

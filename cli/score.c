@@ -15,7 +15,7 @@
 #include "output.h"
 #include "problems.h"
 #include "session.h"
-#include "tune/environment.h"
+#include "evaluate/environment.h"
 
 #define MOST_BYTES ((size_t)4 << 20)   /* of a source; the inspection allows less */
 

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "group.h"
 #include "output.h"
-#include "serve_http.h"
+#include "service/http.h"
 
 enum { TOKEN_LEAST = 16, TOKEN_MOST = 512, FILES_BESIDE = 64, FILES_DEVICE = 32 };
 #define LOOK_NS INT64_C(20000000)

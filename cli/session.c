@@ -13,7 +13,7 @@
 #include "output.h"
 #include "plan/table.h"
 #include "schedule/profile.h"
-#include "tune/emulate.h"
+#include "evaluate/emulate.h"
 
 void cli_session_command(cli_session *session, int argc, char *const *argv)
 {

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "schedule/caps.h"
 #include "store/store.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 typedef struct cli_session {
     gs_worker  worker;

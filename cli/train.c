@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "curves.h"
-#include "learn/train.h"
+#include "train/train.h"
 #include "output.h"
 #include "store/store.h"
 

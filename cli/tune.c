@@ -15,7 +15,7 @@
 #include "output.h"
 #include "problems.h"
 #include "session.h"
-#include "tune/pool.h"
+#include "worker/pool.h"
 #include "tune/tune.h"
 #include "tune_write.h"
 #include "tuned.h"

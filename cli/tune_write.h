@@ -5,7 +5,7 @@
 
 #include "problems.h"
 #include "session.h"
-#include "tune/write.h"
+#include "author/author.h"
 
 typedef struct cli_write_settings {
     const char    *from, *keep, *device, *store;

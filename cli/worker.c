@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith worker: the child in which candidates run; started by the program itself, not by people. */
 #include "command.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 typedef struct settings {
     cli_common  common;

@@ -16,13 +16,13 @@ set(GS_PROFILES ${CMAKE_BINARY_DIR}/profiles.c)
 set(GS_PROMPTS ${CMAKE_BINARY_DIR}/prompts.c)
 set(GS_NOTES ${CMAKE_BINARY_DIR}/notes.c)
 set(GS_PROBE_KERNELS ${CMAKE_BINARY_DIR}/probe_kernels.c)   # of tools/probe.c alone; not in the library
-set(GS_REPORT_PAGE ${CMAKE_BINARY_DIR}/report_page.c)         # of the program alone
+set(GS_REPORT_PAGE ${CMAKE_BINARY_DIR}/report_page.c)         # of the report
 gs_embed_folder(kernels gs_embedded_files ${GS_EMBEDDED} *.cu *.cuh *.h)
 gs_embed_folder(profiles gs_embedded_profiles ${GS_PROFILES} *.profile)
 gs_embed_folder(share/prompts gs_embedded_prompts ${GS_PROMPTS} *.md)
 gs_embed_folder(share/notes gs_embedded_notes ${GS_NOTES} *.md)
 gs_embed_folder(tools gs_embedded_probe ${GS_PROBE_KERNELS} probe.cu)
-gs_embed_folder(cli/report gs_embedded_report ${GS_REPORT_PAGE} *.css *.js *.txt)
+gs_embed_folder(share/report gs_embedded_report ${GS_REPORT_PAGE} *.css *.js *.txt)
 
 # The plotting library of gemmsmith report, as the system has it installed. -DGS_CHART_JS=FILE names another copy (chart.min.js or chart.umd.js).
 find_file(GS_CHART_JS NAMES chart.min.js chart.umd.min.js chart.umd.js

@@ -26,7 +26,7 @@ one() { # one NAME COMMAND...: a check that is a single command
     fi
 }
 
-# What a test that passed left out of what it has, a line each: "unit/library  no_library_no_plan". cmocka names them again behind its sums, Python only counts.
+# What a test that passed left out of what it has, a line each: "cublas/library  no_library_no_plan". cmocka names them again behind its sums, Python only counts.
 skipped_inside() {
     awk '/^[0-9]+\/[0-9]+ Testing: / { test = $3; sums = 0; left = "" }
          /^\[  SKIPPED \] [0-9]+ test\(s\)/ { sums = 1; next }

@@ -14,19 +14,29 @@ LAW = {
     "schedule": {"base", "problem"},
     "learn":    {"base", "problem", "schedule"},
     "kernel":   {"base", "problem", "schedule"},
-    "device":   {"base", "schedule"},
-    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "common"},
+    "ptx":      {"base"},
+    "device":   {"base", "schedule", "emu"},
+    "emu":      {"base", "schedule", "device", "ptx"},
+    "inspect":  {"base", "kernel", "ptx"},
+    "cublas":   {"base", "device", "plan"},
+    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "inspect", "common"},
+    "train":    {"base", "problem", "schedule", "learn"},
     "store":    {"base", "problem", "schedule"},
     "llm":      {"base"},
-    "baseline": {"base", "problem", "schedule", "kernel", "device", "plan"},
+    "sandbox":  {"base", "device"},
+    "redact":   {"base"},
+    "baseline": {"base", "problem", "schedule", "kernel", "device", "cublas", "plan"},
     "verify":   {"base", "problem", "schedule", "kernel", "device", "plan", "common"},
     "bench":    {"base", "problem", "schedule", "kernel", "device", "plan", "verify"},
-    "tune":     {"base", "problem", "schedule", "learn", "kernel", "device", "plan", "llm", "store", "baseline", "verify", "bench"},
-    "cli":      {"base", "problem", "schedule", "learn", "kernel", "device", "plan", "llm", "store", "baseline", "verify", "bench", "tune"},
 }
-SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "device", "plan")
+TOOLS = {"train", "store", "llm", "sandbox", "redact", "baseline", "verify", "bench"}
+SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "ptx", "device", "emu", "inspect", "cublas", "plan")
+for layer, others in (("worker", {"evaluate", "policy", "tune", "author", "dataset"}), ("evaluate", {"policy", "author", "dataset"}), ("policy", {"author", "dataset"}),
+                      ("tune", {"author", "dataset"}), ("author", {"dataset"}), ("dataset", set()), ("report", set()), ("service", set()), ("cli", set())):
+    LAW[layer] = set(SHIPPED) | TOOLS | {"common", "worker", "evaluate", "policy", "tune", "author", "dataset", "service", "report"} - others - {layer}
 OUTSIDE = {   # third-party headers and the layers that may use them
-    "sqlite3.h": {"store"}, "jansson.h": {"llm", "tune", "cli"}, "seccomp.h": {"tune"}, "microhttpd.h": {"cli"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
+    "sqlite3.h": {"store"}, "jansson.h": {"llm", "worker", "evaluate", "policy", "tune", "author", "dataset", "service", "report", "cli"}, "seccomp.h": {"sandbox"},
+    "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
     "cuda.h": set(), "nvrtc.h": set(), "cublas_v2.h": set(), "cublasLt.h": set(),
 }
 FORBIDDEN_CALLS = re.compile(r"(?<![\w.>])(exit|_exit|abort|printf|puts|assert)\s*\(")

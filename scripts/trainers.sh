@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Trainers' own code, from their packages, gets rewards from a live gemmsmith serve on the emulated device and reads docs/howto/recipes
-# (tests/serve/packages.py). The packages are installed from PyPI into build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as
-# tests/serve/trainers/packages.txt is the same.
+# (tests/service/packages.py). The packages are installed from PyPI into build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as
+# tests/service/trainers/packages.txt is the same.
 #   trainers.sh BUILD [CLASS[.test]...]
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:?trainers.sh BUILD [CLASS[.test]...]}
 shift
 [ ! -e build/deps/env ] || . build/deps/env
-list=tests/serve/trainers/packages.txt
+list=tests/service/trainers/packages.txt
 home=build/trainers
 
 python=
@@ -28,4 +28,4 @@ if [ "$(cat $home/stamp 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" > $home/stamp
     echo "trainers: installed in $(($(date +%s) - began)) s, $(du -sm $home | cut -f1) MB" >&2
 fi
-exec $home/venv/bin/python tests/serve/packages.py "$build/gemmsmith" - "$@"
+exec $home/venv/bin/python tests/service/packages.py "$build/gemmsmith" - "$@"

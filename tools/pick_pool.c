@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "learn/train.h"
+#include "train/train.h"
 #include "tune/tune.h"
 
 enum { LINE = 512, MOST = 8192, PARENTS = 3, LEAST = 32 };

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bench/bench.h"
-#include "device/emu/emu.h"
+#include "emu/emu.h"
 #include "launch_row.h"
 #include "schedule/schedule.h"
 #include "tune/tune.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "device/cuda/cublas.h"
+#include "cublas/cublas.h"
 
 #define WORKSPACE ((size_t)64 << 20)
 

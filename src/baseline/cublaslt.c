@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "plan/library.h"
+#include "cublas/library.h"
 
 typedef struct cublaslt {
     gs_device  *device;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "device/cuda/cuda.h"
-#include "device/emu/emu.h"
+#include "emu/emu.h"
 
 #define FIRST_GPU "cuda:0"
 

@@ -152,7 +152,7 @@ struct gs_device {
     /* the implementation's fields follow */
 };
 
-/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (device/emu/emu.h).
+/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (emu/emu.h).
  * NULL or "": $GEMMSMITH_DEVICE, else the first GPU, else, where the driver finds none, "emu:h200", with a warning in the log.
  * cache: directory of compiled kernels, NULL: $GEMMSMITH_CACHE or the user's, "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE,
  * DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), MEMORY. */

@@ -10,7 +10,7 @@
 
 #include "common/args.h"
 #include "base/error.h"
-#include "plan/inspect.h"
+#include "inspect/inspect.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
 #define MEMBERS 4    /* of a group */

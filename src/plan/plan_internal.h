@@ -7,7 +7,7 @@
 #include <gemmsmith/plan.h>
 
 #include "learn/weights.h"
-#include "plan/library.h"
+#include "cublas/library.h"
 #include "plan/loaded.h"
 #include "plan/table.h"
 

@@ -73,7 +73,7 @@ static int smem_of(const shape *s)
     return s->warps * GS_MAX(ring, s->sums * 128) + exchange;
 }
 
-/* Registers that a thread needs without spilling. Checked against the compiler in tests/kernel/dot.c. */
+/* Registers that a thread needs without spilling. Checked against the compiler in tests/family/dot.c. */
 static int registers_of(const shape *s)
 {
     const int steps = s->shared ? 1 : s->depth;

@@ -56,7 +56,7 @@ static int pairs_of(const shape *s)
 }
 
 /* Registers that a thread needs without spilling: accumulators, two sets of fragments, the pairs in flight where rows have any
- * alignment, and addresses, which grow with the number of copies. Checked against the compiler in tests/kernel/mma.c. */
+ * alignment, and addresses, which grow with the number of copies. Checked against the compiler in tests/family/mma.c. */
 static int registers_of(const shape *s, const gs_problem *problem)
 {
     const int vector = gs_problem_vector(problem);

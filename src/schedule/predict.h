@@ -7,7 +7,7 @@
 #include "schedule/profile.h"
 
 /* What a launch did, summed over all its blocks. Warp instructions unless said otherwise; the classes are those of
- * device/emu/counters.h, whose numbers fill this struct one to one. */
+ * emu/machine/counters.h, whose numbers fill this struct one to one. */
 typedef struct gs_launch_counts {
     double integer, floating, doubles, special, control, global, shared, other, copy, matrix, barrier, exchange;
     double global_load, global_store;   /* bytes asked of L2 */

@@ -164,7 +164,7 @@ static struct {
     gs_profile     profile[MOST_PROFILES];
 } embedded = {.once = PTHREAD_ONCE_INIT};
 
-/* A profile that cannot be read is left out: tests/unit/profile.c proves that all can. */
+/* A profile that cannot be read is left out: tests/schedule/profile.c proves that all can. */
 static void read_embedded(void)
 {
     for (const gs_embedded *file = gs_embedded_profiles; file->name && embedded.count < MOST_PROFILES; file++) {

@@ -58,7 +58,7 @@ static bool is_straight(const shape *s, const gs_problem *p) { return s->fixed &
 static int step_registers(const shape *s) { return s->mt * 8 + s->nt * 4; }
 
 /* Registers that a thread needs without spilling: sums, operands in flight, addresses of rows where they are not a constant apart, C on
- * its way. Checked against the compiler in tests/kernel/sliced.c. */
+ * its way. Checked against the compiler in tests/family/sliced.c. */
 static int registers_of(const shape *s, const gs_problem *p)
 {
     const bool tn = p->layout == GS_TN, edge_m = !s->fixed || p->m % s->bm, edge_n = !s->fixed || p->n % s->bn;

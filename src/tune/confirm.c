@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "tune/run.h"
+#include "evaluate/run.h"
 #include <gemmsmith/gemmsmith.h>
 
 /* More rounds for the best; leaves them sorted, those that failed removed. */

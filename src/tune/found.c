@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "tune/run.h"
+#include "evaluate/run.h"
 
 static void search_key(const gs_session *session, const char *problem, gs_text *key)
 {

@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "plan/loaded.h"
-#include "tune/pool.h"
-#include "tune/run.h"
+#include "worker/pool.h"
+#include "evaluate/run.h"
 
 #define LOOK_NS 3000000
 

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "tune/policies.h"
-#include "tune/run.h"
+#include "policy/policies.h"
+#include "evaluate/run.h"
 
 enum { CANDIDATES = 48, EMULATED_CANDIDATES = 8, MOST_CANDIDATES = 16384 };
 #define CONFIRM_SHARE 0.35   /* of the budget, kept for verifying and confirming */

@@ -8,9 +8,9 @@
 #include "bench/stats.h"
 #include "plan/table.h"
 #include "store/store.h"
-#include "tune/llm.h"
-#include "tune/reward.h"
-#include "tune/worker.h"
+#include "policy/llm.h"
+#include "evaluate/reward.h"
+#include "worker/worker.h"
 
 /* ---- policies ---- */
 
@@ -54,7 +54,7 @@ struct gs_policy {
  * nearest to it, then its variations and the shortlist in turn. "learned": what was found for the problem with the other input
  * type, then what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest, corrected by what it is told, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
  * some at random, then children of what was best: a word changed, or words of two.
- * "llm": what a language model answers that is shown what was measured (tune/llm.h); it must be told what came of a batch before it proposes another.
+ * "llm": what a language model answers that is shown what was measured (policy/llm.h); it must be told what came of a batch before it proposes another.
  * "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn.
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);

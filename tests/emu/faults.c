@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "device/emu/emu.h"
+#include "emu/emu.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
 #include "verify/verify.h"

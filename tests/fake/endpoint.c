@@ -3,7 +3,7 @@
  * for ever; an answer of three digits is an HTTP status. It ends when it is killed, or after a minute. FILE.log has the requests. */
 #include <jansson.h>
 
-#include "../endpoint.h"
+#include "endpoint.h"
 
 enum { MOST = 16 };
 

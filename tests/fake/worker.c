@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A worker without a device: speaks the protocol of tune/worker.h with simulated times (times.h) and behaves as badly as
+ * A worker without a device: speaks the protocol of worker/worker.h with simulated times (times.h) and behaves as badly as
  * $FAKE_WORKER tells it to: rules "key=value" separated by ';'.
  *
  *     mode=M           at the first request: exit (code 3), abort, mute, close, garbage, half, long, silent-exit
@@ -30,7 +30,7 @@
 #include "base/random.h"
 #include "bench/stats.h"
 #include "fake/times.h"
-#include "tune/request.h"
+#include "worker/wire.h"
 
 enum { ROUNDS_MOST = 1000, CONTENDERS_MOST = 128 };
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "device/device.h"
-#include "tune/environment.h"
+#include "evaluate/environment.h"
 #include "tuning.h"
 
 #ifdef __SANITIZE_ADDRESS__

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 #define PROGRAM GS_BINARY_DIR "/tests/fake/fake_worker"
 #define HELLO   "{\"op\":\"hello\"}"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "device/device.h"
-#include "device/emu/machine.h"
+#include "emu/machine/machine.h"
 #include "schedule/profile.h"
 
 #define REQUIRE(condition)                                                                        \

@@ -9,20 +9,20 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "csv.h"
+#include "base/csv.h"
 #include "kernel/manifest.h"
 #include "learn/weights.h"
 #include "llm/answer.h"
 #include "llm/completion.h"
 #include "llm/reply.h"
-#include "plan/inspect.h"
+#include "inspect/inspect.h"
 #include "plan/table.h"
 #include "schedule/schedule.h"
-#include "serve_adapter.h"
-#include "serve_request.h"
-#include "tune/metrics.h"
-#include "tune/dataset.h"
-#include "tune/source_text.h"
+#include "service/adapter.h"
+#include "service/request.h"
+#include "worker/metrics.h"
+#include "dataset/dataset.h"
+#include "redact/redact.h"
 
 #define REQUIRE(condition)                                                                        \
     do {                                                                                          \

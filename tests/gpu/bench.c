@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "baseline/baseline.h"
 #include "bench/bench.h"
-#include "plan/library.h"
+#include "cublas/library.h"
 
 static gs_device   *device;
 static gs_verifier *verifier;

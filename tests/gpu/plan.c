@@ -15,7 +15,7 @@
 #include "allocations.h"
 #include "base/clock.h"
 #include "bench/stats.h"
-#include "plan/library.h"
+#include "cublas/library.h"
 #include "verify/verify.h"
 
 static gs_device   *device;

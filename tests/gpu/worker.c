@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "device/device.h"
-#include "tune/worker.h"
+#include "worker/worker.h"
 
 static const char source[] = "extern \"C\" __global__ void spin(int *p) { while (*(volatile int *)p == 0) { } }\n"
                              "extern \"C\" __global__ void wild(int *p) { p[1ll << 40] = 1; }\n"

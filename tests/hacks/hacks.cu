@@ -5,7 +5,7 @@
  *
  * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
  * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
- * element. plain.cuh stands before each. tests/emu/hacks.c runs them. */
+ * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. */
 
 //// 1 counts its launches in the workspace | state unwritten
 //: workspace 64

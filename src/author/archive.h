@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * The archive of kernels that models wrote for a problem: the best of every kind, so that lines of development stay different. A kind is the matrix
+ * instruction, and ranges of registers, shared memory and threads. */
+#ifndef GS_AUTHOR_ARCHIVE_H
+#define GS_AUTHOR_ARCHIVE_H
+
+#include <stdbool.h>
+#include <gemmsmith/status.h>
+
+#include "base/random.h"
+
+typedef enum gs_matrix { GS_MATRIX_NONE, GS_MATRIX_MMA, GS_MATRIX_WGMMA } gs_matrix;
+
+typedef struct gs_kind {
+    gs_matrix matrix;
+    int       registers, smem, threads;   /* numbers of ranges, from 0 */
+} gs_kind;
+
+/* By the instructions that its metrics count (worker/metrics.h), or without them by what stands in the source outside of comments; and the largest block of the
+ * manifest. */
+gs_kind     gs_kind_of(const char *source, const char *manifest, const char *metrics, int registers, int smem);
+const char *gs_kind_text(const gs_kind *kind, char text[64]);   /* "wgmma <=168 registers <=227 KiB <=384 threads" */
+
+typedef struct gs_elite {
+    gs_kind kind;
+    int     attempt, island;              /* the caller's numbers */
+    double  score;
+} gs_elite;
+
+typedef struct gs_archive {
+    gs_elite *list;
+    int       count, capacity;
+} gs_archive;                             /* zero-initialise; free(list) */
+
+/* Takes it where its kind has none as good. MEMORY. */
+gs_status gs_archive_put(gs_archive *archive, const gs_elite *elite, gs_error *error);
+
+/* One of an island (own), or of the others; each as likely, whatever its score: NULL: there is none. */
+const gs_elite *gs_archive_draw(const gs_archive *archive, int island, bool own, gs_random *random);
+
+const gs_elite *gs_archive_best(const gs_archive *archive);     /* NULL: there is none */
+void            gs_archive_sort(gs_archive *archive);           /* best first */
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT
+ * The loop: whose turn it is, what is asked, what becomes of the answer. What follows from the turns is lines.c's, what is shown source_prompt.c's. */
+#include "author/author.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "llm/answer.h"
+#include "store/note.h"
+#include "author/lineages.h"
+#include "policy/llm_ask.h"
+#include "worker/metrics.h"
+#include "evaluate/run.h"
+#include "redact/redact.h"
+
+enum { ISLANDS = 4, TURNS = 8, PATIENCE = 3, NOTES = 6 << 10 };
+
+typedef struct writing {
+    gs_store               *store;
+    gs_session             *session;
+    gs_worker              *worker;
+    const gs_caps          *caps;
+    const gs_problem       *problem;
+    const gs_write_options *options;
+    gs_write_result        *result;
+    gs_environment         *environment;
+    gs_llm_asker            asker;
+    gs_notes               *notes;                   /* NULL: the SQLite at hand cannot search */
+    gs_lines                lines;
+    char                    text[GS_PROBLEM_TEXT];
+    char                    family[24];              /* of the template; "": from nothing */
+    int                     islands, goal[GS_WRITE_ISLANDS], total;
+    int64_t                 started;
+    bool                    unanswered;              /* the last question failed: the endpoint's or the ledger's matter */
+} writing;
+
+const char *gs_write_end_name(gs_write_end end)
+{
+    static const char *const words[] = {"turns", "silent", "time", "stopped"};
+    return words[end];
+}
+
+static double left_s(const writing *w) { return w->options->budget_s > 0 ? GS_MAX(w->options->budget_s - gs_run_since(w->started), 0.0) : INFINITY; }
+
+/* What is left is too little for an answer. */
+static bool time_is_up(const writing *w) { return left_s(w) < GS_MIN(1.0, 0.1 * w->options->budget_s); }
+
+static int done_turns(const writing *w)
+{
+    int open = 0;
+    for (int i = 0; i < w->islands; i++) open += GS_MAX(w->goal[i] - w->lines.line[i].asked, 0);
+    return w->total - open;
+}
+
+/* ---- before the first question ---- */
+
+typedef struct best {
+    const char *version;
+    char        schedule[GS_SCHEDULE_TEXT];
+    double      us, library_us;
+} best;
+
+static bool find_best(void *self, const gs_trial *trial)
+{
+    best *const b = self;
+    gs_schedule schedule;
+    if (strcmp(trial->version, b->version) != 0 || strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || (b->us > 0 && trial->us >= b->us)) return true;
+    if (gs_schedule_parse(&schedule, trial->candidate, NULL) != GS_OK) return true;
+    gs_schedule_format(&schedule, b->schedule);
+    b->us = trial->us;
+    b->library_us = trial->library_us;
+    return true;
+}
+
+static void set_best(gs_write_result *r, const best *b)
+{
+    r->library_us = b->library_us;
+    r->schedule_us = b->us;
+    if (b->us > 0) memcpy(r->schedule, b->schedule, sizeof r->schedule);
+}
+
+/* The figures that a kernel is to beat, as far as the store has them. */
+static gs_status find_figures(writing *w, gs_error *error)
+{
+    best b = {.version = w->session->version ? w->session->version : ""};
+    GS_TRY(gs_store_trials(w->store, w->session->device, w->text, find_best, &b, error));
+    set_best(w->result, &b);
+    return GS_OK;
+}
+
+/* Otherwise those of the time model's first choice, measured now. */
+static gs_status measure_figures(writing *w, gs_error *error)
+{
+    best b = {.schedule = ""};
+    gs_schedule first;
+    gs_evaluation got;
+    if (w->result->schedule[0] || gs_schedule_shortlist(w->problem, w->caps, 0, &first, 1) < 1) return GS_OK;
+    GS_TRY(gs_evaluate(w->environment, w->problem, &(gs_submission){.schedule = gs_schedule_format(&first, b.schedule)}, &got, error));
+    b.us = got.us;
+    b.library_us = got.library_us;
+    set_best(w->result, &b);
+    return GS_OK;
+}
+
+static gs_status check_from(writing *w, gs_error *error)
+{
+    gs_schedule first;
+    const char *const from = w->options->from;
+    if (!from || strcmp(from, GS_WRITE_NOTHING) == 0) return GS_OK;
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        if (strcmp(gs_family_name((gs_family)f), from) != 0) continue;
+        snprintf(w->family, sizeof w->family, "%s", from);
+        return gs_schedule_shortlist(w->problem, w->caps, 1u << f, &first, 1) > 0 ? GS_OK
+               : gs_fail(error, GS_ERROR_UNSUPPORTED, "from", "no schedule of the family %s takes the problem on this device", w->family);
+    }
+    return gs_fail(error, GS_ERROR_ARGUMENT, "from", "must be a family or " GS_WRITE_NOTHING);
+}
+
+/* The template of whoever names none. */
+static void choose_family(writing *w)
+{
+    gs_schedule schedule;
+    if (!w->options->from && (gs_schedule_parse(&schedule, w->result->schedule, NULL) == GS_OK || gs_schedule_shortlist(w->problem, w->caps, 0, &schedule, 1) > 0))
+        snprintf(w->family, sizeof w->family, "%s", gs_family_name(schedule.family));
+}
+
+/* ---- a question ---- */
+
+/* The name is all that there is of a pick; "": nothing. */
+static const char *base_of(const writing *w, const gs_pick *pick)
+{
+    return pick->parent >= 0 ? w->lines.attempt[pick->parent].name : w->family;
+}
+
+static gs_status find_notes(writing *w, const gs_attempt *failure, gs_text *notes, gs_error *error)
+{
+    gs_text words = {0};
+    if (!w->notes) return GS_OK;
+    if (failure) gs_text_addf(&words, "%s %s", failure->verdict, failure->reason);
+    const gs_note_query query = {w->problem, w->caps, w->family[0] ? w->family : NULL, failure ? gs_text_string(&words) : NULL};
+    const gs_status status = gs_notes_find(w->notes, &query, NOTES, notes, error);
+    gs_text_free(&words);
+    return status;
+}
+
+static gs_status make_prompt(writing *w, int island, const gs_pick *pick, gs_random *random, gs_text *system, gs_text *question, gs_error *error)
+{
+    const gs_lines *const lines = &w->lines;
+    const gs_write_result *const r = w->result;
+    const gs_line *const line = &lines->line[island];
+    gs_attempt *const own = malloc(((size_t)lines->count + 1) * sizeof *own);
+    const gs_attempt *const failure = line->failure >= 0 && !pick->restarted ? &lines->attempt[line->failure] : NULL;
+    gs_text notes = {0};
+    int count = 0;
+    if (!own) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was tried");
+    for (int i = 0; i < lines->count; i++)
+        if (lines->tried[i].island == island || i == pick->parent) own[count++] = lines->attempt[i];
+    gs_status status = find_notes(w, failure, &notes, error);
+    const gs_source_view view = {
+        .folder = w->asker.options.prompts, .caps = w->caps, .problem = w->problem, .floor_us = r->floor_us, .library_us = r->library_us,
+        .best = r->schedule[0] ? r->schedule : NULL, .best_us = r->schedule_us, .family = w->family[0] ? w->family : NULL,
+        .parent = pick->parent >= 0 ? &lines->attempt[pick->parent] : NULL, .attempts = own, .count = count,
+        .failure = failure, .notes = gs_text_string(&notes),
+    };
+    if (status == GS_OK) status = gs_source_prompt(&view, random, system, question, error);
+    gs_text_free(&notes);
+    free(own);
+    return status;
+}
+
+static gs_status read_kernel(void *self, const char *text, size_t size, gs_error *error)
+{
+    gs_answer *const answer = self;
+    gs_manifest manifest;
+    gs_error why = {0};
+    gs_answer_free(answer);
+    GS_TRY(gs_answer_parse(answer, text, size, gs_answer_kernel, error));
+    const gs_status status = gs_manifest_parse(&manifest, gs_answer_block(answer, "manifest"), &why);
+    if (status == GS_OK) return GS_OK;
+    gs_answer_free(answer);
+    return gs_fail(error, status, "the block manifest", "%s%s%s", why.field, why.field[0] ? ": " : "", why.text);
+}
+
+/* One question with its answer, which is in the store when this returns. reason "": answer has been read. */
+static gs_status ask(writing *w, const gs_turn *turn, const gs_text *system, const gs_text *question, gs_answer *answer, char reason[GS_LLM_REASON], gs_error *error)
+{
+    gs_text said = {0};
+    gs_llm_options *const o = &w->asker.options;
+    const double most = w->options->llm ? w->options->llm->answer_s : 0;
+    o->answer_s = isinf(left_s(w)) ? most : GS_MAX(most > 0 ? GS_MIN(most, left_s(w)) : left_s(w), 0.1);
+    gs_status status = gs_llm_ask(&w->asker, gs_text_string(system), gs_text_string(question), "analyse and plan in a few lines, and answer with the whole kernel",
+                                  read_kernel, answer, &said, reason, error);
+    w->unanswered = status != GS_OK && status != GS_ERROR_MEMORY;
+    if (status == GS_OK) {
+        gs_turn kept = *turn;
+        kept.system = gs_text_string(system);
+        kept.ask = gs_text_string(question);
+        kept.answer = gs_text_string(&said);
+        kept.fault = reason;
+        status = gs_store_turn_put(w->store, w->session, &kept, error);
+    }
+    gs_text_free(&said);
+    return status;
+}
+
+/* With a second question where the first answer cannot be read: a turn of the store of its own, of the same number. *uid: of the answer that was read. */
+static gs_status ask_twice(writing *w, gs_turn *turn, char uid[GS_STORE_UID], const gs_text *system, gs_text *question, gs_answer *answer,
+                           char reason[GS_LLM_REASON], gs_error *error)
+{
+    gs_store_uid(uid);
+    GS_TRY(ask(w, turn, system, question, answer, reason, error));
+    if (!reason[0]) return GS_OK;
+    GS_TRY(gs_source_repair(w->asker.options.prompts, reason, question, error));
+    gs_store_uid(uid);
+    return ask(w, turn, system, question, answer, reason, error);
+}
+
+/* ---- an answer ---- */
+
+static gs_turn_outcome outcome_of(const gs_evaluation *got)
+{
+    return (gs_turn_outcome){
+        .candidate = got->candidate, .verdict = got->verdict, .reason = got->reason, .part = got->part, .us = got->us, .library_us = got->library_us,
+        .ratio = got->ratio.median, .low = got->ratio.low, .high = got->ratio.high, .reward = got->reward, .registers = got->registers, .smem = got->smem,
+    };
+}
+
+/* What came of the same texts before. */
+static gs_evaluation repeat_of(const writing *w, const gs_turn_outcome *o)
+{
+    gs_evaluation got = {
+        .verdict = gs_verdict_name(gs_verdict_find(o->verdict)), .part = o->part, .reward = o->reward, .us = o->us, .library_us = o->library_us,
+        .ratio = {.median = o->ratio, .low = o->low, .high = o->high}, .floor_us = w->result->floor_us, .l2_hit = -1, .registers = o->registers, .smem = o->smem,
+        .predicted = w->caps->emulated, .stage = "",
+    };
+    snprintf(got.candidate, sizeof got.candidate, "%s", o->candidate);
+    snprintf(got.reason, sizeof got.reason, "%s", o->reason);
+    return got;
+}
+
+static void tell(writing *w, gs_write_turn *turn)
+{
+    turn->done = done_turns(w);
+    turn->total = w->total;
+    if (w->options->told) w->options->told(w->options->self, turn);
+}
+
+/* Without what the candidate says in it. */
+static gs_status tell_verdict(writing *w, gs_write_turn *turn, const char *source, gs_error *error)
+{
+    gs_source_shown shown = {0};
+    gs_text reason = {0};
+    gs_status status = gs_source_show(&shown, source, GS_ANSWER_BLOCK, error);
+    if (status == GS_OK && strcmp(turn->got->verdict, "pass") != 0) gs_reason_show(&reason, turn->got->reason, &shown);
+    if (reason.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reason");
+    turn->reason = gs_text_string(&reason);
+    if (status == GS_OK) tell(w, turn);
+    gs_source_shown_free(&shown);
+    gs_text_free(&reason);
+    return status;
+}
+
+/* A candidate that takes the machine down is not evaluated again by the next run: of it nothing is known. */
+static gs_status keep_loss(writing *w, const char *uid, const char *candidate, gs_status lost, gs_error *error)
+{
+    const gs_turn_outcome outcome = {.candidate = candidate, .verdict = "", .reason = gs_status_name(lost), .reward = -1};
+    if (gs_worker_lost(lost)) GS_TRY(gs_store_turn_end(w->store, uid, &outcome, 1, error));
+    return lost;
+}
+
+/* What is known of a kernel that passed; that it could not be had is no failure. */
+static void take_metrics(writing *w, const gs_submission *submission, const char *name, gs_text *metrics)
+{
+    const gs_environment_options *const e = w->options->environment;
+    const gs_metrics_request request = {
+        .problem = w->problem, .candidate = name, .source = submission->source, .manifest = submission->manifest, .worker = w->worker,
+        .emulator = w->caps->emulated ? w->worker : e ? e->emulator : NULL, .cache = e ? e->cache_path : NULL,
+        .profile = w->caps->emulated ? NULL : w->options->profile, .device = w->worker->device,
+    };
+    if (gs_metrics_take(&request, metrics, NULL) != GS_OK) gs_text_clear(metrics);
+}
+
+static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_write_turn *turn, gs_error *error)
+{
+    const gs_submission submission = {.source = gs_answer_block(answer, "kernel.cu"), .manifest = gs_answer_block(answer, "manifest")};
+    const gs_elite *const before = gs_archive_best(&w->lines.archive);
+    const double best_score = before ? before->score : 0;
+    char name[GS_CONTENDER_NAME];
+    gs_evaluation got;
+    const int known = gs_lines_find(&w->lines, gs_submission_name(submission.source, submission.manifest, name));
+    turn->again = known >= 0;
+    if (turn->again) {
+        got = repeat_of(w, &w->lines.tried[known].outcome);
+    } else {
+        const gs_status status = gs_evaluate(w->environment, w->problem, &submission, &got, error);
+        if (status != GS_OK) return keep_loss(w, uid, name, status, error);
+    }
+    gs_turn_outcome outcome = turn->again ? w->lines.tried[known].outcome : outcome_of(&got);
+    gs_text metrics = {0};
+    if (!turn->again && got.us > 0) take_metrics(w, &submission, name, &metrics);
+    if (!turn->again) outcome.metrics = gs_text_string(&metrics);
+    gs_status status = gs_store_turn_end(w->store, uid, &outcome, 1, error);
+    if (status == GS_OK) status = gs_lines_take(&w->lines, turn->island, turn->base, &outcome, submission.source, submission.manifest, &turn->improved, error);
+    gs_text_free(&metrics);
+    GS_TRY(status);
+    if (got.again && got.us > 0) w->lines.attempt[gs_lines_find(&w->lines, name)].again = true;
+    w->result->judged++;
+    w->result->passed += got.us > 0;
+    if (got.library_us > 0) w->result->library_us = got.library_us;
+    turn->best = !turn->again && gs_outcome_score(&outcome) > best_score;
+    turn->got = &got;
+    return tell_verdict(w, turn, submission.source, error);
+}
+
+/* An answer of an earlier run that was stopped before anything came of it. */
+static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
+{
+    gs_answer answer = {0};
+    gs_write_turn turn = {.island = owed->island, .number = owed->number, .base = owed->base, .fault = ""};
+    gs_status status = read_kernel(&answer, owed->answer, strlen(owed->answer), error);
+    if (status == GS_OK) status = judge(w, owed->uid, &answer, &turn, error);
+    else if (status != GS_ERROR_MEMORY) status = GS_OK;   /* another program could read it */
+    gs_answer_free(&answer);
+    return status;
+}
+
+/* ---- turns ---- */
+
+static gs_status finish_turn(writing *w, gs_turn *turn, const char *uid, const gs_answer *answer, const char *reason, gs_error *error)
+{
+    gs_write_turn told = {.island = turn->island, .number = turn->number, .base = turn->base, .fault = reason};
+    if (!reason[0]) return judge(w, uid, answer, &told, error);
+    w->result->unread++;
+    tell(w, &told);
+    return GS_OK;
+}
+
+static gs_status take_turn(writing *w, int island, gs_error *error)
+{
+    char uid[GS_STORE_UID], reason[GS_LLM_REASON], base[GS_CONTENDER_NAME];
+    gs_text system = {0}, question = {0};
+    gs_answer answer = {0};
+    gs_line *const line = &w->lines.line[island];
+    const uint64_t key[] = {w->options->seed ? w->options->seed : 1, (uint64_t)island, (uint64_t)line->turns, gs_hash64(w->text, strlen(w->text))};
+    gs_random random = {gs_hash64(key, sizeof key)};
+    const gs_pick pick = gs_lines_pick(&w->lines, island, &random);
+    snprintf(base, sizeof base, "%s", base_of(w, &pick));
+    gs_turn turn = {.uid = uid, .problem = w->text, .mode = "source", .model = w->asker.options.model, .island = island, .number = line->turns + 1, .base = base};
+    if (w->options->begins) w->options->begins(w->options->self, done_turns(w), w->total, island);
+    gs_status status = make_prompt(w, island, &pick, &random, &system, &question, error);
+    if (status == GS_OK) {
+        status = ask_twice(w, &turn, uid, &system, &question, &answer, reason, error);
+        if (status == GS_OK) gs_lines_begin(&w->lines, island, turn.number, base, true);
+        if (status == GS_OK) status = finish_turn(w, &turn, uid, &answer, reason, error);
+    }
+    gs_answer_free(&answer);
+    gs_text_free(&system);
+    gs_text_free(&question);
+    return status;
+}
+
+/* The island that is behind the others; -1: all have had their turns. */
+static int next_island(const writing *w)
+{
+    int next = -1;
+    for (int i = 0; i < w->islands; i++)
+        if (w->lines.line[i].asked < w->goal[i] && (next < 0 || w->lines.line[i].turns < w->lines.line[next].turns)) next = i;
+    return next;
+}
+
+/* What ends a run without being a failure: *end says what. */
+static bool ends(const writing *w, gs_status status, gs_write_end *end)
+{
+    if (gs_stop_requested) *end = GS_WRITE_STOPPED;
+    else if (time_is_up(w)) *end = GS_WRITE_TIME;
+    else if (w->asker.llm->silent) *end = GS_WRITE_SILENT;
+    else return false;
+    return status == GS_OK || status == GS_ERROR_INTERRUPTED || w->unanswered;
+}
+
+static gs_status run_turns(writing *w, gs_error *error)
+{
+    gs_write_end *const end = &w->result->end;
+    gs_status status = GS_OK;
+    *end = GS_WRITE_DONE;
+    for (int i = 0; i < w->lines.owed_count && status == GS_OK; i++) {
+        if (ends(w, status, end)) return GS_OK;
+        status = settle(w, &w->lines.owed[i], error);
+    }
+    int island = next_island(w);
+    if (island >= 0 && status == GS_OK && !ends(w, status, end)) status = measure_figures(w, error);
+    choose_family(w);
+    while (island >= 0 && status == GS_OK && !ends(w, status, end)) {
+        gs_error why = {0};
+        w->unanswered = false;
+        status = take_turn(w, island, &why);
+        if (w->unanswered && !gs_stop_requested && !time_is_up(w)) gs_llm_give_up(&w->asker, &why);
+        if (status != GS_OK && error) *error = why;
+        island = next_island(w);
+    }
+    return status == GS_OK || ends(w, status, end) ? GS_OK : status;
+}
+
+/* ---- the whole ---- */
+
+static gs_status take_elites(writing *w, gs_error *error)
+{
+    gs_write_result *const r = w->result;
+    gs_archive *const archive = &w->lines.archive;
+    r->elite = calloc((size_t)archive->count + 1, sizeof *r->elite);
+    if (!r->elite) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was written");
+    gs_archive_sort(archive);
+    for (int i = 0; i < archive->count; i++) {
+        const gs_elite *const e = &archive->list[i];
+        gs_attempt *const a = &w->lines.attempt[e->attempt];
+        gs_written *const to = &r->elite[r->count++];
+        *to = (gs_written){.source = strdup(a->source), .manifest = strdup(a->manifest), .us = a->us, .ratio = a->ratio, .score = e->score, .reward = a->reward,
+                           .registers = a->registers, .smem = a->smem, .island = e->island};
+        snprintf(to->candidate, sizeof to->candidate, "%s", a->name);
+        snprintf(to->base, sizeof to->base, "%s", a->base);
+        gs_kind_text(&e->kind, to->kind);
+        if (!to->source || !to->manifest) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was written");
+    }
+    return GS_OK;
+}
+
+static gs_status set_goals(writing *w, gs_error *error)
+{
+    const gs_write_options *const o = w->options;
+    const int turns = o->turns > 0 ? o->turns : TURNS;
+    if (o->islands < 0 || o->islands > GS_WRITE_ISLANDS) return gs_fail(error, GS_ERROR_ARGUMENT, "islands", "must be from 1 to %d", GS_WRITE_ISLANDS);
+    w->islands = o->islands > 0 ? o->islands : ISLANDS;
+    GS_TRY(gs_lines_read(&w->lines, w->store, w->session->device, w->text, w->asker.options.model, o->patience > 0 ? o->patience : PATIENCE, error));
+    for (int i = 0; i < GS_WRITE_ISLANDS; i++) w->result->before += w->lines.line[i].turns;
+    for (int i = 0; i < w->islands; i++) {
+        w->goal[i] = turns + (o->again ? w->lines.line[i].asked : 0);
+        w->total += GS_MAX(w->goal[i], w->lines.line[i].asked);
+    }
+    return GS_OK;
+}
+
+static gs_status open_notes(writing *w, gs_error *error)
+{
+    const gs_status status = gs_notes_open(&w->notes, NULL, error);
+    if (status == GS_ERROR_UNSUPPORTED) return GS_OK;
+    GS_TRY(status);
+    return w->caps->emulated ? GS_OK : gs_notes_learn(w->notes, w->store, w->session->device, error);
+}
+
+static gs_status write_all(writing *w, gs_error *error)
+{
+    GS_TRY(check_from(w, error));
+    GS_TRY(gs_llm_asker_open(&w->asker, w->options->llm, "source-repair.md", error));
+    GS_TRY(set_goals(w, error));
+    GS_TRY(find_figures(w, error));
+    GS_TRY(open_notes(w, error));
+    GS_TRY(gs_environment_create(&w->environment, w->worker, w->caps, w->store, w->session, w->options->environment, error));
+    GS_TRY(run_turns(w, error));
+    return take_elites(w, error);
+}
+
+gs_status gs_write(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem, const gs_write_options *options,
+                   gs_write_result *result, gs_error *error)
+{
+    *result = (gs_write_result){0};
+    GS_TRY(gs_problem_check(problem, error));
+    if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
+        return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to write a kernel for");
+    writing *const w = calloc(1, sizeof *w);
+    if (!w) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the islands");
+    *w = (writing){.store = store, .session = session, .worker = worker, .caps = caps, .problem = problem, .options = options, .result = result,
+                   .started = gs_clock_ns()};
+    gs_problem_format(problem, w->text);
+    result->floor_us = gs_floor_us(problem, caps);
+    const gs_status status = write_all(w, error);
+    for (int i = 0; i < GS_WRITE_ISLANDS; i++) result->turns += w->lines.line[i].turns;
+    result->seconds = gs_run_since(w->started);
+    gs_environment_destroy(&w->environment);
+    gs_llm_asker_close(&w->asker);
+    gs_notes_close(&w->notes);
+    gs_lines_free(&w->lines);
+    free(w);
+    return status;
+}
+
+void gs_write_free(gs_write_result *result)
+{
+    for (int i = 0; i < result->count; i++) {
+        free(result->elite[i].source);
+        free(result->elite[i].manifest);
+    }
+    free(result->elite);
+    *result = (gs_write_result){0};
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ * The state of the islands, step by step: a run and the reading of what an earlier one left take the same steps. */
+#include "author/lineages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "worker/contenders.h"
+
+#define BETTER 1.01   /* a gain within the noise does not keep an island going */
+enum { NUMBER_MOST = 1 << 24 };   /* of a turn: what counts from there stays an int */
+
+/* ---- attempts ---- */
+
+int gs_lines_find(const gs_lines *lines, const char *candidate)
+{
+    for (int i = 0; i < lines->count; i++)
+        if (strcmp(lines->attempt[i].name, candidate) == 0) return i;
+    return -1;
+}
+
+static void free_attempt(gs_attempt *a)
+{
+    const char *const texts[] = {a->name, a->source, a->manifest, a->base, a->verdict, a->reason, a->metrics};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) free((char *)texts[i]);
+    *a = (gs_attempt){0};
+}
+
+static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was tried"); }
+
+static gs_status add_attempt(gs_lines *lines, const gs_tried *tried, const gs_attempt *from, gs_error *error)
+{
+    if (!gs_grow(&lines->attempt, lines->count, &lines->capacity, sizeof *lines->attempt)) return no_memory(error);
+    if (!gs_grow(&lines->tried, lines->count, &lines->tried_capacity, sizeof *lines->tried)) return no_memory(error);
+    gs_attempt *const to = &lines->attempt[lines->count];
+    *to = *from;
+    const char **const texts[] = {&to->name, &to->source, &to->manifest, &to->base, &to->verdict, &to->reason, &to->metrics};
+    bool whole = true;
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        *texts[i] = strdup(*texts[i] ? *texts[i] : "");
+        whole &= *texts[i] != NULL;
+    }
+    lines->tried[lines->count] = *tried;
+    gs_turn_outcome *const outcome = &lines->tried[lines->count].outcome;
+    outcome->candidate = to->name;
+    outcome->verdict = to->verdict;
+    outcome->reason = to->reason;
+    outcome->metrics = to->metrics;
+    if (whole) lines->count++;
+    else free_attempt(to);
+    return whole ? GS_OK : no_memory(error);
+}
+
+void gs_lines_free(gs_lines *lines)
+{
+    for (int i = 0; i < lines->count; i++) free_attempt(&lines->attempt[i]);
+    for (int i = 0; i < lines->owed_count; i++) {
+        free(lines->owed[i].base);
+        free(lines->owed[i].answer);
+    }
+    free(lines->attempt);
+    free(lines->tried);
+    free(lines->archive.list);
+    free(lines->owed);
+    *lines = (gs_lines){0};
+}
+
+/* ---- steps ---- */
+
+double gs_outcome_score(const gs_turn_outcome *outcome)
+{
+    if (!outcome->verdict || strcmp(outcome->verdict, "pass") != 0 || !(outcome->us > 0)) return 0;
+    return outcome->low > 0 ? outcome->low : outcome->ratio;
+}
+
+static void restart(gs_lines *lines, gs_line *line, const char *base)
+{
+    line->parent = gs_lines_find(lines, base);
+    line->failure = -1;
+    line->barren = 0;
+    line->score = line->parent >= 0 ? lines->tried[line->parent].score : 0;
+}
+
+void gs_lines_begin(gs_lines *lines, int island, int number, const char *base, bool asked)
+{
+    gs_line *const line = &lines->line[island];
+    if (number <= line->turns) return;   /* the second question of a turn */
+    line->turns = number;
+    line->asked += asked;
+    if (line->barren >= lines->patience) restart(lines, line, base);
+    line->barren++;
+}
+
+gs_status gs_lines_take(gs_lines *lines, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
+                        gs_error *error)
+{
+    gs_line *const line = &lines->line[island];
+    const double score = gs_outcome_score(outcome);
+    const bool judged = outcome->verdict && outcome->verdict[0];
+    *improved = false;
+    if (!source || !judged) return GS_OK;   /* nothing was said of it */
+    int at = gs_lines_find(lines, outcome->candidate);
+    if (at < 0) {
+        const gs_attempt attempt = {
+            .name = outcome->candidate, .source = source, .manifest = manifest, .base = base, .verdict = outcome->verdict, .reason = outcome->reason,
+            .metrics = outcome->metrics, .us = outcome->us, .ratio = outcome->ratio, .reward = outcome->reward, .registers = outcome->registers, .smem = outcome->smem,
+        };
+        at = lines->count;
+        GS_TRY(add_attempt(lines, &(gs_tried){island, score, *outcome}, &attempt, error));
+        const gs_elite elite = {gs_kind_of(source, manifest, outcome->metrics, outcome->registers, outcome->smem), at, island, score};
+        if (score > 0) GS_TRY(gs_archive_put(&lines->archive, &elite, error));
+    }
+    if (!(score > 0)) {
+        line->failure = at;
+    } else if (score > line->score) {
+        *improved = score > BETTER * line->score;
+        if (*improved) line->barren = 0;
+        line->parent = at;
+        line->score = score;
+    }
+    return GS_OK;
+}
+
+/* ---- what the store has ---- */
+
+typedef struct reading {
+    gs_lines   *lines;
+    gs_store   *store;
+    const char *model;
+    gs_status   status;
+    gs_error   *error;
+} reading;
+
+static gs_status owe(gs_lines *lines, const gs_turn *turn, gs_error *error)
+{
+    if (!gs_grow(&lines->owed, lines->owed_count, &lines->owed_capacity, sizeof *lines->owed)) return no_memory(error);
+    gs_owed *const owed = &lines->owed[lines->owed_count];
+    *owed = (gs_owed){.island = turn->island, .number = turn->number, .base = strdup(turn->base), .answer = strdup(turn->answer)};
+    memcpy(owed->uid, turn->uid, GS_MIN(strlen(turn->uid), sizeof owed->uid - 1));
+    lines->owed_count++;
+    return owed->base && owed->answer ? GS_OK : no_memory(error);
+}
+
+/* Whether it is what a turn may have begun from: names are shown, and a store may have been merged from anywhere. */
+static bool is_base(const char *base)
+{
+    bool family = !*base;
+    for (int f = 0; f < GS_FAMILIES; f++) family |= strcmp(base, gs_family_name((gs_family)f)) == 0;
+    return family || (strncmp(base, GS_FOREIGN, strlen(GS_FOREIGN)) == 0 && strspn(base + strlen(GS_FOREIGN), "0123456789abcdef") == strlen(base + strlen(GS_FOREIGN)));
+}
+
+static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_outcome *outcome)
+{
+    char *source, *manifest, name[GS_CONTENDER_NAME];
+    bool improved;
+    gs_status status = gs_store_source_get(r->store, outcome->candidate, &source, &manifest, r->error);
+    if (status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT) return GS_OK;   /* a store without its texts: nothing to develop */
+    const bool is = status == GS_OK && strcmp(gs_submission_name(source, manifest, name), outcome->candidate) == 0;
+    if (is) status = gs_lines_take(r->lines, turn->island, turn->base, outcome, source, manifest, &improved, r->error);
+    free(source);
+    free(manifest);
+    return status;
+}
+
+static bool take_turn(void *self, const gs_turn *turn)
+{
+    reading *const r = self;
+    if (strcmp(turn->mode, "source") != 0 || turn->island < 0 || turn->island >= GS_WRITE_ISLANDS || turn->number < 1 || turn->number > NUMBER_MOST || !is_base(turn->base))
+        return true;
+    gs_lines_begin(r->lines, turn->island, turn->number, turn->base, strcmp(turn->model, r->model) == 0);
+    for (int i = 0; i < turn->count && r->status == GS_OK; i++) r->status = take_outcome(r, turn, &turn->outcomes[i]);
+    if (turn->count == 0 && !turn->fault[0] && r->status == GS_OK) r->status = owe(r->lines, turn, r->error);
+    return r->status == GS_OK;
+}
+
+/* An outcome does not say that its figures are second ones; the trial's stage does. */
+static bool take_confirmed(void *self, const gs_trial *trial)
+{
+    gs_lines *const lines = self;
+    const int at = strcmp(trial->stage, "confirm") == 0 && strcmp(trial->verdict, "pass") == 0 ? gs_lines_find(lines, trial->candidate) : -1;
+    if (at >= 0) lines->attempt[at].again = true;
+    return true;
+}
+
+gs_status gs_lines_read(gs_lines *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error)
+{
+    *out = (gs_lines){.patience = patience};
+    for (int i = 0; i < GS_WRITE_ISLANDS; i++) out->line[i].parent = out->line[i].failure = -1;
+    reading r = {out, store, model, GS_OK, error};
+    GS_TRY(gs_store_turns(store, device, problem, take_turn, &r, error));
+    GS_TRY(r.status);
+    return gs_store_trials(store, device, problem, take_confirmed, out, error);
+}
+
+/* ---- the next turn ---- */
+
+gs_pick gs_lines_pick(const gs_lines *lines, int island, gs_random *random)
+{
+    const gs_line *const line = &lines->line[island];
+    if (line->barren >= lines->patience) {
+        const gs_elite *const other = gs_archive_draw(&lines->archive, island, false, random);
+        return (gs_pick){other ? other->attempt : -1, true};
+    }
+    const bool stray = gs_random_below(random, 4) == 0;
+    const gs_elite *const elite = stray && line->parent >= 0 ? gs_archive_draw(&lines->archive, island, true, random) : NULL;
+    return (gs_pick){elite ? elite->attempt : line->parent, false};
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * What a kernel may include, as a model is told: every header of kernels/common with its comments, types and signatures. */
+#ifndef GS_AUTHOR_WRAPPERS_H
+#define GS_AUTHOR_WRAPPERS_H
+
+#include "base/text.h"
+
+void gs_wrappers_add(gs_text *out);
+
+#endif

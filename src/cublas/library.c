@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ * cuBLASLt computes column-major matrices: a row-major D is a column-major D^T = B^T A^T, so B goes in as the first operand
+ * and A as the second, and nothing is copied or transposed. */
+#include "cublas/library.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "cublas/cublas.h"
+
+struct gs_library {
+    gs_device         *device;
+    const gs_cublaslt *lt;
+    gs_problem         problem;
+    gs_cublas_math     math;
+    gs_lt_handle       handle;
+    gs_lt_desc         desc;
+    gs_lt_layout       b, a, c, d;          /* in the order in which cuBLASLt takes them */
+    int                count, chosen;
+    gs_lt_heuristic    list[GS_LIBRARY_ASKED];
+    gs_pointer         workspace;
+    size_t             workspace_size;      /* largest that any chosen algorithm has needed so far */
+};
+
+static gs_status failed(gs_error *error, const char *call, int status)
+{
+    const gs_status code = status == GS_CUBLAS_NOT_SUPPORTED ? GS_ERROR_UNSUPPORTED
+                         : status == GS_CUBLAS_ALLOC_FAILED  ? GS_ERROR_DEVICE_MEMORY
+                                                             : GS_ERROR_LIBRARY;
+    return gs_fail(error, code, NULL, "%s: %s", call, gs_cublas_status(status));
+}
+
+#define TRY_LT(name, call)                                                  \
+    do {                                                                    \
+        const int try_status_ = (call);                                     \
+        if (try_status_ != GS_CUBLAS_SUCCESS) return failed(error, name, try_status_); \
+    } while (0)
+
+static gs_status check(const gs_problem *problem, gs_error *error)
+{
+    GS_TRY(gs_problem_check(problem, error));
+    if (problem->epilogue != GS_EPILOGUE_NONE)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cuBLASLt is used without epilogues; leave the field out");
+    if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
+    if (problem->m == 0 || problem->n == 0 || problem->k == 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->m == 0 ? "m" : problem->n == 0 ? "n" : "k", "cuBLASLt takes no extent of 0");
+    return GS_OK;
+}
+
+static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operand, gs_type type, int64_t rows, int64_t cols, int64_t ld,
+                             gs_error *error)
+{
+    const gs_cublaslt *const lt = library->lt;
+    TRY_LT("cublasLtMatrixLayoutCreate", lt->layout_create(out, gs_cuda_type(type), (uint64_t)rows, (uint64_t)cols, ld));
+    if (library->problem.batch == 1) return GS_OK;
+    const int32_t batch = (int32_t)library->problem.batch;
+    const int64_t stride = gs_cublas_stride(&library->problem, operand);
+    TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
+    TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride));
+    return GS_OK;
+}
+
+static gs_status describe_problem(gs_library *library, gs_error *error)
+{
+    const gs_cublaslt *const lt = library->lt;
+    const gs_problem *const p = &library->problem;
+    const bool tn = p->layout == GS_TN;
+    const int32_t op_b = tn ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = GS_CUBLAS_OP_N;
+    TRY_LT("cublasLtMatmulDescCreate", lt->desc_create(&library->desc, library->math.compute_type, library->math.scale_type));
+    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSA, &op_b, sizeof op_b));
+    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSB, &op_a, sizeof op_a));
+    GS_TRY(make_layout(library, &library->b, 'b', p->in, tn ? p->k : p->n, tn ? p->n : p->k, p->ldb, error));
+    GS_TRY(make_layout(library, &library->a, 'a', p->in, p->k, p->m, p->lda, error));
+    GS_TRY(make_layout(library, &library->c, 'c', p->out, p->n, p->m, p->ldc, error));
+    return make_layout(library, &library->d, 'd', p->out, p->n, p->m, p->ldd, error);
+}
+
+/* C is not read when beta is 0: D stands in for it. */
+static gs_lt_layout layout_c(const gs_library *library) { return library->problem.beta == 0 ? library->d : library->c; }
+
+/* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are. */
+static uint32_t row_alignment(int64_t ld, gs_type type)
+{
+    const uint64_t bytes = (uint64_t)ld * gs_type_size(type);
+    const uint64_t power = bytes & (~bytes + 1);
+    return (uint32_t)GS_MIN(power, 256u);
+}
+
+static gs_status set_preference(const gs_library *library, gs_lt_preference preference, gs_error *error)
+{
+    const gs_cublaslt *const lt = library->lt;
+    const gs_problem *const p = &library->problem;
+    const uint64_t workspace = GS_LIBRARY_WORKSPACE;
+    const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
+    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 ? p->ldd : p->ldc, p->out),
+                                   row_alignment(p->ldd, p->out)};
+    TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
+    for (int i = 0; i < 4; i++)
+        TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, attribute[i], &alignment[i], sizeof alignment[i]));
+    return GS_OK;
+}
+
+static gs_status ask(gs_library *library, gs_lt_preference preference, gs_error *error)
+{
+    GS_TRY(set_preference(library, preference, error));
+    int returned = 0;
+    TRY_LT("cublasLtMatmulAlgoGetHeuristic", library->lt->heuristic(library->handle, library->desc, library->b, library->a, layout_c(library), library->d,
+                                                                    preference, GS_LIBRARY_ASKED, library->list, &returned));
+    for (int i = 0; i < returned; i++)
+        if (library->list[i].state == GS_CUBLAS_SUCCESS && library->list[i].workspace <= GS_LIBRARY_WORKSPACE)
+            library->list[library->count++] = library->list[i];
+    if (library->count == 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt suggests no algorithm for this problem");
+    return GS_OK;
+}
+
+/* Every call of the device's table makes its context current on this thread, which is where cuBLASLt looks for it. */
+static gs_status make_current(const gs_library *library, gs_error *error)
+{
+    size_t free_bytes, total_bytes;
+    return library->device->ops->memory_info(library->device, &free_bytes, &total_bytes, error);
+}
+
+static gs_status fill(gs_library *library, gs_error *error)
+{
+    const gs_cublaslt *const lt = library->lt;
+    GS_TRY(make_current(library, error));
+    TRY_LT("cublasLtCreate", lt->create(&library->handle));
+    GS_TRY(describe_problem(library, error));
+    gs_lt_preference preference;
+    TRY_LT("cublasLtMatmulPreferenceCreate", lt->preference_create(&preference));
+    const gs_status status = ask(library, preference, error);
+    lt->preference_destroy(preference);
+    GS_TRY(status);
+    return gs_library_choose(library, 0);
+}
+
+gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error)
+{
+    *out = NULL;
+    if (!device) return gs_fail(error, GS_ERROR_ARGUMENT, "device", "a device is needed");
+    GS_TRY(check(problem, error));
+    if (device->caps.emulated) return gs_fail(error, GS_ERROR_NO_LIBRARY, "device", "%s is emulated: cuBLASLt cannot run there", device->name);
+    const gs_cublaslt *const lt = gs_cublaslt_open(error);
+    if (!lt) return GS_ERROR_NO_LIBRARY;
+    gs_library *library = calloc(1, sizeof *library);
+    if (!library) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the description of a cuBLASLt call");
+    library->device = device;
+    library->lt = lt;
+    library->problem = *problem;
+    library->math = gs_cublas_math_of(problem);
+    const gs_status status = fill(library, error);
+    if (status == GS_OK)
+        *out = library;
+    else
+        gs_library_destroy(&library);
+    return status;
+}
+
+void gs_library_destroy(gs_library **library_address)
+{
+    if (!library_address || !*library_address) return;
+    gs_library *const library = *library_address;
+    const gs_lt_layout layouts[] = {library->a, library->b, library->c, library->d};
+    for (size_t i = 0; i < GS_COUNT(layouts); i++)
+        if (layouts[i]) library->lt->layout_destroy(layouts[i]);
+    if (library->desc) library->lt->desc_destroy(library->desc);
+    if (library->handle) library->lt->destroy(library->handle);
+    if (library->workspace) library->device->ops->free(library->device, library->workspace);
+    free(library);
+    *library_address = NULL;
+}
+
+int gs_library_count(const gs_library *library) { return library->count; }
+int gs_library_chosen(const gs_library *library) { return library->chosen; }
+
+gs_status gs_library_choose(gs_library *library, int index)
+{
+    if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
+    const size_t need = library->list[index].workspace;
+    if (need > library->workspace_size) {
+        gs_pointer larger;
+        GS_TRY(library->device->ops->alloc(library->device, need, &larger, NULL));
+        if (library->workspace) library->device->ops->free(library->device, library->workspace);
+        library->workspace = larger;
+        library->workspace_size = need;
+    }
+    library->chosen = index;
+    return GS_OK;
+}
+
+/* 0 where the library does not say. Values are 16 or 32 bits wide, little endian. */
+static uint32_t config(const gs_library *library, int attribute, size_t size)
+{
+    uint32_t value = 0;
+    size_t written = 0;
+    const int status = library->lt->config_get(&library->list[library->chosen].algo, attribute, &value, size, &written);
+    return status == GS_CUBLAS_SUCCESS ? value : 0;
+}
+
+void gs_library_describe(const gs_library *library, char *text, size_t size)
+{
+    snprintf(text, size, "algo %" PRIu32 " tile %" PRIu32 " stages %" PRIu32 " splitk %" PRIu32 " reduction %" PRIu32 " swizzle %" PRIu32
+             " cluster %" PRIu32 " custom %" PRIu32 " workspace %zu (%d of %d)",
+             config(library, GS_LT_CONFIG_ID, 4), config(library, GS_LT_CONFIG_TILE, 4), config(library, GS_LT_CONFIG_STAGES, 4),
+             config(library, GS_LT_CONFIG_SPLITK, 4), config(library, GS_LT_CONFIG_REDUCTION, 4), config(library, GS_LT_CONFIG_SWIZZLE, 4),
+             config(library, GS_LT_CONFIG_CLUSTER, 2), config(library, GS_LT_CONFIG_CUSTOM, 4), library->list[library->chosen].workspace,
+             library->chosen + 1, library->count);
+}
+
+size_t gs_library_workspace(const gs_library *library) { return library->list[library->chosen].workspace; }
+
+size_t gs_library_alignment(const gs_library *library, char operand)
+{
+    const gs_problem *const p = &library->problem;
+    const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
+    const int64_t ld = operand == 'a' ? p->lda : operand == 'b' ? p->ldb : operand == 'c' ? p->ldc : p->ldd;
+    const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */
+                        : operand == 'b' ? GS_LT_CAP_ALIGN_A
+                        : operand == 'c' ? GS_LT_CAP_ALIGN_C
+                                         : GS_LT_CAP_ALIGN_D;
+    uint32_t value = 0;
+    size_t written = 0;
+    const int status = library->lt->cap_get(&library->list[library->chosen].algo, attribute, &value, sizeof value, &written);
+    if (status != GS_CUBLAS_SUCCESS || value == 0) value = row_alignment(ld, type);
+    return GS_MAX((size_t)value, gs_type_size(type));
+}
+
+static int matmul(gs_library *library, const gs_args *args, gs_queue queue)
+{
+    const gs_lt_heuristic *const chosen = &library->list[library->chosen];
+    void *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
+    const void *const c = library->problem.beta == 0 ? args->d : args->c;
+    return library->lt->matmul(library->handle, library->desc, &library->math.alpha, args->b, library->b, args->a, library->a, &library->math.beta,
+                               c, layout_c(library), args->d, library->d, &chosen->algo, workspace, chosen->workspace, queue);
+}
+
+void gs_library_set_scalars(gs_library *library, float alpha, float beta)
+{
+    library->math.alpha.f32 = alpha;
+    library->math.beta.f32 = beta;
+}
+
+/* A thread whose current device is another one is refused; it is put on ours and asked once more. */
+gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    int status = matmul(library, args, queue);
+    if (status != GS_CUBLAS_SUCCESS && make_current(library, NULL) == GS_OK) status = matmul(library, args, queue);
+    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, "cublasLtMatmul", status);
+}
+
+int gs_library_version(gs_error *error)
+{
+    const gs_cublaslt *const lt = gs_cublaslt_open(error);
+    return lt ? (int)lt->get_version() : 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * cuBLASLt as one more way to compute a problem: descriptors, algorithm and workspace prepared once, one call per run.
+ * cuBLAS and cuBLASLt are opened with dlopen at first use; NO_LIBRARY says where was looked. */
+#ifndef GS_CUBLAS_LIBRARY_H
+#define GS_CUBLAS_LIBRARY_H
+
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+#include "plan/table.h"
+
+#define GS_LIBRARY_ASKED     GS_MAX_SUGGESTIONS   /* algorithms asked for */
+#define GS_LIBRARY_WORKSPACE (64u << 20)       /* bytes offered to the heuristic */
+
+typedef struct gs_library gs_library;
+
+/* Descriptors of the problem and the list of suggested algorithms, best first by the library's own opinion; algorithm 0 is
+ * chosen. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
+ * NO_LIBRARY (also: an emulated device), UNSUPPORTED (epilogue, no algorithm), LIBRARY, DEVICE_MEMORY. */
+gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
+void      gs_library_destroy(gs_library **library);
+
+int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */
+gs_status gs_library_choose(gs_library *library, int index);        /* which one run uses; RANGE */
+int       gs_library_chosen(const gs_library *library);             /* its index */
+void      gs_library_describe(const gs_library *library, char *text, size_t size);  /* "algo 66 tile 20 stages 36 splitk 1 ... (3 of 8)" */
+size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
+size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'd' must be a multiple of */
+
+/* Other values of alpha and beta for the next runs, f32 accumulation only; whether beta is 0 must not change. */
+void gs_library_set_scalars(gs_library *library, float alpha, float beta);
+
+/* args->workspace NULL: the library object's own. */
+gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
+
+int gs_library_version(gs_error *error);                            /* of cuBLASLt, e.g. 130100; 0 if it cannot be opened */
+
+#endif

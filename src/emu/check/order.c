@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT
+ * The order of global memory between blocks: who wrote what in this launch, and what a cluster knows to be there.
+ *
+ * Every four bytes of an allocation that was stored to hold the number of a segment (a warp at a clock, at an instruction) and which of
+ * the bytes it wrote. The last writer is all that is kept: whoever is ordered behind it, but not behind one before it, is not found. */
+#include "emu/check/order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/isa/bulk.h"
+#include "emu/machine/run.h"
+
+#define CELL          4u
+#define MOST_SEGMENTS (1u << 28)          /* a cell has 28 bits for one */
+#define MOST_FLAGS    (1u << 16)
+#define MOST_WORDS    (64ull << 20)       /* of all that flags and clusters know */
+#define UNDER_WAY     UINT32_MAX          /* the clock of a bulk store that nobody waited for in full */
+
+/* A writer. */
+typedef struct segment {
+    uint32_t cluster, clock;
+    uint32_t op;
+    uint32_t block[3];
+    uint16_t warp;                        /* in the cluster */
+    bool     strong;                      /* atomic, volatile, relaxed, ...: others of this kind need no order */
+} segment;
+
+/* What of other clusters is known: per cluster a clock for each of its warps. Sorted by cluster. */
+typedef struct knowledge {
+    uint32_t *row;                        /* cluster, clocks */
+    uint32_t  rows, capacity;
+} knowledge;
+
+typedef struct flag {
+    uint64_t  address;                    /* 0: unused */
+    knowledge carries;
+} flag;
+
+typedef struct shadow {
+    const gs_emu_allocation *allocation;
+    uint32_t *cell;                       /* segment << 4 | mask of bytes */
+} shadow;
+
+struct gs_emu_order {
+    uint32_t warps;                       /* of a cluster */
+    segment *segment;                     /* from 1 on */
+    uint32_t segments, segment_capacity;
+    shadow  *shadow;
+    int      shadows, recent;
+    flag    *flag;                        /* open addressing, at most half full */
+    uint32_t flags, flag_capacity;
+    uint64_t words;
+    bool     lost;                        /* no memory: nothing is found any more */
+};
+
+typedef struct store {
+    int      warp, lane;
+    uint32_t group, segment;
+} store;
+
+/* The last segment of a warp. */
+typedef struct latest {
+    uint32_t clock, op, segment;
+    bool     strong;
+} latest;
+
+struct gs_emu_cluster_order {
+    gs_emu_order *order;
+    knowledge     acquired, pending;      /* pending: of relaxed looks at flags, until a fence */
+    latest       *latest;                 /* per warp */
+    bool          wrote;                  /* anything so far */
+    store        *store;                  /* bulk stores that nobody waited for in full */
+    int           stores, store_capacity;
+};
+
+typedef struct gs_emu_cluster_order part;
+
+/* ---- knowledge ---- */
+
+static size_t width(const gs_emu_order *order) { return 1 + (size_t)order->warps; }
+
+static uint32_t place_of(const gs_emu_order *order, const knowledge *k, uint32_t cluster)
+{
+    uint32_t low = 0, high = k->rows;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (k->row[middle * width(order)] < cluster)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Clocks of a cluster's warps; NULL: nothing is known of it. */
+static uint32_t *clocks_of(const gs_emu_order *order, const knowledge *k, uint32_t cluster)
+{
+    const uint32_t at = place_of(order, k, cluster);
+    return at < k->rows && k->row[at * width(order)] == cluster ? k->row + at * width(order) + 1 : NULL;
+}
+
+static bool grow(gs_emu_order *order, knowledge *k)
+{
+    if (k->rows < k->capacity) return true;
+    const uint32_t capacity = k->capacity ? 2 * k->capacity : 4;
+    uint32_t *const row = order->words > MOST_WORDS ? NULL : realloc(k->row, capacity * width(order) * sizeof *row);
+    if (!row) {
+        order->lost = true;
+        return false;
+    }
+    order->words += (capacity - k->capacity) * width(order);
+    k->row = row;
+    k->capacity = capacity;
+    return true;
+}
+
+static void learn(gs_emu_order *order, knowledge *k, uint32_t cluster, const uint32_t *clock)
+{
+    uint32_t *have = clocks_of(order, k, cluster);
+    if (!have) {
+        const uint32_t at = place_of(order, k, cluster);
+        if (!grow(order, k)) return;
+        uint32_t *const row = k->row + at * width(order);
+        memmove(row + width(order), row, (k->rows - at) * width(order) * sizeof *row);
+        memset(row, 0, width(order) * sizeof *row);
+        row[0] = cluster;
+        have = row + 1;
+        k->rows++;
+    }
+    for (uint32_t i = 0; i < order->warps; i++)
+        if (clock[i] > have[i]) have[i] = clock[i];
+}
+
+static void learn_all(gs_emu_order *order, knowledge *to, const knowledge *from)
+{
+    for (uint32_t i = 0; i < from->rows; i++) {
+        const uint32_t *const row = from->row + i * width(order);
+        learn(order, to, row[0], row + 1);
+    }
+}
+
+static bool covers(const gs_emu_order *order, const knowledge *k, const segment *s)
+{
+    const uint32_t *const clock = clocks_of(order, k, s->cluster);
+    return clock && clock[s->warp] >= s->clock;
+}
+
+/* ---- flags ---- */
+
+static uint32_t slot_of(const gs_emu_order *order, uint64_t address)
+{
+    uint32_t at = (uint32_t)(address * 0x9e3779b97f4a7c15ull >> 40) & (order->flag_capacity - 1);
+    while (order->flag[at].address && order->flag[at].address != address) at = (at + 1) & (order->flag_capacity - 1);
+    return at;
+}
+
+static flag *find_flag(const gs_emu_order *order, uint64_t address)
+{
+    flag *const f = order->flag_capacity ? &order->flag[slot_of(order, address)] : NULL;
+    return f && f->address ? f : NULL;
+}
+
+static bool grow_flags(gs_emu_order *order)
+{
+    if (2 * order->flags < order->flag_capacity) return true;
+    const uint32_t before = order->flag_capacity, capacity = before ? 2 * before : 64;
+    flag *const old = order->flag, *const table = capacity > 2 * MOST_FLAGS ? NULL : calloc(capacity, sizeof *table);
+    if (!table) {
+        order->lost = true;
+        return false;
+    }
+    order->flag = table;
+    order->flag_capacity = capacity;
+    for (uint32_t i = 0; i < before; i++)
+        if (old[i].address) order->flag[slot_of(order, old[i].address)] = old[i];
+    free(old);
+    return true;
+}
+
+static flag *make_flag(gs_emu_order *order, uint64_t address)
+{
+    flag *f = find_flag(order, address);
+    if (f || !grow_flags(order)) return f;
+    f = &order->flag[slot_of(order, address)];
+    f->address = address;
+    order->flags++;
+    return f;
+}
+
+/* What the warp had published, or its cluster acquired, goes with the flag. */
+static void put_into(gs_emu_warp *w, flag *f)
+{
+    part *const p = w->cluster->order;
+    learn(p->order, &f->carries, w->cluster->id, gs_emu_check_published(w->cluster->check, w->number));
+    learn_all(p->order, &f->carries, &p->acquired);
+}
+
+static bool has_published(const gs_emu_warp *w)
+{
+    const part *const p = w->cluster->order;
+    const uint32_t *const clock = gs_emu_check_published(w->cluster->check, w->number);
+    uint32_t any = p->acquired.rows;
+    for (uint32_t i = 0; i < p->order->warps; i++) any |= clock[i];
+    return any != 0;
+}
+
+static void look_at(gs_emu_warp *w, const gs_emu_op *op, const flag *f)
+{
+    part *const p = w->cluster->order;
+    if (f) learn_all(p->order, op->flags & GS_EMU_ACCESS_ACQUIRE ? &p->acquired : &p->pending, &f->carries);
+}
+
+/* An atomic operation on a flag passes on what is there already. One whose result nobody reads looks at nothing, whatever it acquires. */
+static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
+{
+    part *const p = w->cluster->order;
+    flag *const f = make_flag(p->order, address);
+    if (!f) return;
+    if (op->lists2 && !(op->flags & GS_EMU_ACCESS_UNREAD)) look_at(w, op, f);
+    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_check_publish(w->cluster->check, w->number);
+    if (p->wrote || has_published(w)) put_into(w, f);
+}
+
+/* A strong store is a flag only where something was published before it, else data like others. */
+static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
+{
+    part *const p = w->cluster->order;
+    flag *f = find_flag(p->order, address);
+    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_check_publish(w->cluster->check, w->number);
+    if (!f && has_published(w)) f = make_flag(p->order, address);
+    if (!f) return;
+    f->carries.rows = 0;
+    put_into(w, f);
+}
+
+/* ---- writers ---- */
+
+static uint32_t new_segment(gs_emu_warp *w, const gs_emu_op *op, uint32_t clock, bool strong)
+{
+    gs_emu_order *const order = w->cluster->order->order;
+    if (order->segments + 1 >= order->segment_capacity) {
+        const uint32_t capacity = order->segment_capacity ? 2 * order->segment_capacity : 1024;
+        segment *const grown = capacity > MOST_SEGMENTS ? NULL : realloc(order->segment, capacity * sizeof *grown);
+        if (!grown) {
+            order->lost = true;
+            return 0;
+        }
+        order->segment = grown;
+        order->segment_capacity = capacity;
+    }
+    w->cluster->order->wrote = true;
+    order->segment[++order->segments] = (segment){
+        .cluster = w->cluster->id, .clock = clock, .op = gs_emu_index(w, op), .warp = (uint16_t)w->number, .strong = strong,
+        .block = {w->block->id[0], w->block->id[1], w->block->id[2]},
+    };
+    return order->segments;
+}
+
+static uint32_t segment_of(gs_emu_warp *w, const gs_emu_op *op, bool strong)
+{
+    latest *const l = &w->cluster->order->latest[w->number];
+    const uint32_t clock = gs_emu_check_clock(w->cluster->check, w->number), index = gs_emu_index(w, op);
+    if (!l->segment || l->clock != clock || l->op != index || l->strong != strong) *l = (latest){clock, index, new_segment(w, op, clock, strong), strong};
+    return l->segment;
+}
+
+static shadow *find_shadow(gs_emu_order *order, const gs_emu_allocation *a)
+{
+    if (order->recent < order->shadows && order->shadow[order->recent].allocation == a) return &order->shadow[order->recent];
+    for (int i = 0; i < order->shadows; i++)
+        if (order->shadow[i].allocation == a) return &order->shadow[order->recent = i];
+    return NULL;
+}
+
+static shadow *make_shadow(gs_emu_order *order, const gs_emu_allocation *a)
+{
+    shadow *s = find_shadow(order, a);
+    if (s) return s;
+    s = realloc(order->shadow, (size_t)(order->shadows + 1) * sizeof *s);
+    if (s) order->shadow = s;
+    uint32_t *const cell = s ? calloc((size_t)(a->size / CELL) + 1, sizeof *cell) : NULL;
+    if (!cell) {
+        order->lost = true;
+        return NULL;
+    }
+    order->shadow[order->shadows] = (shadow){a, cell};
+    return &order->shadow[order->recent = order->shadows++];
+}
+
+/* ---- judging ---- */
+
+static bool is_ordered(const gs_emu_warp *w, const segment *s, bool strong)
+{
+    const part *const p = w->cluster->order;
+    if (s->strong && strong) return true;
+    if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
+    if (memcmp(s->block, w->block->id, sizeof s->block) == 0) return true;
+    return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock);
+}
+
+static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
+{
+    const part *const p = w->cluster->order;
+    if (s->clock == UNDER_WAY) return "that bulk store was never waited for in full (cp.async.bulk.wait_group without .read)";
+    if (s->cluster == w->cluster->id) return "no barrier of the cluster is between";
+    if (covers(p->order, &p->pending, s)) return "that block's ticket was seen, but no fence (__threadfence) is between that and this";
+    if (clocks_of(p->order, &p->acquired, s->cluster) || clocks_of(p->order, &p->pending, s->cluster))
+        return "that block's ticket was seen, but no fence (__threadfence), or no barrier, is between the store and the ticket";
+    return "nothing that this block looked at, a ticket or a flag that was changed behind a fence, says so";
+}
+
+static bool is_flag(const gs_emu_order *order, uint64_t cell) { return find_flag(order, cell) || find_flag(order, cell - CELL); }
+
+typedef struct request {
+    gs_emu_warp     *w;
+    const gs_emu_op *op;
+    uint64_t         address;
+    uint32_t         bytes;
+    bool             writes, strong;
+    uint32_t         segment;             /* if it writes */
+    uint32_t         fine;                /* a segment that was found to be in order */
+} request;
+
+static void tell(request *r, const segment *s)
+{
+    char place[96];
+    gs_emu_describe_op(r->w->cluster, s->op, place, sizeof place);
+    gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "%s of %u bytes at %#llx; written by warp %d of block %u %u %u at %s: %s",
+                  r->writes ? r->strong ? "atomic access" : "write" : "read", r->bytes, (unsigned long long)r->address,
+                  s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place, what_is_missing(r->w, s));
+}
+
+/* One cell; `mask` of its bytes. */
+static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
+{
+    gs_emu_order *const order = r->w->cluster->order->order;
+    uint32_t *const cell = &s->cell[index];
+    const uint32_t before = *cell >> 4;
+    if (before && before != r->fine && (*cell & mask)) {
+        const segment *const writer = &order->segment[before];
+        if (!is_ordered(r->w, writer, r->strong) && !is_flag(order, s->allocation->address + index * CELL)) tell(r, writer);
+        r->fine = before;   /* told once is enough */
+    }
+    if (r->writes) *cell = r->segment << 4 | (before == r->segment ? (*cell & 15) | mask : mask);
+}
+
+static void visit_range(request *r, const gs_emu_allocation *a, uint64_t address, uint32_t bytes)
+{
+    gs_emu_order *const order = r->w->cluster->order->order;
+    if (order->lost || bytes == 0) return;
+    shadow *const s = r->writes ? make_shadow(order, a) : find_shadow(order, a);
+    if (!s) return;
+    const uint64_t first = address - a->address, last = first + bytes - 1;
+    for (uint64_t index = first / CELL; index <= last / CELL; index++) {
+        uint32_t mask = 15;
+        if (index == first / CELL) mask &= 15u << first % CELL;
+        if (index == last / CELL) mask &= 15u >> (CELL - 1 - last % CELL);
+        visit(r, s, index, mask);
+    }
+}
+
+/* ---- what the machine calls ---- */
+
+static bool is_float(const gs_emu_op *op) { return op->type >= GS_PTX_F16; }
+
+static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_allocation *a, uint64_t address, uint32_t size, gs_emu_access access)
+{
+    const bool strong = access == GS_EMU_STRONG_READ || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
+    const bool writes = access == GS_EMU_WRITE || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
+    request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .strong = strong};
+    if (w->cluster->order->order->lost) return;
+    if (access == GS_EMU_ATOMIC && !is_float(op)) {
+        change_flag(w, op, address);
+        return;
+    }
+    if (access == GS_EMU_STRONG_READ) look_at(w, op, find_flag(w->cluster->order->order, address));
+    if (writes && !(r.segment = segment_of(w, op, strong))) return;
+    visit_range(&r, a, address, size);
+    if (access == GS_EMU_STRONG_WRITE) store_flag(w, op, address);
+}
+
+void gs_emu_order_place(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access)
+{
+    if (!w->cluster->order || place->space != GS_PTX_GLOBAL || op->space == GS_PTX_CONST) return;
+    access_range(w, op, place->allocation, place->address, size, access);
+}
+
+void gs_emu_order_reach(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
+{
+    if (!w->cluster->order || op->space == GS_PTX_CONST) return;
+    if (reach->space == GS_PTX_GENERIC) {
+        GS_EMU_ACCESS_EACH(l, reach->lanes, gs_emu_order_place(w, op, &reach->place[l], size, access));
+    } else if (reach->space == GS_PTX_GLOBAL && (access == GS_EMU_READ || access == GS_EMU_WRITE)) {
+        gs_emu_range range[GS_EMU_LANES];
+        if (access == GS_EMU_READ && !find_shadow(w->cluster->order->order, reach->allocation)) return;
+        const int count = gs_emu_reach_ranges(reach, reach->lanes, size, range);
+        for (int i = 0; i < count; i++) access_range(w, op, reach->allocation, range[i].start, range[i].bytes, access);
+    } else if (reach->space == GS_PTX_GLOBAL) {
+        GS_EMU_ACCESS_EACH(l, reach->lanes, access_range(w, op, reach->allocation, reach->address[l], size, access));
+    }
+}
+
+void gs_emu_order_fence(gs_emu_warp *w, bool releases, bool acquires)
+{
+    part *const p = w->cluster->order;
+    if (!p) return;
+    if (releases) gs_emu_check_publish(w->cluster->check, w->number);
+    if (!acquires) return;
+    learn_all(p->order, &p->acquired, &p->pending);
+    p->pending.rows = 0;
+}
+
+static void visit_tile(request *r, const gs_emu_tile *tile)
+{
+    for (uint32_t row = 0; row < tile->rows; row++) {
+        if (!gs_emu_tile_row(tile, row, &r->address, &r->bytes)) continue;
+        const gs_emu_allocation *const a = gs_emu_memory_find(r->w->cluster->launch->memory, r->address, r->bytes);
+        if (a) visit_range(r, a, r->address, r->bytes);
+    }
+}
+
+void gs_emu_order_load(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_tile *tile)
+{
+    request r = {.w = w, .op = op};
+    if (w->cluster->order && w->cluster->order->order->shadows) visit_tile(&r, tile);
+}
+
+void gs_emu_order_store(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_tile *tile, int lane, uint32_t group, bool reduces)
+{
+    part *const p = w->cluster->order;
+    if (!p || p->order->lost) return;
+    if (p->stores == p->store_capacity) {
+        const int capacity = p->store_capacity ? 2 * p->store_capacity : 16;
+        store *const grown = realloc(p->store, (size_t)capacity * sizeof *grown);
+        p->order->lost = !grown;
+        if (!grown) return;
+        p->store = grown;
+        p->store_capacity = capacity;
+    }
+    request r = {.w = w, .op = op, .writes = true, .strong = reduces, .segment = new_segment(w, op, UNDER_WAY, reduces)};
+    if (!r.segment) return;
+    p->store[p->stores++] = (store){w->number, lane, group, r.segment};
+    visit_tile(&r, tile);
+}
+
+/* Its bytes are the warp's own stores from here on. */
+void gs_emu_order_stored(gs_emu_warp *w, uint32_t lanes, uint32_t pending)
+{
+    part *const p = w->cluster->order;
+    for (int i = 0; p && i < p->stores;) {
+        const store s = p->store[i];
+        const uint32_t committed = s.warp == w->number ? w->bulk->committed[s.lane] : 0;
+        if (s.warp != w->number || !(lanes >> s.lane & 1) || committed < pending || s.group > committed - pending) {
+            i++;
+            continue;
+        }
+        p->order->segment[s.segment].clock = gs_emu_check_clock(w->cluster->check, w->number);
+        p->store[i] = p->store[--p->stores];
+    }
+}
+
+/* ---- life ---- */
+
+gs_emu_order *gs_emu_order_create(int warps)
+{
+    gs_emu_order *const order = calloc(1, sizeof *order);
+    if (!order) return NULL;
+    order->warps = (uint32_t)warps;
+    return order;
+}
+
+void gs_emu_order_destroy(gs_emu_order *order)
+{
+    if (!order) return;
+    for (uint32_t i = 0; i < order->flag_capacity; i++) free(order->flag[i].carries.row);
+    for (int i = 0; i < order->shadows; i++) free(order->shadow[i].cell);
+    free(order->flag);
+    free(order->shadow);
+    free(order->segment);
+    free(order);
+}
+
+bool gs_emu_order_join(gs_emu_order *order, gs_emu_cluster *cluster)
+{
+    part *const p = calloc(1, sizeof *p);
+    cluster->order = p;
+    if (!p) return false;
+    p->order = order;
+    p->latest = calloc(order->warps, sizeof *p->latest);
+    return p->latest != NULL;
+}
+
+void gs_emu_order_start(gs_emu_cluster *cluster)
+{
+    part *const p = cluster->order;
+    if (!p) return;
+    p->acquired.rows = p->pending.rows = 0;
+    p->stores = 0;
+    p->wrote = false;
+    memset(p->latest, 0, p->order->warps * sizeof *p->latest);
+}
+
+void gs_emu_order_leave(gs_emu_cluster *cluster)
+{
+    part *const p = cluster->order;
+    if (!p) return;
+    free(p->acquired.row);
+    free(p->pending.row);
+    free(p->latest);
+    free(p->store);
+    free(p);
+    cluster->order = NULL;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT
+ * Where memory instructions reach: addresses of all spaces to host memory, bounds and alignment, what the checker is told, and the
+ * traffic that is counted. A warp whose lanes all reach into one allocation, or into the own block's shared memory, is handled as a
+ * whole; any other is handled lane by lane, which also finds the lane to blame. */
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/check/order.h"
+
+#define RANK_BITS  ((1u << GS_EMU_RANK_SHIFT) - 1)
+#define SPAN_UNITS 1024u   /* accesses that span at most so many places are sorted, to find few ranges */
+#define WHOLE_SPAN 8192u   /* bytes: whether a span up to this is written is asked as a whole first */
+#define EACH       GS_EMU_ACCESS_EACH
+
+/* ---- one lane ---- */
+
+static const char *deed_of(const gs_emu_op *op)
+{
+    if (strncmp(op->name, "ld", 2) == 0) return "read";
+    if (strncmp(op->name, "st", 2) == 0) return "write";
+    if (strncmp(op->name, "atom", 4) == 0 || strncmp(op->name, "red", 3) == 0) return "atomic access";
+    return "access";
+}
+
+static bool report_outside(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, const char *where)
+{
+    static const char *const names[] = {
+        [GS_PTX_GLOBAL] = "", [GS_PTX_SHARED] = "shared address ", [GS_PTX_LOCAL] = "local address ", [GS_PTX_PARAM] = "parameter address ",
+    };
+    gs_emu_report(w, op, GS_EMU_OUT_OF_BOUNDS_FINDING, "lane %d: %s of %u bytes at %s%#llx: %s", lane, deed_of(op), size, names[space],
+                  (unsigned long long)address, where);
+    return false;
+}
+
+static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t align)
+{
+    if (align <= 1 || address % align == 0) return true;
+    gs_emu_report(w, op, GS_EMU_MISALIGNED_FINDING, "lane %d: %s at %#llx, which must be a multiple of %u", lane, deed_of(op),
+                  (unsigned long long)address, align);
+    return false;
+}
+
+static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
+{
+    const gs_emu_cluster *const cluster = w->cluster;
+    const uint32_t bytes = cluster->launch->shared_bytes, offset = (uint32_t)address & RANK_BITS;
+    const uint64_t named = address >> GS_EMU_RANK_SHIFT;
+    char where[96];
+    if (named > (uint64_t)cluster->blocks) {
+        snprintf(where, sizeof where, "names no block of the cluster, which has %d", cluster->blocks);
+        return report_outside(w, op, lane, GS_PTX_SHARED, address, size, where);
+    }
+    gs_emu_block *const block = named ? &cluster->block[named - 1] : w->block;
+    if (size > bytes || offset > bytes - size) {
+        snprintf(where, sizeof where, "the block has %u bytes of shared memory", bytes);
+        return report_outside(w, op, lane, GS_PTX_SHARED, address, size, where);
+    }
+    if (!is_aligned(w, op, lane, offset, align)) return false;
+    if (block != w->block && block->exited)
+        gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "lane %d: %s of shared memory of block %d of the cluster, which has ended", lane,
+                      deed_of(op), block->rank);
+    gs_emu_visit(w, block);
+    *out = (gs_emu_place){.bytes = block->shared + offset, .space = GS_PTX_SHARED, .block = block, .offset = offset};
+    return true;
+}
+
+static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
+{
+    const gs_emu_memory *const memory = w->cluster->launch->memory;
+    const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
+    char where[160];
+    if (!a) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, gs_emu_memory_describe(memory, address, where, sizeof where));
+    if (!is_aligned(w, op, lane, address, align)) return false;
+    *out = (gs_emu_place){.bytes = a->bytes + (address - a->address), .space = GS_PTX_GLOBAL, .address = address, .allocation = a};
+    return true;
+}
+
+/* Local memory and parameters: a range of host bytes. */
+static bool resolve_range(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align,
+                          gs_emu_place *out)
+{
+    const bool local = space == GS_PTX_LOCAL;
+    const uint32_t bytes = local ? w->code->local_bytes : w->code->entry->parameter_bytes;
+    char where[96];
+    if (size > bytes || address > bytes - size) {
+        snprintf(where, sizeof where, local ? "the thread has %u bytes of local memory" : "the kernel has %u bytes of parameters", bytes);
+        return report_outside(w, op, lane, space, address, size, where);
+    }
+    if (!is_aligned(w, op, lane, address, align)) return false;
+    uint8_t *const base = local ? w->local + (size_t)lane * bytes : (uint8_t *)(uintptr_t)w->cluster->launch->params;
+    *out = (gs_emu_place){.bytes = base + address, .space = space};
+    return true;
+}
+
+bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align,
+                    gs_emu_place *out)
+{
+    if (space == GS_PTX_GENERIC) {
+        const uint64_t window = address / GS_EMU_WINDOW_SIZE * GS_EMU_WINDOW_SIZE;
+        space = window == GS_EMU_SHARED_WINDOW  ? GS_PTX_SHARED
+                : window == GS_EMU_LOCAL_WINDOW ? GS_PTX_LOCAL
+                : window == GS_EMU_PARAM_WINDOW ? GS_PTX_PARAM : GS_PTX_GLOBAL;
+        if (space != GS_PTX_GLOBAL) address -= window;
+    }
+    switch (space) {
+    case GS_PTX_SHARED: return resolve_shared(w, op, lane, address, size, align, out);
+    case GS_PTX_LOCAL:
+    case GS_PTX_PARAM:  return resolve_range(w, op, lane, space, address, size, align, out);
+    default:            return resolve_global(w, op, lane, address, size, align, out);
+    }
+}
+
+/* ---- what the checker is told ---- */
+
+static void report_unwritten(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, uint32_t size)
+{
+    char where[160];
+    gs_emu_report(w, op, GS_EMU_UNINITIALIZED_FINDING, "%u bytes that nothing wrote: %s", size,
+                  gs_emu_memory_describe(w->cluster->launch->memory, address, where, sizeof where));
+}
+
+#define BIT(access) (1u << (access))
+static const uint32_t reading = BIT(GS_EMU_READ) | BIT(GS_EMU_STRONG_READ) | BIT(GS_EMU_ATOMIC) | BIT(GS_EMU_ASYNC_READ);
+static const uint32_t writing = BIT(GS_EMU_WRITE) | BIT(GS_EMU_STRONG_WRITE) | BIT(GS_EMU_ATOMIC) | BIT(GS_EMU_COPY_WRITE) | BIT(GS_EMU_SYNC);
+
+static bool writes(gs_emu_access access) { return writing >> access & 1; }
+static bool reads(gs_emu_access access) { return reading >> access & 1; }
+
+void gs_emu_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access)
+{
+    gs_emu_check *const check = w->cluster->check;
+    if (place->space == GS_PTX_GLOBAL) {
+        if (check && reads(access) && !gs_emu_memory_written(place->allocation, place->address, size)) report_unwritten(w, op, place->address, size);
+        if (writes(access)) gs_emu_memory_mark(place->allocation, place->address, size);
+    } else if (place->space == GS_PTX_SHARED && check) {
+        gs_emu_check_access(check, w->number, gs_emu_index(w, op), place->block->rank, place->offset, size, access, GS_EMU_AGENT_GENERIC, 0);
+    }
+}
+
+/* Least and greatest address of the lanes. */
+static void find_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high)
+{
+    uint64_t least = UINT64_MAX, greatest = 0;
+    EACH(l, lanes, const uint64_t at = reach->address[l]; least = at < least ? at : least; greatest = at > greatest ? at : greatest);
+    *low = least;
+    *high = greatest;
+}
+
+/* Adds a range behind the others, or to the last one. */
+static int add_range(gs_emu_range *range, int count, uint64_t start, uint32_t bytes)
+{
+    if (count && range[count - 1].start + range[count - 1].bytes == start) {
+        range[count - 1].bytes += bytes;
+        return count;
+    }
+    range[count] = (gs_emu_range){start, bytes};
+    return count + 1;
+}
+
+/* A bit for each place from low on that is taken. */
+static int sorted_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, uint64_t low, uint32_t units, gs_emu_range *range)
+{
+    uint64_t taken[SPAN_UNITS / 64];
+    const uint32_t words = (units + 63) / 64;
+    const int shift = __builtin_ctz(size);
+    int count = 0;
+    memset(taken, 0, words * sizeof *taken);
+    EACH(l, lanes, const uint32_t unit = (uint32_t)((reach->address[l] - low) >> shift); taken[unit / 64] |= 1ull << unit % 64);
+    for (uint32_t word = 0; word < words; word++)
+        for (uint64_t left = taken[word]; left;) {
+            const int first = __builtin_ctzll(left);
+            const uint64_t beyond = ~(left >> first);
+            const int length = beyond ? __builtin_ctzll(beyond) : 64;
+            count = add_range(range, count, low + ((uint64_t)(64 * word + (uint32_t)first) << shift), (uint32_t)length << shift);
+            left = first + length < 64 ? left & UINT64_MAX << (first + length) : 0;
+        }
+    return count;
+}
+
+int gs_emu_reach_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, gs_emu_range range[GS_EMU_LANES])
+{
+    uint64_t low, high;
+    int count = 0;
+    if ((reach->straight && lanes == GS_EMU_FULL) || reach->uniform)
+        return add_range(range, 0, reach->address[__builtin_ctz(lanes)], reach->uniform ? size : size * GS_EMU_LANES);
+    find_span(reach, lanes, &low, &high);
+    if ((high - low) / size < SPAN_UNITS) return sorted_ranges(reach, lanes, size, low, (uint32_t)((high - low) / size) + 1, range);
+    EACH(l, lanes, count = add_range(range, count, reach->address[l], size));
+    return count;
+}
+
+static void touch_global(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
+{
+    const gs_emu_allocation *const a = reach->allocation;
+    const bool check = w->cluster->check && reads(access);
+    gs_emu_range range[GS_EMU_LANES];
+    uint64_t low, high;
+    if (!a->written || (!check && !writes(access))) return;
+    if (!reach->straight && !reach->uniform) {
+        find_span(reach, reach->lanes, &low, &high);
+        if (high - low < WHOLE_SPAN && gs_emu_memory_written(a, low, high - low + size)) return;
+    }
+    const int count = gs_emu_reach_ranges(reach, reach->lanes, size, range);
+    bool reported = false;
+    for (int i = 0; i < count; i++) {
+        if (check && !reported && !gs_emu_memory_written(a, range[i].start, range[i].bytes)) {
+            report_unwritten(w, op, range[i].start, range[i].bytes);
+            reported = true;
+        }
+        if (writes(access)) gs_emu_memory_mark(a, range[i].start, range[i].bytes);
+    }
+}
+
+static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
+{
+    gs_emu_range range[GS_EMU_LANES];
+    const int count = gs_emu_reach_ranges(reach, reach->lanes, size, range);
+    for (int i = 0; i < count; i++)
+        gs_emu_check_access(w->cluster->check, w->number, gs_emu_index(w, op), w->block->rank, (uint32_t)range[i].start, range[i].bytes, access,
+                            GS_EMU_AGENT_GENERIC, 0);
+}
+
+void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
+{
+    if (reach->space == GS_PTX_GLOBAL) {
+        if (op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, reach->lanes);
+        touch_global(w, op, reach, size, access);
+    }
+    if (w->cluster->order) gs_emu_order_reach(w, op, reach, size, access);
+    if (reach->space == GS_PTX_SHARED && w->cluster->check) touch_shared(w, op, reach, size, access);
+    if (reach->space != GS_PTX_GENERIC) return;
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        const gs_emu_place *const place = &reach->place[__builtin_ctz(left)];
+        if (place->space == GS_PTX_GLOBAL && op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, left & -left);
+        gs_emu_touch(w, op, place, size, access);
+    }
+}
+
+/* ---- all lanes ---- */
+
+void gs_emu_reach_addresses(gs_emu_warp *w, uint32_t base, bool wide, int64_t displacement, gs_emu_reach *reach)
+{
+    uint64_t *const address = reach->address;
+    if (base == GS_EMU_NONE) {
+        for (int l = 0; l < GS_EMU_LANES; l++) address[l] = (uint64_t)displacement;
+    } else if (wide) {
+        const uint64_t *const from = gs_emu_u64(w, base);
+        for (int l = 0; l < GS_EMU_LANES; l++) address[l] = from[l] + (uint64_t)displacement;
+    } else {
+        const uint32_t *const from = gs_emu_u32(w, base);
+        for (int l = 0; l < GS_EMU_LANES; l++) address[l] = from[l] + (uint32_t)displacement;
+    }
+}
+
+/* Fills straight and uniform; returns the bits that any address has. */
+static uint64_t measure(uint32_t size, gs_emu_reach *reach)
+{
+    const uint64_t *const address = reach->address, first = address[0];
+    uint64_t astray = 0, differ = 0, bits = 0;
+    for (uint32_t l = 0; l < GS_EMU_LANES; l++) {
+        astray |= address[l] ^ (first + l * size);
+        differ |= address[l] ^ first;
+        bits |= address[l];
+    }
+    reach->straight = astray == 0 && reach->lanes == GS_EMU_FULL;
+    reach->uniform = differ == 0;
+    return bits;
+}
+
+/* Whether all accesses lie in `bytes` from base on. No comparison of 64 bits: a negative difference shows in its sign. */
+static bool lie_in(const gs_emu_reach *reach, uint64_t base, uint64_t bytes, uint32_t size)
+{
+    if (size > bytes) return false;
+    const uint64_t most = bytes - size, first = reach->address[0] - base;
+    if (reach->straight || reach->uniform) return first <= most && first + (reach->uniform ? 0 : (GS_EMU_LANES - 1) * size) <= most;
+    uint64_t signs = 0;
+    for (int l = 0; l < GS_EMU_LANES; l++) {
+        const uint64_t offset = reach->address[l] - base;
+        signs |= offset | (most - offset);
+    }
+    return signs >> 63 == 0;
+}
+
+static void set_hosts(gs_emu_reach *reach, uint8_t *host, uint64_t base)
+{
+    for (int l = 0; l < GS_EMU_LANES; l++) reach->at[l] = host + (reach->address[l] - base);
+}
+
+/* Own shared memory, whether the addresses name the block or not; `window` and the name are subtracted from them. */
+static bool find_shared(const gs_emu_warp *w, uint64_t window, uint32_t size, gs_emu_reach *reach)
+{
+    const uint64_t own = ((uint64_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT, named = (reach->address[0] - window) & ~(uint64_t)RANK_BITS;
+    const uint64_t base = window + (named == own ? own : 0);
+    if (!lie_in(reach, base, w->cluster->launch->shared_bytes, size)) return false;
+    set_hosts(reach, w->block->shared, base);
+    if (base)
+        for (int l = 0; l < GS_EMU_LANES; l++) reach->address[l] -= base;
+    reach->space = GS_PTX_SHARED;
+    return true;
+}
+
+/* All in the allocation of the first. */
+static bool find_global(const gs_emu_warp *w, uint32_t size, gs_emu_reach *reach)
+{
+    const gs_emu_allocation *const a = gs_emu_memory_find(w->cluster->launch->memory, reach->address[0], size);
+    if (!a || !lie_in(reach, a->address, a->size, size)) return false;
+    reach->allocation = a;
+    reach->space = GS_PTX_GLOBAL;
+    set_hosts(reach, a->bytes, a->address);
+    return true;
+}
+
+static bool find_together(gs_emu_warp *w, gs_ptx_space space, uint32_t size, gs_emu_reach *reach)
+{
+    if (measure(size, reach) & (size - 1)) return false;
+    switch (space) {
+    case GS_PTX_SHARED: return find_shared(w, 0, size, reach);
+    case GS_PTX_GENERIC:
+        if (reach->address[0] >= GS_EMU_GLOBAL_BASE) return find_global(w, size, reach);
+        return find_shared(w, GS_EMU_SHARED_WINDOW, size, reach);
+    case GS_PTX_LOCAL:
+        if (!lie_in(reach, 0, w->code->local_bytes, size)) return false;
+        for (int l = 0; l < GS_EMU_LANES; l++) reach->at[l] = w->local + (size_t)l * w->code->local_bytes + reach->address[l];
+        break;
+    case GS_PTX_PARAM:
+        if (!lie_in(reach, 0, w->code->entry->parameter_bytes, size)) return false;
+        set_hosts(reach, (uint8_t *)(uintptr_t)w->cluster->launch->params, 0);
+        break;
+    default: return find_global(w, size, reach);
+    }
+    reach->space = space;
+    return true;
+}
+
+static bool find_each(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, uint32_t size, gs_emu_reach *reach)
+{
+    reach->space = GS_PTX_GENERIC;
+    reach->straight = reach->uniform = false;
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        gs_emu_place *const place = &reach->place[l];
+        if (!gs_emu_resolve(w, op, l, space, reach->address[l], size, size, place)) return false;
+        if (place->space == GS_PTX_SHARED && place->block != w->block && !(op->flags & GS_EMU_ACCESS_CLUSTER))
+            return report_outside(w, op, l, GS_PTX_SHARED, reach->address[l], size, "names another block, which only .shared::cluster can");
+        reach->at[l] = place->bytes;
+        if (place->space == GS_PTX_GLOBAL) reach->address[l] = place->address;
+        if (place->space == GS_PTX_SHARED) reach->address[l] = place->offset;
+    }
+    const int first = __builtin_ctz(reach->lanes);
+    for (int l = 0; l < GS_EMU_LANES; l++)
+        if (!(reach->lanes >> l & 1)) reach->at[l] = reach->at[first];
+    return true;
+}
+
+bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, uint32_t lanes, uint32_t size, gs_emu_reach *reach)
+{
+    const uint64_t some = reach->address[__builtin_ctz(lanes)];
+    for (int l = 0; lanes != GS_EMU_FULL && l < GS_EMU_LANES; l++)
+        if (!(lanes >> l & 1)) reach->address[l] = some;
+    reach->lanes = lanes;
+    return find_together(w, space, size, reach) || find_each(w, op, space, size, reach);
+}
+
+/* ---- traffic ---- */
+
+/* A set of at most 32 numbers. */
+typedef struct set {
+    uint64_t used;
+    uint64_t member[64];
+} set;
+
+/* true: it was not in the set. */
+static bool set_add(set *s, uint64_t number)
+{
+    unsigned at = (unsigned)(number * 0x9e3779b97f4a7c15ull >> 58);
+    for (; s->used >> at & 1; at = (at + 1) % 64)
+        if (s->member[at] == number) return false;
+    s->used |= 1ull << at;
+    s->member[at] = number;
+    return true;
+}
+
+/* How many sectors of 32 bytes the lanes touch; an access lies within one. Most often their addresses do not fall. */
+static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
+{
+    uint64_t last = address[__builtin_ctz(lanes)] / 32;
+    unsigned sectors = 1;
+    bool falls = false;
+    EACH(l, lanes, const uint64_t sector = address[l] / 32; sectors += sector != last; falls |= sector < last; last = sector);
+    if (!falls) return sectors;
+    set seen;
+    seen.used = 0;
+    sectors = 0;
+    EACH(l, lanes, sectors += set_add(&seen, address[l] / 32));
+    return sectors;
+}
+
+/* Passes of some lanes over shared memory: as many as the busiest bank has different words. A bank is as wide as the access. */
+static unsigned group_passes(const uint64_t *address, uint32_t lanes, int shift, uint32_t banks)
+{
+    uint32_t seen = 0, twice = 0;
+    EACH(l, lanes, const uint32_t bank = 1u << ((uint32_t)(address[l] >> shift) & (banks - 1)); twice |= seen & bank; seen |= bank);
+    if (!twice) return 1;
+    uint8_t depth[GS_EMU_LANES] = {0}, most = 0;
+    set words;
+    words.used = 0;
+    EACH(l, lanes, const uint64_t word = address[l] >> shift; const uint32_t bank = (uint32_t)word & (banks - 1);
+         if (set_add(&words, word) && ++depth[bank] > most) most = depth[bank]);
+    return most;
+}
+
+/* 32 banks of 4 bytes; accesses of more than 4 bytes are made by parts of the warp that ask for 128 bytes together. */
+static unsigned count_passes(const uint64_t *address, uint32_t lanes, uint32_t size, bool uniform)
+{
+    const uint32_t unit = size <= 4 ? 4 : size, together = 128 / unit;
+    const uint32_t group = together == GS_EMU_LANES ? GS_EMU_FULL : (1u << together) - 1;
+    unsigned passes = 0;
+    for (uint32_t l = 0; l < GS_EMU_LANES; l += together)
+        if (lanes & group << l) passes += uniform ? 1 : group_passes(address, lanes & group << l, __builtin_ctz(unit), together);
+    return passes;
+}
+
+static void count_global(gs_emu_counters *counters, const uint64_t *address, uint32_t lanes, bool store)
+{
+    const uint64_t bytes = 32 * (uint64_t)count_sectors(address, lanes);
+    *(store ? &counters->global_store : &counters->global_load) += bytes;
+}
+
+static void count_shared(gs_emu_counters *counters, unsigned passes, uint32_t lanes, uint32_t size, bool store)
+{
+    *(store ? &counters->shared_store : &counters->shared_load) += (uint64_t)(unsigned)__builtin_popcount(lanes) * size;
+    counters->shared_passes += passes;
+}
+
+static void count_each(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size, bool store)
+{
+    gs_emu_counters *const counters = &w->cluster->counters;
+    uint32_t global = 0, own = 0;
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const gs_emu_place *const place = &reach->place[l];
+        if (place->space == GS_PTX_GLOBAL) {
+            global |= 1u << l;
+            gs_emu_memory_touch(place->allocation, place->address, size, store);
+        }
+        if (place->space != GS_PTX_SHARED) continue;
+        if (place->block == w->block)
+            own |= 1u << l;
+        else
+            counters->distributed += size;
+    }
+    if (global) count_global(counters, reach->address, global, store);
+    if (own) count_shared(counters, count_passes(reach->address, own, size, false), own, size, store);
+}
+
+void gs_emu_reach_count(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size, bool store)
+{
+    gs_emu_counters *const counters = &w->cluster->counters;
+    const uint64_t first = reach->address[0];
+    if (reach->space == GS_PTX_GENERIC) {
+        count_each(w, reach, size, store);
+    } else if (reach->space == GS_PTX_SHARED) {
+        const unsigned straight = size <= 4 ? 1 : size / 4;
+        const unsigned passes = reach->straight ? straight : count_passes(reach->address, reach->lanes, size, reach->uniform);
+        count_shared(counters, passes, reach->lanes, size, store);
+    } else if (reach->space == GS_PTX_GLOBAL && (reach->straight || reach->uniform)) {
+        const uint64_t last = (reach->uniform ? first + size : first + (uint64_t)size * GS_EMU_LANES) - 1;
+        gs_emu_memory_touch(reach->allocation, first, last - first + 1, store);
+        *(store ? &counters->global_store : &counters->global_load) += 32 * (last / 32 - first / 32 + 1);
+    } else if (reach->space == GS_PTX_GLOBAL) {
+        uint64_t sector = 0;   /* of the lane before: neighbours often share it */
+        EACH(l, reach->lanes, if (reach->address[l] / 32 != sector) gs_emu_memory_touch(reach->allocation, reach->address[l], size, store);
+             sector = reach->address[l] / 32);
+        count_global(counters, reach->address, reach->lanes, store);
+    }
+}

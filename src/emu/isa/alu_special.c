@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * Approximations: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx or .full. The GPU's are within a few units of the last
+ * place (of 2^-20.9 for sin and cos); here the result is computed in f64 by the C library and rounded once, so it is at least as near
+ * to the exact one, but not bit by bit what a GPU gives. */
+#include "emu/isa/alu.h"
+
+/* A divisor of more than 2^126 gives zero, as on the GPU: its reciprocal would be subnormal. */
+static inline double divide(double a, double b)
+{
+    return fabs(b) > 0x1p126 && fabs(b) < 0x1p128 ? a * copysign(0, b) : a / b;
+}
+
+#define APPROXIMATE(name, expression)                                                              \
+    static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                 \
+    {                                                                                              \
+        double a_[GS_EMU_LANES], out[GS_EMU_LANES];                                                \
+        gs_emu_load_f32(w, op, op->src[0], a_);                                                    \
+        for (int l = 0; l < GS_EMU_LANES; l++) {                                                   \
+            const double a = a_[l];                                                                \
+            out[l] = lanes >> l & 1 ? (expression) : 0;                                            \
+        }                                                                                          \
+        gs_emu_store_rounded(w, op, lanes, out);                                                   \
+        return GS_EMU_NEXT;                                                                        \
+    }
+#define APPROXIMATE2(name, expression)                                                             \
+    static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                 \
+    {                                                                                              \
+        double a[GS_EMU_LANES], b[GS_EMU_LANES], out[GS_EMU_LANES];                                \
+        gs_emu_load_f32(w, op, op->src[0], a);                                                     \
+        gs_emu_load_f32(w, op, op->src[1], b);                                                     \
+        for (int l = 0; l < GS_EMU_LANES; l++) out[l] = (expression);                              \
+        gs_emu_store_rounded(w, op, lanes, out);                                                   \
+        return GS_EMU_NEXT;                                                                        \
+    }
+APPROXIMATE2(div_approx, divide(a[l], b[l]))
+APPROXIMATE2(div_full, a[l] / b[l])
+APPROXIMATE(rcp_approx, 1 / a)
+APPROXIMATE(sqrt_approx, sqrt(a))
+APPROXIMATE(rsqrt_approx, 1 / sqrt(a))
+APPROXIMATE(sin_approx, sin(a))
+APPROXIMATE(cos_approx, cos(a))
+APPROXIMATE(lg2_approx, log2(a))
+APPROXIMATE(ex2_approx, exp2(a))
+APPROXIMATE(tanh_approx, tanh(a))
+
+/* ---- halves ---- */
+
+static uint16_t half_ex2_f16(uint16_t a)  { return gs_emu_f64_to_f16(exp2(gs_emu_f16_to_f32(a))); }
+static uint16_t half_tanh_f16(uint16_t a) { return gs_emu_f64_to_f16(tanh(gs_emu_f16_to_f32(a))); }
+static uint16_t half_ex2_bf16(uint16_t a)   /* with .ftz, the only form */
+{
+    const double result = exp2(gs_emu_flush(gs_emu_bf16_to_f32(a)));
+    return gs_emu_f64_to_bf16(result < 0x1p-126 ? 0 : result);
+}
+static uint16_t half_tanh_bf16(uint16_t a) { return gs_emu_f64_to_bf16(tanh(gs_emu_bf16_to_f32(a))); }
+
+#define HALVES(name)                                                                                                 \
+    GS_EMU_EXEC1(name, uint16_t, uint16_t, half_##name(a))                                                           \
+    GS_EMU_EXEC1(name##_x2, uint32_t, uint32_t, half_##name((uint16_t)a) | (uint32_t)half_##name((uint16_t)(a >> 16)) << 16)
+HALVES(ex2_f16)
+HALVES(tanh_f16)
+HALVES(ex2_bf16)
+HALVES(tanh_bf16)
+
+/* ---- f64: the GPU looks at the upper half of the operand and gives an upper half ---- */
+
+static inline double upper(double value, bool flush)
+{
+    const uint64_t bits = gs_emu_f64_bits(value) & 0xffffffff00000000ull;
+    return gs_emu_bits_f64(!flush || bits & 0x7ff0000000000000ull ? bits : bits & 0x8000000000000000ull);
+}
+
+GS_EMU_EXEC1(rcp_f64, double, double, upper(1 / upper(a, true), true))
+GS_EMU_EXEC1(rsqrt_f64_ftz, double, double, upper(1 / sqrt(upper(a, true)), true))
+GS_EMU_EXEC1(rsqrt_f64, double, double, 1 / sqrt(a))
+
+/* ---- the table ---- */
+
+#define ROW(name, type, need, may, exec, ...) {name, GS_PTX_##type, GS_PTX_NONE, GS_EMU_SPECIAL, need, may, exec, {__VA_ARGS__}}
+#define ONE(name, type, need, may, exec)      ROW(name, type, need, may, exec, GS_PTX_##type, GS_PTX_##type)
+#define APPROX GS_EMU_M_APPROX
+#define FTZ    GS_EMU_M_FTZ
+
+static const gs_emu_row rows[] = {
+    ROW("div", F32, APPROX, FTZ, div_approx, GS_PTX_F32, GS_PTX_F32, GS_PTX_F32),
+    ROW("div", F32, GS_EMU_M_FULL, FTZ, div_full, GS_PTX_F32, GS_PTX_F32, GS_PTX_F32),
+    ONE("rcp", F32, APPROX, FTZ, rcp_approx), ONE("sqrt", F32, APPROX, FTZ, sqrt_approx), ONE("rsqrt", F32, APPROX, FTZ, rsqrt_approx),
+    ONE("sin", F32, APPROX, FTZ, sin_approx), ONE("cos", F32, APPROX, FTZ, cos_approx), ONE("lg2", F32, APPROX, FTZ, lg2_approx),
+    ONE("ex2", F32, APPROX, FTZ, ex2_approx), ONE("tanh", F32, APPROX, 0, tanh_approx),
+    ONE("ex2", F16, APPROX, 0, ex2_f16), ONE("ex2", F16X2, APPROX, 0, ex2_f16_x2),
+    ONE("ex2", BF16, APPROX | FTZ, 0, ex2_bf16), ONE("ex2", BF16X2, APPROX | FTZ, 0, ex2_bf16_x2),
+    ONE("tanh", F16, APPROX, 0, tanh_f16), ONE("tanh", F16X2, APPROX, 0, tanh_f16_x2),
+    ONE("tanh", BF16, APPROX, 0, tanh_bf16), ONE("tanh", BF16X2, APPROX, 0, tanh_bf16_x2),
+    ONE("rcp", F64, APPROX | FTZ, 0, rcp_f64), ONE("rsqrt", F64, APPROX | FTZ, 0, rsqrt_f64_ftz), ONE("rsqrt", F64, APPROX, 0, rsqrt_f64),
+};
+const gs_emu_rows gs_emu_rows_special = {rows, GS_COUNT(rows)};

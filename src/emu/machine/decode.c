@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT
+ * Decoding: PTX instructions to ops. Owns the layout of registers, constants and variables, the calls by which the decoding
+ * functions of the other files read operands, and the table of those functions. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/isa/access.h"
+#include "emu/machine/decode.h"
+
+#define MOST_REGISTER_BYTES (8u << 20)    /* of a warp: as PTX names them, many more than a thread has */
+#define MOST_LOCAL          (512u << 10)  /* bytes of a thread, as on a GPU */
+#define MOST_USES           1024          /* registers that one instruction names */
+
+typedef struct constant {
+    uint64_t bits;
+    uint32_t key;      /* 0: free */
+    uint32_t offset;
+} constant;
+
+/* The decoder's own: constants by value, and the registers that the instruction at hand reads and writes. */
+typedef struct constants {
+    constant *table;
+    uint32_t  used, capacity;   /* capacity: a power of two */
+    uint32_t  read[MOST_USES], write[MOST_USES];
+    int       reads, writes;
+} constants;
+
+/* ---- failures ---- */
+
+gs_status gs_emu_unsupported(gs_emu_decoder *d, const char *format, ...)
+{
+    char what[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (d->status == GS_OK)
+        d->status = gs_fail(d->error, GS_ERROR_UNSUPPORTED, "ptx", "line %d: %.120s: %s", d->in ? (int)d->in->line : 0, d->in ? d->in->name : "?", what);
+    return d->status;
+}
+
+static gs_status no_memory(gs_emu_decoder *d)
+{
+    if (d->status == GS_OK) d->status = gs_fail(d->error, GS_ERROR_MEMORY, NULL, "no memory for decoded code");
+    return d->status;
+}
+
+/* ---- register bytes ---- */
+
+static uint32_t lane_bytes(gs_ptx_type type) { return type == GS_PTX_PRED ? 0 : (uint32_t)gs_ptx_type_bits(type) <= 16 ? 2 : (uint32_t)gs_ptx_type_bits(type) / 8; }
+
+/* Bytes of a register: a mask for a predicate, else 32 lanes; 8-bit registers take 16-bit lanes. */
+static uint32_t register_size(gs_ptx_type type) { return type == GS_PTX_PRED ? 4 : lane_bytes(type) * GS_EMU_LANES; }
+
+static uint32_t take_bytes(gs_emu_decoder *d, uint32_t size)
+{
+    gs_emu_code *const code = d->code;
+    const uint32_t align = GS_MIN(size, 64u);
+    const uint32_t at = (code->register_bytes + align - 1) / align * align;
+    if (at + size > MOST_REGISTER_BYTES) {
+        gs_emu_unsupported(d, "the kernel needs more than %u MiB of registers per warp", MOST_REGISTER_BYTES >> 20);
+        return 0;
+    }
+    if (at + size > code->register_capacity) {
+        const uint32_t capacity = GS_MAX(2 * code->register_capacity, (at + size + 4095) / 4096 * 4096);
+        uint8_t *const image = realloc(code->image, capacity);
+        if (!image) {
+            no_memory(d);
+            return 0;
+        }
+        memset(image + code->register_capacity, 0, capacity - code->register_capacity);
+        code->image = image;
+        code->register_capacity = capacity;
+    }
+    code->register_bytes = at + size;
+    return at;
+}
+
+static void note(uint32_t *list, int *size, uint32_t offset)
+{
+    if (offset != GS_EMU_NONE && *size < MOST_USES) list[(*size)++] = offset;
+}
+
+static void note_read(gs_emu_decoder *d, uint32_t offset)
+{
+    constants *const own = d->constants;
+    note(own->read, &own->reads, offset);
+}
+
+static void note_write(gs_emu_decoder *d, uint32_t offset)
+{
+    constants *const own = d->constants;
+    note(own->write, &own->writes, offset);
+}
+
+static void fill_lanes(uint8_t *at, uint32_t bytes, uint64_t bits)
+{
+    if (bytes == 0) {
+        const uint32_t mask = bits & 1 ? GS_EMU_FULL : 0;
+        memcpy(at, &mask, sizeof mask);
+        return;
+    }
+    for (int lane = 0; lane < GS_EMU_LANES; lane++) memcpy(at + lane * bytes, &bits, bytes);   /* little-endian: the low bytes */
+}
+
+static bool grow_constants(constants *own)
+{
+    const uint32_t capacity = own->capacity ? 2 * own->capacity : 256;
+    constant *const table = calloc(capacity, sizeof *table);
+    if (!table) return false;
+    for (uint32_t i = 0; i < own->capacity; i++) {
+        if (!own->table[i].key) continue;
+        uint32_t at = (uint32_t)(own->table[i].bits * 0x9e3779b97f4a7c15ull >> 40) & (capacity - 1);
+        while (table[at].key) at = (at + 1) & (capacity - 1);
+        table[at] = own->table[i];
+    }
+    free(own->table);
+    own->table = table;
+    own->capacity = capacity;
+    return true;
+}
+
+/* A constant is told from others by its value, its size and whether it is an address in shared memory, which differs between blocks. */
+static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, bool shared)
+{
+    constants *const own = d->constants;
+    const uint32_t bytes = lane_bytes(type);
+    if (bytes == 0) bits &= 1;
+    if (bytes > 0 && bytes < 8) bits &= (1ull << 8 * bytes) - 1;
+    if (2 * own->used >= own->capacity && !grow_constants(own)) {
+        no_memory(d);
+        return 0;
+    }
+    const uint32_t key = bytes + 1 + (shared ? 16 : 0);   /* of a predicate: 1 */
+    uint32_t at = (uint32_t)(bits * 0x9e3779b97f4a7c15ull >> 40) & (own->capacity - 1);
+    for (; own->table[at].key; at = (at + 1) & (own->capacity - 1))
+        if (own->table[at].bits == bits && own->table[at].key == key) return own->table[at].offset;
+    const uint32_t offset = take_bytes(d, register_size(type));
+    if (d->status != GS_OK) return 0;
+    fill_lanes(d->code->image + offset, bytes, bits);
+    own->table[at] = (constant){bits, key, offset};
+    own->used++;
+    return offset;
+}
+
+/* Offset of 32 equal lanes. */
+static uint32_t equal_lanes(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits) { return constant_of(d, type, bits, false); }
+
+/* The address of a shared variable as a value: code->shared_address lists them, because a block's rank belongs into it. */
+static uint32_t shared_address(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
+{
+    gs_emu_code *const code = d->code;
+    const constants *const own = d->constants;
+    const uint32_t used = own->used, offset = constant_of(d, type, bits, true);
+    if (d->status != GS_OK || own->used == used) return offset;   /* known */
+    gs_emu_shared_address *const grown = realloc(code->shared_address, (size_t)(code->shared_addresses + 1) * sizeof *grown);
+    if (!grown) {
+        no_memory(d);
+        return 0;
+    }
+    code->shared_address = grown;
+    code->shared_address[code->shared_addresses++] = (gs_emu_shared_address){offset, lane_bytes(type) == 8};
+    return offset;
+}
+
+uint32_t gs_emu_carry(gs_emu_decoder *d)
+{
+    if (!d->carry) d->carry = take_bytes(d, register_size(GS_PTX_PRED));
+    return d->carry;
+}
+
+/* ---- operands ---- */
+
+const gs_ptx_operand *gs_emu_operand(gs_emu_decoder *d, int i)
+{
+    if (i < d->in->operands) return &d->entry->operand[d->in->operand + i];
+    gs_emu_unsupported(d, "operand %d is missing", i + 1);
+    return NULL;
+}
+
+const gs_ptx_operand *gs_emu_child(gs_emu_decoder *d, const gs_ptx_operand *operand, int i)
+{
+    if (operand && i < operand->children) return &d->entry->operand[operand->child + i];
+    gs_emu_unsupported(d, "an operand has too few elements");
+    return NULL;
+}
+
+bool gs_emu_part(const gs_ptx_instruction *in, const char *part)
+{
+    for (int i = 1; i < in->parts; i++)
+        if (strcmp(in->part[i], part) == 0) return true;
+    return false;
+}
+
+/* A register is taken at its first use: declared ranges are generous. */
+static uint32_t register_of(gs_emu_decoder *d, int32_t index, gs_ptx_type type)
+{
+    const gs_ptx_register *const reg = &d->entry->reg[index];
+    if (lane_bytes((gs_ptx_type)reg->type) != lane_bytes(type)) {
+        gs_emu_unsupported(d, "register %s has %d bits where %d are expected", reg->name, gs_ptx_type_bits((gs_ptx_type)reg->type), gs_ptx_type_bits(type));
+        return 0;
+    }
+    uint32_t *const offset = &d->code->offset_of[index];
+    if (*offset == GS_EMU_NONE) *offset = take_bytes(d, register_size(type));
+    return d->status == GS_OK ? *offset : 0;
+}
+
+static const char *const special_names[] = {
+#define GS_EMU_SPECIAL(name, text) text,
+    GS_EMU_SPECIALS(GS_EMU_SPECIAL)
+#undef GS_EMU_SPECIAL
+};
+
+static uint32_t special_of(gs_emu_decoder *d, const char *name, gs_ptx_type type)
+{
+    for (int i = 0; i < GS_EMU_SPECIAL_COUNT; i++) {
+        if (strcmp(name, special_names[i]) != 0) continue;
+        if (lane_bytes(type) != 4) {
+            gs_emu_unsupported(d, "%s has 32 bits", name);
+            return 0;
+        }
+        uint32_t *const offset = &d->code->special[i];
+        if (*offset == GS_EMU_NONE) *offset = take_bytes(d, register_size(GS_PTX_B32));
+        return d->status == GS_OK ? *offset : 0;
+    }
+    gs_emu_unsupported(d, "the emulated device has no special register %s", name);
+    return 0;
+}
+
+static uint64_t float_bits(const gs_ptx_operand *operand, gs_ptx_type type)
+{
+    union { double d; uint64_t u; } wide = {.u = operand->bits};
+    union { float f; uint32_t u; } narrow = {.u = (uint32_t)operand->bits};
+    const bool want_wide = lane_bytes(type) == 8;
+    if (operand->wide == want_wide) return operand->bits;
+    if (want_wide) {
+        wide.d = (double)narrow.f;
+        return wide.u;
+    }
+    narrow.f = (float)wide.d;
+    return narrow.u;
+}
+
+static uint64_t address_of(gs_emu_decoder *d, const gs_ptx_operand *operand)
+{
+    const gs_ptx_variable *const variable = &d->module->variable[operand->index];
+    uint64_t base = 0;
+    switch (variable->space) {
+    case GS_PTX_PARAM:  base = variable->address; break;
+    case GS_PTX_SHARED:
+    case GS_PTX_LOCAL:  base = d->shared_offset[operand->index]; break;
+    default:            base = d->global_address ? d->global_address[operand->index] : 0; break;
+    }
+    return base + (uint64_t)operand->offset;
+}
+
+uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type)
+{
+    uint32_t offset;
+    if (!operand || d->status != GS_OK) return 0;
+    if (operand->negated) {
+        gs_emu_unsupported(d, "a negated operand is not expected here");
+        return 0;
+    }
+    switch (operand->kind) {
+    case GS_PTX_REGISTER: offset = register_of(d, operand->index, type); break;
+    case GS_PTX_INTEGER:
+        if (type != GS_PTX_F32 && type != GS_PTX_F64) return equal_lanes(d, type, operand->bits);
+        gs_emu_unsupported(d, "an integer where a floating-point number is expected");
+        return 0;
+    case GS_PTX_FLOAT:
+        if (lane_bytes(type) >= 4) return equal_lanes(d, type, float_bits(operand, type));
+        gs_emu_unsupported(d, "a floating-point number has 32 or 64 bits");
+        return 0;
+    case GS_PTX_VARIABLE:
+        if (d->module->variable[operand->index].space == GS_PTX_SHARED && lane_bytes(type) >= 4) return shared_address(d, type, address_of(d, operand));
+        return equal_lanes(d, type, address_of(d, operand));
+    case GS_PTX_SPECIAL:  offset = special_of(d, operand->name, type); break;
+    default:
+        gs_emu_unsupported(d, "an operand has a form that is not expected here");
+        return 0;
+    }
+    note_read(d, offset);
+    return offset;
+}
+
+uint32_t gs_emu_source_predicate(gs_emu_decoder *d, const gs_ptx_operand *operand, bool *negated)
+{
+    *negated = false;
+    if (!operand || d->status != GS_OK) return 0;
+    if (operand->kind == GS_PTX_INTEGER) return equal_lanes(d, GS_PTX_PRED, operand->bits != 0);
+    gs_ptx_operand plain = *operand;
+    plain.negated = false;
+    *negated = operand->negated;
+    return gs_emu_source(d, &plain, GS_PTX_PRED);
+}
+
+uint32_t gs_emu_destination(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type)
+{
+    if (!operand || d->status != GS_OK || operand->kind == GS_PTX_SINK) return GS_EMU_NONE;
+    if (operand->kind != GS_PTX_REGISTER || operand->negated) {
+        gs_emu_unsupported(d, "the destination is no register");
+        return GS_EMU_NONE;
+    }
+    const uint32_t offset = register_of(d, operand->index, type);
+    note_write(d, offset);
+    return offset;
+}
+
+void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot)
+{
+    if (!operand || d->status != GS_OK) return;
+    if (operand->kind != GS_PTX_ADDRESS || operand->children != 1) {
+        gs_emu_unsupported(d, "an address in brackets%s is expected", operand->kind == GS_PTX_ADDRESS ? ", without coordinates," : "");
+        return;
+    }
+    const gs_ptx_operand *const base = gs_emu_child(d, operand, 0);
+    if (!base) return;
+    d->op->src[slot] = GS_EMU_NONE;
+    d->op->immediate = operand->offset;
+    switch (base->kind) {
+    case GS_PTX_VARIABLE: d->op->immediate = (int64_t)(address_of(d, base) + (uint64_t)operand->offset); return;
+    case GS_PTX_INTEGER:  d->op->immediate = (int64_t)(base->bits + (uint64_t)operand->offset); return;
+    case GS_PTX_REGISTER: break;
+    default: gs_emu_unsupported(d, "an address has a form that is not expected"); return;
+    }
+    const gs_ptx_type type = gs_ptx_type_bits((gs_ptx_type)d->entry->reg[base->index].type) == 64 ? GS_PTX_B64 : GS_PTX_B32;
+    if (type == GS_PTX_B64) d->op->flags |= GS_EMU_ADDRESS_64;
+    d->op->src[slot] = gs_emu_source(d, base, type);
+}
+
+/* ---- lists of operands ---- */
+
+static bool reserve_list(gs_emu_decoder *d, uint32_t more)
+{
+    gs_emu_code *const code = d->code;
+    if (code->list_size + more <= code->list_capacity) return true;
+    const uint32_t capacity = GS_MAX(2 * code->list_capacity, code->list_size + more + 1024);
+    uint32_t *const list = realloc(code->list, capacity * sizeof *list);
+    if (!list) {
+        no_memory(d);
+        return false;
+    }
+    code->list = list;
+    code->list_capacity = capacity;
+    return true;
+}
+
+static uint32_t append(gs_emu_decoder *d, const uint32_t *values, int count)
+{
+    const uint32_t first = d->code->list_size;
+    if (count == 0 || !reserve_list(d, (uint32_t)count)) return first;
+    memcpy(d->code->list + first, values, (size_t)count * sizeof *values);
+    d->code->list_size += (uint32_t)count;
+    return first;
+}
+
+static int elements(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first,
+                    uint32_t (*one)(gs_emu_decoder *, const gs_ptx_operand *, gs_ptx_type))
+{
+    uint32_t values[MOST_USES];
+    *first = d->code->list_size;
+    if (!operand || d->status != GS_OK) return 0;
+    const int count = operand->kind == GS_PTX_VECTOR ? operand->children : 1;
+    if (count > MOST_USES) {
+        gs_emu_unsupported(d, "%d elements in a vector", count);
+        return 0;
+    }
+    for (int i = 0; i < count; i++) values[i] = one(d, operand->kind == GS_PTX_VECTOR ? gs_emu_child(d, operand, i) : operand, type);
+    *first = append(d, values, count);
+    return d->status == GS_OK ? count : 0;
+}
+
+int gs_emu_sources(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first)
+{
+    return elements(d, operand, type, first, gs_emu_source);
+}
+
+int gs_emu_destinations(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first)
+{
+    return elements(d, operand, type, first, gs_emu_destination);
+}
+
+/* ---- instructions ---- */
+
+static gs_emu_decode *const decoders[] = {
+    gs_emu_decode_warp,   /* first: some forms of mov are its own */
+    gs_emu_decode_alu,  gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_sync,
+    gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wgmma,
+};
+
+static gs_status decode_instruction(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
+{
+    constants *const own = d->constants;
+    *op = (gs_emu_op){
+        .guard = GS_EMU_NONE, .guard_not = in->guard_not, .dst = GS_EMU_NONE, .dst2 = GS_EMU_NONE,
+        .src = {GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE}, .line = in->line, .location = in->location, .name = in->name,
+    };
+    d->in = in;
+    d->op = op;
+    own->reads = own->writes = 0;
+    if (in->guard >= 0) op->guard = register_of(d, in->guard, GS_PTX_PRED);
+    gs_status status = GS_ERROR_NOT_FOUND;
+    for (size_t i = 0; i < GS_COUNT(decoders) && status == GS_ERROR_NOT_FOUND && d->status == GS_OK; i++) status = decoders[i](d, in, op);
+    if (status == GS_ERROR_NOT_FOUND && d->status == GS_OK) gs_emu_unsupported(d, "unknown instruction");
+    if (d->status == GS_OK && status != GS_OK) d->status = status;
+    GS_TRY(d->status);
+    op->read_count = (uint16_t)own->reads;
+    op->write_count = (uint16_t)own->writes;
+    op->reads = append(d, own->read, own->reads);
+    op->writes = append(d, own->write, own->writes);
+    return d->status;
+}
+
+/* ---- variables ---- */
+
+/* Static shared memory in order of declaration, then the dynamic part; local variables likewise. */
+static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
+{
+    gs_emu_code *const code = d->code;
+    const int own = (int)(d->entry - d->module->entry);
+    uint64_t shared = 0, local = 0, dynamic_align = 16;
+    for (int i = 0; i < d->module->variables; i++) {
+        const gs_ptx_variable *const v = &d->module->variable[i];
+        if (v->entry >= 0 && v->entry != own) continue;
+        if (v->space == GS_PTX_SHARED && v->external) dynamic_align = GS_MAX(dynamic_align, v->align);
+        if ((v->space != GS_PTX_SHARED && v->space != GS_PTX_LOCAL) || v->external) continue;
+        uint64_t *const end = v->space == GS_PTX_SHARED ? &shared : &local;
+        const uint64_t align = GS_MAX(v->align, 1u);
+        const uint64_t at = (*end + align - 1) / align * align;
+        if (at + v->size > (v->space == GS_PTX_SHARED ? 1u << GS_EMU_RANK_SHIFT : MOST_LOCAL))
+            return gs_fail(d->error, GS_ERROR_RANGE, "ptx", "variable %.64s does not fit: %u bytes", v->name, v->size);
+        offset[i] = (uint32_t)at;
+        *end = at + v->size;
+    }
+    code->static_shared = (uint32_t)shared;
+    code->local_bytes = (uint32_t)((local + 15) / 16 * 16);
+    code->dynamic_offset = (uint32_t)((shared + dynamic_align - 1) / dynamic_align * dynamic_align);
+    for (int i = 0; i < d->module->variables; i++)
+        if (d->module->variable[i].space == GS_PTX_SHARED && d->module->variable[i].external) offset[i] = code->dynamic_offset;
+    return GS_OK;
+}
+
+/* ---- whether blocks can talk to each other ---- */
+
+/* A byte per register byte: 1 where a register begins that some instruction reads. */
+static uint8_t *find_reads(const gs_emu_code *code)
+{
+    uint8_t *const read = calloc(1, (size_t)code->register_bytes + 1);
+    for (uint32_t i = 0; read && i < code->ops; i++)
+        for (int j = 0; j < code->op[i].read_count; j++) read[code->list[code->op[i].reads + (uint32_t)j]] = 1;
+    return read;
+}
+
+/* An order of blocks that the result may depend on: floating-point or returning atomics, loads that look for other blocks' stores, fences
+ * that reach other blocks. */
+static bool talks(const gs_ptx_instruction *in, bool is_read)
+{
+    const bool load = strcmp(in->part[0], "ld") == 0, reduces = strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0;
+    for (int i = 1; i < in->parts; i++)
+        if (strncmp(in->part[i], "shared", 6) == 0 && strncmp(in->name, "cp.", 3) != 0) return false;
+    if (strcmp(in->name, "membar.gl") == 0 || strcmp(in->name, "membar.sys") == 0) return true;
+    if (strcmp(in->part[0], "fence") == 0) return !gs_emu_part(in, "proxy") && (gs_emu_part(in, "gpu") || gs_emu_part(in, "sys"));
+    if (load) return gs_emu_part(in, "volatile") || gs_emu_part(in, "acquire") || gs_emu_part(in, "relaxed");
+    if (strcmp(in->part[1], "reduce") == 0 && gs_emu_part(in, "tensor")) return true;   /* the type stands in the map */
+    if (strncmp(in->name, "cp.reduce", 9) != 0 && !reduces) return false;
+    if (gs_emu_part(in, "exch") || gs_emu_part(in, "cas") || gs_emu_part(in, "inc") || gs_emu_part(in, "dec")) return true;
+    for (int i = 1; i < in->parts; i++)
+        if (in->part[i][0] == 'f' || in->part[i][0] == 'b') {
+            const gs_ptx_type type = gs_ptx_type_of(in->part[i]);
+            if (type >= GS_PTX_F16) return true;
+        }
+    return is_read;
+}
+
+/* Whether blocks talk, and which atomic operations have a result that nobody reads: whoever made them learns nothing. */
+static gs_status find_talk(gs_emu_decoder *d)
+{
+    gs_emu_code *const code = d->code;
+    uint8_t *const read = find_reads(code);
+    if (!read) return gs_fail(d->error, GS_ERROR_MEMORY, NULL, "no memory to decode a kernel");
+    for (int i = 0; i < d->entry->instructions; i++) {
+        const gs_ptx_instruction *const in = &d->entry->instruction[i];
+        gs_emu_op *const op = &code->op[i];
+        const bool is_read = op->dst != GS_EMU_NONE && read[op->dst];
+        if (strcmp(in->part[0], "atom") == 0 && op->lists2 == 1 && !is_read) op->flags |= GS_EMU_ACCESS_UNREAD;
+        code->talks = code->talks || talks(in, is_read);
+    }
+    free(read);
+    return GS_OK;
+}
+
+/* ---- the whole ---- */
+
+static gs_status decode_all(gs_emu_decoder *d)
+{
+    gs_emu_code *const code = d->code;
+    for (int i = 0; i < d->entry->instructions; i++) GS_TRY(decode_instruction(d, &d->entry->instruction[i], &code->op[i]));
+    /* falling off the end is a return */
+    code->op[code->ops - 1] = (gs_emu_op){
+        .exec = gs_emu_exit, .guard = GS_EMU_NONE, .dst = GS_EMU_NONE, .dst2 = GS_EMU_NONE, .class = GS_EMU_CONTROL, .name = "exit",
+        .src = {GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE},
+    };
+    GS_TRY(find_talk(d));
+    return gs_emu_find_reconvergence(code, d->error);
+}
+
+static gs_status create(gs_emu_decoder *d, uint32_t *offset)
+{
+    gs_emu_code *const code = d->code;
+    code->module = d->module;
+    code->entry = d->entry;
+    code->ops = (uint32_t)d->entry->instructions + 1;
+    code->op = calloc(code->ops, sizeof *code->op);
+    code->offset_of = malloc(((size_t)d->entry->registers + 1) * sizeof *code->offset_of);
+    if (!code->op || !code->offset_of) return no_memory(d);
+    memset(code->offset_of, 0xff, ((size_t)d->entry->registers + 1) * sizeof *code->offset_of);
+    memset(code->special, 0xff, sizeof code->special);
+    GS_TRY(place_variables(d, offset));
+    take_bytes(d, 64);   /* offset 0 is nobody's */
+    GS_TRY(d->status);
+    return decode_all(d);
+}
+
+gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, gs_error *error)
+{
+    *out = NULL;
+    gs_emu_code *code = calloc(1, sizeof *code);
+    constants *const own = calloc(1, sizeof *own);
+    uint32_t *const offset = calloc((size_t)module->variables + 1, sizeof *offset);
+    gs_status status = GS_ERROR_MEMORY;
+    if (code && own && offset) {
+        gs_emu_decoder d = {.code = code, .module = module, .entry = entry, .error = error, .global_address = global_address,
+                            .shared_offset = offset, .constants = own};
+        status = create(&d, offset);
+    } else {
+        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for decoded code");
+    }
+    if (own) free(own->table);
+    free(own);
+    free(offset);
+    if (status != GS_OK) gs_emu_code_free(&code);
+    *out = code;
+    return status;
+}
+
+void gs_emu_code_free(gs_emu_code **code)
+{
+    if (!code || !*code) return;
+    gs_emu_wgmma_code_free(*code);
+    free((*code)->op);
+    free((*code)->list);
+    free((*code)->reconverge);
+    free((*code)->leader);
+    free((*code)->image);
+    free((*code)->shared_address);
+    free((*code)->offset_of);
+    free(*code);
+    *code = NULL;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT
+ * The emulated machine: decoded code, and the state of a launch while it runs: clusters, blocks, warps.
+ *
+ * An instruction is decoded once into a gs_emu_op with an `exec` function, and executed for one warp at a time. All operands, also
+ * immediates and special registers, are offsets into the warp's register bytes, where each register has 32 lanes side by side:
+ * predicates one 32-bit mask, 16-, 32- and 64-bit registers arrays of 32 elements. A cluster runs on one host thread; several
+ * clusters run at once. Who belongs where:
+ *   decode.c   text -> ops, registers, reconvergence     alu.c, convert.c  arithmetic        access.c  loads, stores, atomics
+ *   run.c      launch, clusters, turns                   sync.c, mbarrier.c  barriers        bulk.c, tensor.c  bulk copies
+ *   warp.c     divergence, shuffles, votes               matrix.c, wgmma.c  matrix units
+ *   dependent.c  what waits for the launch before        order.c  what blocks know of each other */
+#ifndef GS_EMU_MACHINE_MACHINE_H
+#define GS_EMU_MACHINE_MACHINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "emu/check/check.h"
+#include "emu/machine/counters.h"
+#include "emu/check/finding.h"
+#include "emu/machine/memory.h"
+#include "ptx/ptx.h"
+
+#define GS_EMU_NONE  0xffffffffu   /* no operand */
+#define GS_EMU_LANES 32
+#define GS_EMU_FULL  0xffffffffu
+
+/* Generic addresses: windows of the spaces that are not global. */
+#define GS_EMU_SHARED_WINDOW 0x100000000ull   /* + shared::cluster address */
+#define GS_EMU_LOCAL_WINDOW  0x200000000ull   /* + offset in the thread's local memory */
+#define GS_EMU_PARAM_WINDOW  0x300000000ull   /* + offset in the parameter block */
+#define GS_EMU_WINDOW_SIZE   0x100000000ull
+
+/* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset names a block of the cluster. A variable's
+ * address, where it becomes a value, names the own block if there are others: a GPU, too, has the block's place above bit 23. */
+#define GS_EMU_RANK_SHIFT 24
+
+typedef struct gs_emu_op      gs_emu_op;
+typedef struct gs_emu_code    gs_emu_code;
+typedef struct gs_emu_warp    gs_emu_warp;
+typedef struct gs_emu_block   gs_emu_block;
+typedef struct gs_emu_cluster gs_emu_cluster;
+typedef struct gs_emu_launch  gs_emu_launch;
+
+typedef enum gs_emu_result {
+    GS_EMU_NEXT,      /* go on with the next instruction */
+    GS_EMU_JUMPED,    /* the fragments were changed by the instruction itself */
+    GS_EMU_WAIT,      /* cannot go on: execute the same instruction again after something happened in the cluster */
+    GS_EMU_YIELD,     /* done; let others have the turn */
+    GS_EMU_FAILED     /* a fatal finding was reported: the launch ends */
+} gs_emu_result;
+
+/* Executes op for the lanes (never 0; the guard was applied). */
+typedef gs_emu_result gs_emu_exec(gs_emu_warp *warp, const gs_emu_op *op, uint32_t lanes);
+
+struct gs_emu_op {
+    gs_emu_exec *exec;
+    uint32_t guard;               /* predicate register, GS_EMU_NONE: always */
+    bool     guard_not;
+    uint8_t  class;               /* gs_emu_class */
+    uint8_t  type, type2;         /* gs_ptx_type, as the decoding module uses them */
+    uint8_t  space;               /* gs_ptx_space */
+    uint8_t  count;               /* elements of a vector access, ... */
+    uint16_t flags;               /* the decoding module's own */
+    uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE when absent */
+    uint32_t src[4];
+    int64_t  immediate;           /* displacement, constant, ... */
+    uint32_t list, list2;         /* first entry in code->list of longer operand lists */
+    uint16_t lists, lists2;
+    uint32_t target;              /* branches: op index */
+    uint32_t reads, writes;       /* code->list: registers read and written, for the check of wgmma registers */
+    uint16_t read_count, write_count;
+    int32_t  line;                /* of the PTX text */
+    gs_ptx_location location;
+    const char *name;             /* opcode, for messages */
+};
+
+/* Offsets of the special registers (32 lanes of 32 bits each), filled when a warp starts; one that the code does not use is NONE. */
+#define GS_EMU_SPECIALS(X)                                                                    \
+    X(TID_X, "%tid.x") X(TID_Y, "%tid.y") X(TID_Z, "%tid.z")                                  \
+    X(NTID_X, "%ntid.x") X(NTID_Y, "%ntid.y") X(NTID_Z, "%ntid.z")                            \
+    X(CTAID_X, "%ctaid.x") X(CTAID_Y, "%ctaid.y") X(CTAID_Z, "%ctaid.z")                      \
+    X(NCTAID_X, "%nctaid.x") X(NCTAID_Y, "%nctaid.y") X(NCTAID_Z, "%nctaid.z")                \
+    X(LANEID, "%laneid") X(WARPID, "%warpid") X(NWARPID, "%nwarpid")                          \
+    X(SMID, "%smid") X(NSMID, "%nsmid") X(WARP_SIZE, "WARP_SZ")                               \
+    X(LANEMASK_EQ, "%lanemask_eq") X(LANEMASK_LT, "%lanemask_lt") X(LANEMASK_LE, "%lanemask_le") \
+    X(LANEMASK_GT, "%lanemask_gt") X(LANEMASK_GE, "%lanemask_ge")                             \
+    X(CLUSTER_CTAID_X, "%cluster_ctaid.x") X(CLUSTER_CTAID_Y, "%cluster_ctaid.y") X(CLUSTER_CTAID_Z, "%cluster_ctaid.z") \
+    X(CLUSTER_NCTAID_X, "%cluster_nctaid.x") X(CLUSTER_NCTAID_Y, "%cluster_nctaid.y") X(CLUSTER_NCTAID_Z, "%cluster_nctaid.z") \
+    X(CLUSTERID_X, "%clusterid.x") X(CLUSTERID_Y, "%clusterid.y") X(CLUSTERID_Z, "%clusterid.z") \
+    X(NCLUSTERID_X, "%nclusterid.x") X(NCLUSTERID_Y, "%nclusterid.y") X(NCLUSTERID_Z, "%nclusterid.z") \
+    X(CLUSTER_CTARANK, "%cluster_ctarank") X(CLUSTER_NCTARANK, "%cluster_nctarank")           \
+    X(DYNAMIC_SMEM, "%dynamic_smem_size") X(TOTAL_SMEM, "%total_smem_size")
+typedef enum gs_emu_special {
+#define GS_EMU_SPECIAL(name, text) GS_EMU_##name,
+    GS_EMU_SPECIALS(GS_EMU_SPECIAL)
+#undef GS_EMU_SPECIAL
+    GS_EMU_SPECIAL_COUNT
+} gs_emu_special;
+
+typedef struct gs_emu_shared_address {
+    uint32_t offset;   /* of the register */
+    bool     wide;     /* 64 bits */
+} gs_emu_shared_address;
+
+/* One kernel, decoded. Owned by the module that it was loaded with; not changed by running. */
+struct gs_emu_code {
+    const gs_ptx_module *module;
+    const gs_ptx_entry  *entry;
+    gs_emu_op *op;
+    uint32_t   ops;
+    uint32_t  *list;                          /* operand lists: register offsets */
+    uint32_t   list_size, list_capacity;
+    uint32_t  *reconverge;                    /* per op: where its divergent lanes meet again (op index), GS_EMU_NONE: at the exit */
+    uint8_t   *leader;                        /* per op: 1 if it starts a basic block */
+    uint8_t   *image;                         /* initial register bytes: zero, and the constants */
+    gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables: offsets in the own block */
+    int        shared_addresses;
+    uint32_t   register_bytes, register_capacity;
+    uint32_t   special[GS_EMU_SPECIAL_COUNT];
+    uint32_t   static_shared;                 /* bytes; dynamic shared memory follows, aligned as the extern variable asks */
+    uint32_t   dynamic_offset;
+    uint32_t   local_bytes;                   /* per thread */
+    bool       talks;                         /* blocks may communicate through global memory: run them in one thread's order */
+    int        registers;                     /* per thread, from the assembler's log; 0: not known */
+    uint32_t  *offset_of;                     /* per PTX register: offset in the register bytes */
+    struct gs_emu_wgmma_code *wgmma;          /* wgmma_registers.c: the registers that it watches; NULL: the code has no wgmma */
+};
+
+/* ---- decoding ---- */
+
+typedef struct gs_emu_decoder {
+    gs_emu_code *code;
+    const gs_ptx_module *module;
+    const gs_ptx_entry  *entry;
+    const gs_ptx_instruction *in;             /* being decoded */
+    gs_emu_op   *op;
+    gs_error    *error;
+    gs_status    status;                      /* the first failure of the calls below sticks here */
+    const uint64_t *global_address;           /* per module variable: device address of GLOBAL and CONST ones */
+    const uint32_t *shared_offset;            /* per module variable: offset of SHARED and LOCAL ones */
+    void        *constants;                   /* decode.c's own */
+    uint32_t     carry;                       /* gs_emu_carry's; 0: none yet */
+} gs_emu_decoder;
+
+/* What a decoding function returns: NOT_FOUND when the opcode's first part is not its own, UNSUPPORTED (through gs_emu_unsupported)
+ * when it is, but a modifier or an operand is not known. On entry op is zeroed but for guard, line, location, name; dst, dst2 and src are NONE. */
+typedef gs_status gs_emu_decode(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op);
+gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_warp, gs_emu_decode_sync,
+              gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wgmma;
+
+/* "line 12: wgmma.mma_async...: unknown modifier .foo": fills d->error, returns UNSUPPORTED. */
+gs_status gs_emu_unsupported(gs_emu_decoder *d, const char *format, ...) GS_PRINTF(2, 3);
+
+const gs_ptx_operand *gs_emu_operand(gs_emu_decoder *d, int i);           /* i-th operand of d->in; NULL and status UNSUPPORTED if absent */
+const gs_ptx_operand *gs_emu_child(gs_emu_decoder *d, const gs_ptx_operand *operand, int i);
+bool     gs_emu_part(const gs_ptx_instruction *in, const char *part);     /* whether the opcode has this part (not the first) */
+
+/* Register offset of a source operand: a register of that many bits, or an immediate (converted to `type`: an f32 literal for an f64 type
+ * and so on), or a special register, or a variable's address. On failure sets d->status and returns 0. Records the read. */
+uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type);
+/* The same for a predicate; *negated is set for "!p". Integer 0 and 1 are constant predicates. */
+uint32_t gs_emu_source_predicate(gs_emu_decoder *d, const gs_ptx_operand *operand, bool *negated);
+/* A destination register of that many bits, GS_EMU_NONE for "_". Records the write. */
+uint32_t gs_emu_destination(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type);
+/* Address operand [base + offset]: op->src[slot] (register offset, NONE when absolute), op->immediate; sets GS_EMU_ADDRESS_64 in
+ * op->flags when the base register has 64 bits. A variable's address is folded into op->immediate. */
+#define GS_EMU_ADDRESS_64 0x8000
+void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot);
+/* Elements of a vector operand (or the operand itself, as a list of one): *first is the index in code->list; returns the number. */
+int  gs_emu_sources(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
+int  gs_emu_destinations(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
+uint32_t gs_emu_carry(gs_emu_decoder *d);   /* the carry flag of add.cc and its like: a predicate register without a name */
+
+/* Decodes an entry. global_address: see gs_emu_decoder. Codes: UNSUPPORTED, MEMORY, RANGE. */
+gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, gs_error *error);
+void      gs_emu_code_free(gs_emu_code **code);
+
+/* ---- running ---- */
+
+/* Lanes that execute together. */
+typedef struct gs_emu_fragment {
+    uint32_t pc;              /* op index */
+    uint32_t lanes;           /* 0: unused */
+    int32_t  scope;           /* innermost reconvergence scope, -1: none */
+    bool     waiting;         /* since `event` of the cluster */
+    uint64_t event;
+    uint32_t phase;           /* at a named barrier: the generation that it arrived in plus one, 0: it has not arrived */
+    uint32_t pending;         /* shuffles, warp barriers: lanes that stand here and wait for others */
+} gs_emu_fragment;
+
+typedef struct gs_emu_scope {
+    uint32_t pc;              /* where its lanes meet, GS_EMU_NONE: nowhere */
+    uint32_t expected;        /* lanes that have not ended */
+    uint32_t arrived;
+    int32_t  parent;
+} gs_emu_scope;
+
+struct gs_emu_warp {
+    gs_emu_block   *block;
+    gs_emu_cluster *cluster;
+    const gs_emu_code *code;
+    uint8_t        *registers;    /* 64-byte aligned */
+    uint8_t        *local;        /* 32 x code->local_bytes */
+    int             index;        /* in the block */
+    int             number;       /* in the cluster: block rank * warps + index; the checker's number */
+    uint32_t        threads;      /* lanes that exist */
+    uint32_t        alive;        /* lanes that have not exited */
+    uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
+    uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
+    gs_emu_fragment fragment[GS_EMU_LANES];
+    int             fragments;    /* used entries, dense */
+    int             current;      /* fragment that executes */
+    gs_emu_scope    scope[2 * GS_EMU_LANES];
+    struct gs_emu_wgmma_state *wgmma;   /* wgmma.c */
+    struct gs_emu_bulk_state  *bulk;    /* bulk.c: groups of bulk stores, per lane */
+    struct gs_emu_copy_state  *copy;    /* access.c: cp.async groups, per lane */
+};
+
+struct gs_emu_block {
+    gs_emu_cluster *cluster;
+    gs_emu_warp    *warp;
+    int             warps;
+    int             rank;             /* in the cluster */
+    uint32_t        id[3];            /* %ctaid */
+    uint32_t        threads;
+    uint32_t        alive_warps;
+    uint8_t        *shared;           /* launch->shared_bytes, 1024-byte aligned */
+    struct gs_emu_barriers  *barriers;    /* sync.c: the 16 named barriers */
+    struct gs_emu_mbarriers *mbarriers;   /* mbarrier.c */
+    bool            exited;
+    uint32_t       *remote;           /* per warp of the cluster: its clock at its last access from another block, 0: none; NULL without the checker */
+    int             copies_in;        /* asynchronous work under way that will still touch this block's shared memory from outside */
+};
+
+/* So much asynchronous work of a cluster may be under way; an instruction that would add some waits then, as for a queue that is full. */
+#define GS_EMU_MOST_TASKS 1024
+
+/* Asynchronous work: `step` is called when the machine decides that it advances; it returns true when the work is over (it is then
+ * freed). Work of one `lane` of time (`order` not NULL, equal pointers) advances in the order of adding. */
+typedef struct gs_emu_task gs_emu_task;
+struct gs_emu_task {
+    bool       (*step)(gs_emu_cluster *cluster, gs_emu_task *task);
+    void       (*drop)(gs_emu_task *task);   /* NULL, or frees what it owns besides itself when a launch fails before its end */
+    void       *order;
+    uint64_t    serial;               /* set by gs_emu_task_add */
+    /* the owner's fields follow: allocate a bigger struct with malloc */
+};
+
+struct gs_emu_cluster {
+    gs_emu_launch *launch;
+    gs_emu_block  *block;
+    int            blocks;
+    uint32_t       id;                /* number of the cluster in the grid */
+    gs_random      random;
+    uint64_t       event;             /* grows whenever something happened that a waiting fragment may wait for */
+    uint64_t       steps;             /* instructions executed */
+    uint64_t       quiet_steps;       /* of these since the last event or write to memory */
+    uint64_t       advanced;          /* steps at the last turn of asynchronous work */
+    uint64_t       expired;           /* the event with which waits gave up that may do so, because all others were waiting; 0: none */
+    uint32_t       expiries;          /* how often that helped nobody, one after the other */
+    gs_emu_task  **task;
+    int            tasks, task_capacity;
+    uint64_t       task_serial;
+    uint32_t       laziness;          /* 0..255: how rarely asynchronous work advances while warps can run */
+    gs_emu_check  *check;             /* NULL: checker off */
+    struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
+    uint32_t       copy_number;       /* of bulk copies, for the checker */
+    gs_emu_counters counters;
+    struct gs_emu_cluster_barrier *cluster_barrier;   /* sync.c */
+    uint32_t       told;              /* findings reported */
+    bool           failed;
+};
+
+/* One launch. Filled by the caller up to the line, then gs_emu_run. */
+struct gs_emu_launch {
+    const gs_emu_code *code;
+    gs_emu_memory     *memory;
+    uint32_t           grid[3], block[3], cluster[3];
+    uint32_t           smem;          /* dynamic, bytes */
+    const uint8_t     *params;        /* code->entry->parameter_bytes */
+    bool               check;
+    bool               order;         /* check the order of global memory between blocks even if they do not seem to talk: on one thread */
+    bool               dependent;     /* may start before the launch before it has ended: what it does before it waits is checked */
+    uint64_t           seed;
+    int                threads;       /* host threads, 0: all cores */
+    int                sms;           /* for %nsmid and %smid */
+    uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
+    uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
+    int                registers_sm;  /* for setmaxnreg */
+    /* ---- results ---- */
+    gs_emu_counters    counters;
+    gs_emu_finding    *finding;       /* owned: free() */
+    int                findings;
+    uint64_t           findings_total;
+    /* ---- the run's own ---- */
+    uint32_t           shared_bytes;  /* static and dynamic */
+    struct gs_emu_pool *pool;
+};
+
+/* Runs the launch to its end. OK (also with findings that are not fatal), LAUNCH (refused: shape, shared memory), FAULT (a finding; the
+ * first one is the error's text), MEMORY. */
+gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error);
+
+/* Reports a finding at an instruction of a warp. Returns FAILED when that kind is fatal, else NEXT. Without the checker only fatal
+ * kinds are reported. */
+gs_emu_result gs_emu_report(gs_emu_warp *warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *format, ...) GS_PRINTF(4, 5);
+
+void gs_emu_happened(gs_emu_cluster *cluster);                       /* wakes every waiting fragment of the cluster */
+bool gs_emu_task_add(gs_emu_cluster *cluster, gs_emu_task *task);    /* takes ownership; false: no memory, task freed */
+static inline bool gs_emu_tasks_full(const gs_emu_cluster *cluster) { return cluster->tasks >= GS_EMU_MOST_TASKS; }
+bool gs_emu_chance(gs_emu_cluster *cluster, uint32_t of_256);        /* true with that probability */
+
+/* ---- registers ---- */
+
+static inline uint32_t *gs_emu_mask(gs_emu_warp *w, uint32_t offset) { return (uint32_t *)(void *)(w->registers + offset); }
+static inline uint16_t *gs_emu_u16(gs_emu_warp *w, uint32_t offset) { return (uint16_t *)(void *)(w->registers + offset); }
+static inline uint32_t *gs_emu_u32(gs_emu_warp *w, uint32_t offset) { return (uint32_t *)(void *)(w->registers + offset); }
+static inline uint64_t *gs_emu_u64(gs_emu_warp *w, uint32_t offset) { return (uint64_t *)(void *)(w->registers + offset); }
+static inline float    *gs_emu_f32(gs_emu_warp *w, uint32_t offset) { return (float *)(void *)(w->registers + offset); }
+static inline double   *gs_emu_f64(gs_emu_warp *w, uint32_t offset) { return (double *)(void *)(w->registers + offset); }
+static inline uint32_t gs_emu_index(const gs_emu_warp *w, const gs_emu_op *op) { return (uint32_t)(op - w->code->op); }
+
+/* ---- memory, from access.c ---- */
+
+typedef struct gs_emu_place {
+    uint8_t      *bytes;       /* host address */
+    gs_ptx_space  space;       /* GLOBAL, SHARED, LOCAL, PARAM */
+    gs_emu_block *block;       /* SHARED: whose */
+    uint32_t      offset;      /* SHARED: in it */
+    uint64_t      address;     /* GLOBAL */
+    const gs_emu_allocation *allocation;   /* GLOBAL */
+} gs_emu_place;
+
+/* The address of one lane of an op decoded with gs_emu_address. */
+static inline uint64_t gs_emu_lane_address(gs_emu_warp *w, const gs_emu_op *op, int slot, int lane)
+{
+    const uint32_t base = op->src[slot];
+    if (base == GS_EMU_NONE) return (uint64_t)op->immediate;
+    if (op->flags & GS_EMU_ADDRESS_64) return gs_emu_u64(w, base)[lane] + (uint64_t)op->immediate;
+    return (uint32_t)(gs_emu_u32(w, base)[lane] + (uint32_t)op->immediate);
+}
+
+/* Resolves an address of a space for one lane; reports out-of-bounds and misaligned (align 0 or 1: any), false then. A shared address may name
+ * another block of the cluster (reports EXIT_IN_USE if that has exited). No checker access is recorded. */
+bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
+/* w uses shared memory of another block: that block may not end before it knows of it. */
+void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block);
+/* Records a generic access with the checker: shared memory with gs_emu_check_access, global memory with the bitmap of written bytes. */
+void gs_emu_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access);
+
+/* ---- dependent launches, from dependent.c ---- */
+
+/* These lanes reach into global memory, that of the module's variables included, but not constants. */
+void gs_emu_early(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* the case that some may not yet */
+static inline void gs_emu_reach_out(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    if (w->early & lanes) gs_emu_early(w, op, lanes);
+}
+void gs_emu_early_meet(gs_emu_warp *w, uint32_t lanes);                   /* bar.warp.sync of these lanes */
+gs_emu_exec gs_emu_dependent_wait;                                         /* griddepcontrol.wait */
+
+/* ---- mbarriers, from mbarrier.c; for copies ---- */
+
+typedef struct gs_emu_mbarrier gs_emu_mbarrier;
+/* The barrier object at an offset of a block's shared memory; reports BARRIER and returns NULL if none was initialised there. */
+gs_emu_mbarrier *gs_emu_mbarrier_find(gs_emu_warp *w, const gs_emu_op *op, gs_emu_block *block, uint32_t offset);
+/* A copy that will complete on it was issued by w: it counts as under way (BYTE_COUNT if a phase ends meanwhile); checks that its
+ * initialisation is visible to the asynchronous proxy. */
+void gs_emu_mbarrier_expect_copy(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier);
+/* The copy's bytes have arrived: call gs_emu_check_copy_end with these first, then this. Completes the phase if it was the last. */
+int      gs_emu_mbarrier_agent(const gs_emu_mbarrier *barrier);   /* the checker's, -1 without */
+uint32_t gs_emu_mbarrier_clock(const gs_emu_mbarrier *barrier);   /* of the phase under way */
+void     gs_emu_mbarrier_complete(gs_emu_cluster *cluster, gs_emu_mbarrier *barrier, uint32_t bytes, const gs_emu_op *op);
+/* cp.async.mbarrier.arrive: a pending arrival of w's lanes that happens when its earlier cp.async are done. */
+void     gs_emu_mbarrier_arrive_later(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, gs_emu_mbarrier *barrier, bool increments);
+
+/* ---- state of a warp's modules: created when a warp starts, destroyed at its end; NULL is allowed and means none yet ---- */
+void gs_emu_copy_free(gs_emu_warp *w);
+void gs_emu_bulk_free(gs_emu_warp *w);
+void gs_emu_wgmma_free(gs_emu_warp *w);
+/* Called when the last lane of a warp exits: reports EXIT_STORES. */
+void gs_emu_bulk_exit(gs_emu_warp *w, const gs_emu_op *op);
+/* The same for wgmma: reports WGMMA_REGISTER for groups that nobody waited for. */
+void gs_emu_wgmma_exit(gs_emu_warp *w, const gs_emu_op *op);
+/* cp.async of lane that are done are those of groups <= ...: true when nothing that these lanes issued is under way. */
+bool gs_emu_copy_idle(const gs_emu_warp *w, uint32_t lanes);
+
+/* wgmma.c: before each op of a warp with groups under way: reports WGMMA_REGISTER for registers that they hold; moves carry the hold along. */
+bool gs_emu_wgmma_guard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);
+bool gs_emu_wgmma_active(const gs_emu_warp *w);
+void gs_emu_wgmma_code_free(gs_emu_code *code);   /* code->wgmma; from gs_emu_code_free */
+
+/* ---- tensor maps, from tensor.c ---- */
+
+/* What a tensor map holds in the emulated device: 128 bytes, tiled mode only. */
+#define GS_EMU_MAP_MAGIC 0x70616d2d756d6567ull   /* "gemu-map" */
+typedef struct gs_emu_map {
+    uint64_t magic;
+    uint64_t address;
+    uint64_t extent[5];        /* elements, inner first */
+    uint64_t stride[4];        /* bytes, of dimensions 1..4 */
+    uint16_t box[5];           /* elements */
+    uint8_t  dimensions;       /* 1..5 */
+    uint8_t  element;          /* bytes: 1, 2, 4, 8 */
+    uint8_t  swizzle;          /* 0, 32, 64, 128 */
+    uint8_t  type;             /* gs_ptx_type: F16, BF16, F32, ... for reductions */
+    uint8_t  fill_nan;         /* out-of-bounds elements: 0 zero, 1 NaN */
+} gs_emu_map;
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * The emulated device's memory: allocations in an address range of their own, with a bitmap of the bytes that were ever written.
+ * Addresses are the same in every run. Several threads may access it at once; alloc and free are for one thread at a time, with no
+ * launch under way. */
+#ifndef GS_EMU_MACHINE_MEMORY_H
+#define GS_EMU_MACHINE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gemmsmith/status.h>
+
+#define GS_EMU_GLOBAL_BASE 0x700000000ull   /* first device address */
+
+typedef struct gs_emu_memory gs_emu_memory;
+
+typedef struct gs_emu_allocation {
+    uint64_t address, size;   /* 256-byte aligned; between two allocations at least 4 KiB belong to nobody */
+    uint8_t *bytes;           /* host memory */
+    uint8_t *written;         /* one bit per byte, NULL when the bitmap is off */
+    uint64_t *touched[2];     /* one bit per sector of 32 bytes: read, and stored to, since the last gs_emu_memory_footprint */
+} gs_emu_allocation;
+
+/* capacity: bytes that may be allocated together. bitmap: keep track of written bytes. */
+gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitmap, gs_error *error);
+void      gs_emu_memory_destroy(gs_emu_memory **memory);
+gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *address, gs_error *error);   /* DEVICE_MEMORY */
+bool      gs_emu_memory_free(gs_emu_memory *memory, uint64_t address);   /* false: no allocation starts there */
+uint64_t  gs_emu_memory_used(const gs_emu_memory *memory);
+
+/* The allocation that holds [address, address + size), NULL if none does. Fast when asked again for the same one (per-thread memo). */
+const gs_emu_allocation *gs_emu_memory_find(const gs_emu_memory *memory, uint64_t address, uint64_t size);
+
+/* Host address of a range, NULL if no allocation holds all of it. */
+static inline uint8_t *gs_emu_memory_at(const gs_emu_memory *memory, uint64_t address, uint64_t size)
+{
+    const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
+    return a ? a->bytes + (address - a->address) : NULL;
+}
+
+/* The bitmap, for a range inside one allocation; without a bitmap: no effect, and everything counts as written. Threads may mark
+ * neighbouring bytes at once. */
+void gs_emu_memory_mark(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
+bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
+
+/* What a launch moves to and from device memory at least: the sectors that it touches, each counted once. touch: a range inside one
+ * allocation, by any thread. footprint: bytes since the last call, with no launch under way; forgets them. */
+void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, uint64_t size, bool store);
+void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *stored);
+
+/* "0x700000400 is 16 bytes past the end of the allocation 0x700000000 of 1024 bytes": for messages. Returns text. */
+char *gs_emu_memory_describe(const gs_emu_memory *memory, uint64_t address, char *text, size_t size);
+
+#endif

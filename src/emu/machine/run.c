@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT
+ * Running a launch: clusters over host threads, turns of warps and of asynchronous work inside a cluster, all drawn from the
+ * launch's seed; the end of warps and blocks. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/check/order.h"
+#include "emu/machine/run.h"
+
+#define MOST_THREADS  256
+#define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
+#define STEP_LIMIT    (1ull << 34)
+#define MOST_BLOCKS   16              /* of a cluster */
+#define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
+#define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
+#define MOST_EXPIRIES 64              /* rounds of waits that give up without an effect before it is a deadlock */
+#define TALK_TURN     64              /* instructions of a cluster before another one gets its turn, when blocks may talk: so many, or 4, 16, 64 times */
+#define TALK_RESIDENT 256             /* most clusters under way at once then: a block for each multiprocessor */
+#define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
+
+/* ---- time ---- */
+
+void gs_emu_happened(gs_emu_cluster *cluster)
+{
+    cluster->event++;
+    cluster->quiet_steps = 0;
+}
+
+bool gs_emu_chance(gs_emu_cluster *cluster, uint32_t of_256) { return (gs_random_next(&cluster->random) >> 56) < of_256; }
+
+bool gs_emu_task_add(gs_emu_cluster *cluster, gs_emu_task *task)
+{
+    if (cluster->tasks == cluster->task_capacity) {
+        const int capacity = cluster->task_capacity ? 2 * cluster->task_capacity : 64;
+        gs_emu_task **const grown = realloc(cluster->task, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            if (task->drop) task->drop(task);
+            free(task);
+            cluster->failed = true;
+            atomic_store(&cluster->launch->pool->failed, true);
+            return false;
+        }
+        cluster->task = grown;
+        cluster->task_capacity = capacity;
+    }
+    task->serial = ++cluster->task_serial;
+    cluster->task[cluster->tasks++] = task;
+    return true;
+}
+
+/* One step of one piece of asynchronous work, any of them; of those in one order the oldest. */
+static void advance_task(gs_emu_cluster *cluster)
+{
+    cluster->quiet_steps++;
+    cluster->advanced = cluster->steps;
+    int at = (int)gs_random_below(&cluster->random, (uint64_t)cluster->tasks);
+    const void *const order = cluster->task[at]->order;
+    for (int i = 0; order && i < cluster->tasks; i++)
+        if (cluster->task[i]->order == order && cluster->task[i]->serial < cluster->task[at]->serial) at = i;
+    gs_emu_task *const task = cluster->task[at];
+    if (!task->step(cluster, task)) return;
+    cluster->task[at] = cluster->task[--cluster->tasks];
+    free(task);
+}
+
+void gs_emu_stop(gs_emu_cluster *cluster)
+{
+    atomic_ullong *const stop = &cluster->launch->pool->stop;
+    unsigned long long first = atomic_load(stop);
+    cluster->failed = true;
+    while (cluster->id < first && !atomic_compare_exchange_weak(stop, &first, cluster->id)) continue;
+}
+
+/* ---- the end of warps ---- */
+
+void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block)
+{
+    if (block->remote && block != w->block) block->remote[w->number] = gs_emu_check_clock(w->cluster->check, w->number);
+}
+
+/* Whether some warp of the ending block knows of all that other blocks did to its shared memory: else they might come too late. */
+static void check_visits(gs_emu_warp *last, const gs_emu_op *op)
+{
+    const gs_emu_block *const block = last->block;
+    const gs_emu_cluster *const cluster = last->cluster;
+    for (int visitor = 0; block->remote && visitor < cluster->blocks * block->warps; visitor++) {
+        if (!block->remote[visitor]) continue;
+        bool known = false;
+        for (int i = 0; i < block->warps && !known; i++) known = gs_emu_check_known(cluster->check, block->warp[i].number, visitor, block->remote[visitor]);
+        if (known) continue;
+        gs_emu_report(last, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends without knowing that warp %d of block %d is done with its shared memory: no barrier orders that",
+                      visitor % block->warps, visitor / block->warps);
+        return;
+    }
+}
+
+void gs_emu_warp_ended(gs_emu_warp *w, const gs_emu_op *op)
+{
+    gs_emu_block *const block = w->block;
+    gs_emu_bulk_exit(w, op);
+    gs_emu_wgmma_exit(w, op);
+    block->alive_warps--;
+    gs_emu_barriers_exit(w);
+    if (block->alive_warps > 0) return;
+    if (block->copies_in > 0)
+        gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends while %d copies into its shared memory are under way", block->copies_in);
+    check_visits(w, op);
+    block->exited = true;
+}
+
+/* ---- a cluster ---- */
+
+static void free_warp(gs_emu_warp *w)
+{
+    gs_emu_copy_free(w);
+    gs_emu_bulk_free(w);
+    gs_emu_wgmma_free(w);
+    free(w->registers);
+    free(w->local);
+}
+
+static void drop_tasks(gs_emu_cluster *cluster)
+{
+    for (int i = 0; i < cluster->tasks; i++) {
+        if (cluster->task[i]->drop) cluster->task[i]->drop(cluster->task[i]);
+        free(cluster->task[i]);
+    }
+    cluster->tasks = 0;
+}
+
+static void destroy_cluster(gs_emu_cluster *cluster)
+{
+    if (!cluster) return;
+    drop_tasks(cluster);
+    free(cluster->task);
+    for (int b = 0; cluster->block && b < cluster->blocks; b++) {
+        gs_emu_block *const block = &cluster->block[b];
+        for (int i = 0; block->warp && i < block->warps; i++) free_warp(&block->warp[i]);
+        free(block->warp);
+        free(block->shared);
+        free(block->remote);
+        gs_emu_barriers_free(block);
+        gs_emu_mbarriers_free(block);
+    }
+    free(cluster->block);
+    gs_emu_cluster_barrier_free(cluster);
+    gs_emu_order_leave(cluster);
+    gs_emu_check_destroy(cluster->check);
+    free(cluster);
+}
+
+static bool create_warps(gs_emu_block *block, const gs_emu_launch *launch)
+{
+    const gs_emu_code *const code = launch->code;
+    block->warp = calloc((size_t)block->warps, sizeof *block->warp);
+    for (int i = 0; block->warp && i < block->warps; i++) {
+        gs_emu_warp *const w = &block->warp[i];
+        const uint32_t left = block->threads - (uint32_t)i * GS_EMU_LANES;
+        *w = (gs_emu_warp){.block = block, .cluster = block->cluster, .code = code, .index = i, .number = block->rank * block->warps + i};
+        w->threads = left >= GS_EMU_LANES ? GS_EMU_FULL : (1u << left) - 1;
+        w->registers = aligned_alloc(64, ((size_t)code->register_bytes + 63) / 64 * 64);
+        if (code->local_bytes) w->local = malloc((size_t)code->local_bytes * GS_EMU_LANES);
+        if (!w->registers || (code->local_bytes && !w->local)) return false;
+    }
+    return block->warp != NULL;
+}
+
+static gs_emu_cluster *create_cluster(gs_emu_launch *launch)
+{
+    gs_emu_cluster *const cluster = calloc(1, sizeof *cluster);
+    if (!cluster) return NULL;
+    const gs_emu_pool *const pool = launch->pool;
+    cluster->launch = launch;
+    cluster->blocks = (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
+    cluster->block = calloc((size_t)cluster->blocks, sizeof *cluster->block);
+    bool fine = cluster->block != NULL;
+    if (fine && launch->check) {
+        cluster->check = gs_emu_check_create(cluster->blocks, pool->warps, launch->shared_bytes, pool->order != NULL, gs_emu_report_race,
+                                             gs_emu_describe_op, cluster);
+        fine = cluster->check && (!pool->order || gs_emu_order_join(pool->order, cluster));
+    }
+    for (int b = 0; fine && b < cluster->blocks; b++) {
+        gs_emu_block *const block = &cluster->block[b];
+        *block = (gs_emu_block){.cluster = cluster, .rank = b, .warps = pool->warps, .threads = pool->threads};
+        block->shared = aligned_alloc(1024, ((size_t)launch->shared_bytes + 2047) / 1024 * 1024);
+        if (launch->check && cluster->blocks > 1) {
+            block->remote = calloc((size_t)(cluster->blocks * pool->warps), sizeof *block->remote);
+            if (!block->remote) fine = false;
+        }
+        fine = fine && block->shared && create_warps(block, launch) && gs_emu_barriers_create(block) && gs_emu_mbarriers_create(block);
+    }
+    fine = fine && gs_emu_cluster_barrier_create(cluster);
+    if (fine) return cluster;
+    destroy_cluster(cluster);
+    return NULL;
+}
+
+static void set_special(gs_emu_warp *w, gs_emu_special which, uint32_t value)
+{
+    const uint32_t offset = w->code->special[which];
+    for (int lane = 0; offset != GS_EMU_NONE && lane < GS_EMU_LANES; lane++) gs_emu_u32(w, offset)[lane] = value;
+}
+
+static void set_thread_specials(gs_emu_warp *w)
+{
+    const gs_emu_launch *const launch = w->cluster->launch;
+    for (uint32_t lane = 0; lane < GS_EMU_LANES; lane++) {
+        const uint32_t thread = (uint32_t)w->index * GS_EMU_LANES + lane;
+        const uint32_t value[] = {
+            thread % launch->block[0], thread / launch->block[0] % launch->block[1], thread / launch->block[0] / launch->block[1],
+            lane, 1u << lane, (1u << lane) - 1, (2u << lane) - 1, ~((2u << lane) - 1), ~((1u << lane) - 1),
+        };
+        static const gs_emu_special which[] = {GS_EMU_TID_X, GS_EMU_TID_Y, GS_EMU_TID_Z, GS_EMU_LANEID, GS_EMU_LANEMASK_EQ,
+                                               GS_EMU_LANEMASK_LT, GS_EMU_LANEMASK_LE, GS_EMU_LANEMASK_GT, GS_EMU_LANEMASK_GE};
+        for (size_t i = 0; i < GS_COUNT(which); i++) {
+            const uint32_t offset = w->code->special[which[i]];
+            if (offset != GS_EMU_NONE) gs_emu_u32(w, offset)[lane] = value[i];
+        }
+    }
+}
+
+static void set_specials(gs_emu_warp *w)
+{
+    const gs_emu_launch *const launch = w->cluster->launch;
+    const gs_emu_block *const block = w->block;
+    set_thread_specials(w);
+    for (int i = 0; i < 3; i++) {
+        set_special(w, (gs_emu_special)(GS_EMU_NTID_X + i), launch->block[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_CTAID_X + i), block->id[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_NCTAID_X + i), launch->grid[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_CLUSTER_CTAID_X + i), block->id[i] % launch->cluster[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_CLUSTER_NCTAID_X + i), launch->cluster[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_CLUSTERID_X + i), block->id[i] / launch->cluster[i]);
+        set_special(w, (gs_emu_special)(GS_EMU_NCLUSTERID_X + i), launch->grid[i] / launch->cluster[i]);
+    }
+    set_special(w, GS_EMU_WARPID, (uint32_t)w->index);
+    set_special(w, GS_EMU_NWARPID, (uint32_t)block->warps);
+    set_special(w, GS_EMU_SMID, w->cluster->id % (uint32_t)GS_MAX(launch->sms, 1));
+    set_special(w, GS_EMU_NSMID, (uint32_t)GS_MAX(launch->sms, 1));
+    set_special(w, GS_EMU_WARP_SIZE, GS_EMU_LANES);
+    set_special(w, GS_EMU_CLUSTER_CTARANK, (uint32_t)block->rank);
+    set_special(w, GS_EMU_CLUSTER_NCTARANK, (uint32_t)w->cluster->blocks);
+    set_special(w, GS_EMU_DYNAMIC_SMEM, launch->smem);
+    set_special(w, GS_EMU_TOTAL_SMEM, launch->shared_bytes);
+}
+
+/* Addresses of shared variables name their block. */
+static void set_shared_addresses(gs_emu_warp *w)
+{
+    const uint32_t own = ((uint32_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT;
+    for (int i = 0; w->cluster->blocks > 1 && i < w->code->shared_addresses; i++) {
+        const gs_emu_shared_address *const at = &w->code->shared_address[i];
+        for (int l = 0; l < GS_EMU_LANES; l++)
+            if (at->wide) gs_emu_u64(w, at->offset)[l] += own;
+            else gs_emu_u32(w, at->offset)[l] += own;
+    }
+}
+
+static void start_warp(gs_emu_warp *w)
+{
+    if (w->local) memset(w->local, 0xa5, (size_t)w->code->local_bytes * GS_EMU_LANES);
+    gs_emu_copy_free(w);
+    gs_emu_bulk_free(w);
+    gs_emu_wgmma_free(w);
+    memcpy(w->registers, w->code->image, w->code->register_bytes);
+    set_specials(w);
+    set_shared_addresses(w);
+    w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
+    w->waited = 0;
+    gs_emu_warp_start(w);
+}
+
+/* How this cluster's time runs: asynchronous work anywhere between at once and at the last moment. */
+static void draw_character(gs_emu_cluster *cluster)
+{
+    static const uint32_t laziness[] = {255, 255, 250, 192, 64, 0};
+    cluster->random.state = cluster->launch->seed * 0x9e3779b97f4a7c15ull + cluster->id;
+    gs_random_next(&cluster->random);
+    cluster->laziness = laziness[gs_random_below(&cluster->random, GS_COUNT(laziness))];
+}
+
+static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
+{
+    const gs_emu_launch *const launch = cluster->launch;
+    uint32_t clusters[3], at[3];
+    for (int i = 0; i < 3; i++) clusters[i] = launch->grid[i] / launch->cluster[i];
+    at[0] = id % clusters[0], at[1] = id / clusters[0] % clusters[1], at[2] = id / clusters[0] / clusters[1];
+    cluster->id = id;
+    cluster->event = 1;
+    cluster->expired = 0;
+    cluster->expiries = cluster->told = 0;
+    cluster->steps = cluster->quiet_steps = cluster->advanced = 0;
+    draw_character(cluster);
+    if (cluster->check) gs_emu_check_reset(cluster->check);
+    gs_emu_order_start(cluster);
+    gs_emu_cluster_barrier_reset(cluster);
+    for (int b = 0; b < cluster->blocks; b++) {
+        gs_emu_block *const block = &cluster->block[b];
+        const uint32_t rank[3] = {(uint32_t)b % launch->cluster[0], (uint32_t)b / launch->cluster[0] % launch->cluster[1],
+                                  (uint32_t)b / launch->cluster[0] / launch->cluster[1]};
+        for (int i = 0; i < 3; i++) block->id[i] = at[i] * launch->cluster[i] + rank[i];
+        block->alive_warps = (uint32_t)block->warps;
+        block->exited = false;
+        block->copies_in = 0;
+        if (block->remote) memset(block->remote, 0, (size_t)(cluster->blocks * block->warps) * sizeof *block->remote);
+        memset(block->shared, (int)(gs_random_next(&cluster->random) & 0xff), launch->shared_bytes);   /* what was there before */
+        gs_emu_barriers_reset(block);
+        gs_emu_mbarriers_reset(block);
+        for (int i = 0; i < block->warps; i++) start_warp(&block->warp[i]);
+    }
+    cluster->counters.blocks += (uint64_t)cluster->blocks;
+    cluster->counters.clusters++;
+}
+
+/* Length of a turn: sometimes a few instructions, so that warps interleave finely, mostly many. */
+static uint32_t draw_turn(gs_emu_cluster *cluster)
+{
+    const uint64_t bits = gs_random_next(&cluster->random);
+    static const uint32_t most[] = {8, 64, 512, 2048};
+    return 1 + (uint32_t)(bits >> 8 & 0xffff) % most[bits & 3];
+}
+
+static gs_emu_warp *choose_warp(gs_emu_cluster *cluster)
+{
+    const int warps = cluster->block[0].warps, all = warps * cluster->blocks;
+    const int first = all > 1 ? (int)gs_random_below(&cluster->random, (uint64_t)all) : 0;
+    for (int i = 0; i < all; i++) {
+        const int at = first + i < all ? first + i : first + i - all;
+        gs_emu_warp *const w = &cluster->block[at / warps].warp[at % warps];
+        if (w->fragments && gs_emu_warp_ready(w)) return w;
+    }
+    return NULL;
+}
+
+static bool is_alive(const gs_emu_cluster *cluster)
+{
+    for (int b = 0; b < cluster->blocks; b++)
+        if (cluster->block[b].alive_warps) return true;
+    return false;
+}
+
+static bool must_end(const gs_emu_cluster *cluster)
+{
+    const gs_emu_pool *const pool = cluster->launch->pool;
+    return cluster->failed || atomic_load_explicit(&pool->failed, memory_order_relaxed) ||
+           cluster->id > atomic_load_explicit(&pool->stop, memory_order_relaxed);
+}
+
+/* Every warp waits. The waits that may give up do so, once each; false: that has been tried. */
+static bool expire_waits(gs_emu_cluster *cluster)
+{
+    cluster->expiries = cluster->event == cluster->expired ? cluster->expiries + 1 : 0;
+    if (cluster->expiries > MOST_EXPIRIES) return false;
+    gs_emu_happened(cluster);
+    cluster->expired = cluster->event;
+    return true;
+}
+
+/* Whether asynchronous work gets a turn. */
+static bool is_time(gs_emu_cluster *cluster, const gs_emu_warp *ready)
+{
+    return !ready || cluster->quiet_steps > PATIENCE || cluster->steps - cluster->advanced > LONGEST_DELAY ||
+           gs_emu_chance(cluster, 255 - cluster->laziness);
+}
+
+/* Runs the cluster for about `budget` instructions. true: it has ended, or failed. */
+static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
+{
+    const gs_emu_launch *const launch = cluster->launch;
+    const uint64_t limit = launch->step_limit ? launch->step_limit : STEP_LIMIT, until = cluster->steps + budget;
+    while (cluster->steps < until && is_alive(cluster)) {
+        if (must_end(cluster)) return true;
+        gs_emu_warp *const w = choose_warp(cluster);
+        if (cluster->tasks && is_time(cluster, w)) advance_task(cluster);
+        if (!w) {
+            if ((cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) || choose_warp(cluster) || expire_waits(cluster)) continue;
+            gs_emu_report_deadlock(cluster);
+            return true;
+        }
+        const uint64_t before = cluster->steps;
+        if (!gs_emu_warp_turn(w, draw_turn(cluster))) {
+            gs_emu_stop(cluster);
+            return true;
+        }
+        if (cluster->steps == before) cluster->quiet_steps++;
+        if (cluster->steps > limit || cluster->quiet_steps > QUIET_LIMIT) {
+            gs_emu_report_endless(cluster, w);
+            return true;
+        }
+    }
+    if (is_alive(cluster)) return false;
+    while (cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) advance_task(cluster);
+    return true;
+}
+
+/* ---- the launch ---- */
+
+static void add_counters(gs_emu_launch *launch, const gs_emu_counters *counters)
+{
+    const uint64_t *const from = (const uint64_t *)(const void *)counters;
+    uint64_t *const to = (uint64_t *)(void *)&launch->counters;
+    pthread_mutex_lock(&launch->pool->lock);
+    for (size_t i = 0; i < sizeof *counters / sizeof *to; i++) to[i] += from[i];
+    pthread_mutex_unlock(&launch->pool->lock);
+}
+
+static void end_cluster(gs_emu_cluster *cluster)
+{
+    add_counters(cluster->launch, &cluster->counters);
+    destroy_cluster(cluster);
+}
+
+static void *run_thread(void *argument)
+{
+    gs_emu_launch *const launch = argument;
+    gs_emu_pool *const pool = launch->pool;
+    gs_emu_cluster *const cluster = create_cluster(launch);
+    if (!cluster) {
+        atomic_store(&pool->failed, true);
+        return NULL;
+    }
+    for (uint64_t id; (id = atomic_fetch_add(&pool->next, 1)) < pool->clusters;) {
+        start_cluster(cluster, (uint32_t)id);
+        if (must_end(cluster)) break;
+        run_cluster(cluster, UINT64_MAX / 2);
+    }
+    end_cluster(cluster);
+    return NULL;
+}
+
+/* Blocks may wait for each other or add in floating point: one thread, turns of clusters drawn from the seed. */
+static void run_talking(gs_emu_launch *launch)
+{
+    gs_emu_pool *const pool = launch->pool;
+    gs_emu_cluster *resident[TALK_RESIDENT], *spare = NULL;
+    gs_random random = {launch->seed ^ 0x5bd1e995};
+    const int blocks = (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
+    const int most = GS_MAX(GS_MIN(GS_MIN(launch->sms / blocks, pool->at_once), TALK_RESIDENT), 1);
+    uint32_t next = 0;
+    int count = 0;
+    while ((count || next < pool->clusters) && !atomic_load(&pool->failed) && atomic_load(&pool->stop) == GS_EMU_NOBODY) {
+        if (next < pool->clusters && count < most && (count == 0 || (gs_random_next(&random) & 1))) {
+            gs_emu_cluster *const fresh = spare ? spare : create_cluster(launch);
+            spare = NULL;
+            if (!fresh) {
+                atomic_store(&pool->failed, true);
+                break;
+            }
+            start_cluster(fresh, next++);
+            resident[count++] = fresh;
+        }
+        const int at = (int)gs_random_below(&random, (uint64_t)count);
+        if (!run_cluster(resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) continue;
+        if (spare) end_cluster(spare);
+        spare = resident[at];
+        resident[at] = resident[--count];
+    }
+    if (spare) end_cluster(spare);
+    for (int i = 0; i < count; i++) end_cluster(resident[i]);
+}
+
+static void run_all(gs_emu_launch *launch)
+{
+    gs_emu_pool *const pool = launch->pool;
+    pthread_t thread[MOST_THREADS];
+    if (launch->code->talks || pool->order) {
+        run_talking(launch);
+        return;
+    }
+    int wanted = launch->threads ? launch->threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    wanted = (int)GS_MIN((uint32_t)GS_MAX(wanted, 1), GS_MIN(pool->clusters, (uint32_t)GS_MIN(pool->at_once, MOST_THREADS)));
+    int started = 0;
+    while (started < wanted - 1 && pthread_create(&thread[started], NULL, run_thread, launch) == 0) started++;
+    run_thread(launch);
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+}
+
+/* Virtual registers and local memory are bounded, but all threads of a cluster have them. */
+static gs_status check_memory(gs_emu_launch *launch, uint64_t blocks, gs_error *error)
+{
+    const gs_emu_code *const code = launch->code;
+    const uint64_t warp = code->register_bytes + (uint64_t)code->local_bytes * GS_EMU_LANES + sizeof(gs_emu_warp);
+    const uint64_t bytes = blocks * (launch->shared_bytes + (uint64_t)launch->pool->warps * warp);
+    if (bytes > MOST_BYTES)
+        return gs_fail(error, GS_ERROR_LAUNCH, "block", "a cluster of it takes %llu MiB for registers, local and shared memory: the emulated device has %u",
+                       (unsigned long long)(bytes >> 20), MOST_BYTES >> 20);
+    launch->pool->at_once = (int)(MOST_BYTES / bytes);
+    return GS_OK;
+}
+
+static gs_status check_shape(gs_emu_launch *launch, gs_error *error)
+{
+    const gs_ptx_entry *const entry = launch->code->entry;
+    uint64_t threads = 1, blocks = 1, cluster = 1, most = 1;
+    for (int i = 0; i < 3; i++) {
+        if (launch->grid[i] == 0 || launch->block[i] == 0 || launch->cluster[i] == 0)
+            return gs_fail(error, GS_ERROR_LAUNCH, "grid", "an extent of grid, block or cluster is 0");
+        if (launch->grid[i] % launch->cluster[i])
+            return gs_fail(error, GS_ERROR_LAUNCH, "cluster", "a grid of %u blocks is no multiple of a cluster of %u", launch->grid[i], launch->cluster[i]);
+        if (launch->grid[i] > (i == 0 ? 0x7fffffffu : 65535u) || launch->block[i] > 1024 || launch->cluster[i] > MOST_BLOCKS)
+            return gs_fail(error, GS_ERROR_LAUNCH, "grid", "grid, block or cluster is too big: %u, %u, %u", launch->grid[i], launch->block[i], launch->cluster[i]);
+        threads *= launch->block[i];
+        blocks *= launch->grid[i];
+        cluster *= launch->cluster[i];
+        most *= entry->reqntid[i] ? entry->reqntid[i] : GS_MAX(entry->maxntid[i], 1u);
+    }
+    for (int i = 0; i < 3; i++) {
+        const uint32_t required = GS_MAX(entry->reqntid[i], 1u);
+        if (entry->reqntid[0] && launch->block[i] != required)
+            return gs_fail(error, GS_ERROR_LAUNCH, "block", "an extent of the block is %u, the kernel requires %u", launch->block[i], required);
+    }
+    const bool limited = entry->maxntid[0] || entry->reqntid[0];
+    if (threads > 1024 || (limited && threads > most))
+        return gs_fail(error, GS_ERROR_LAUNCH, "block", "%llu threads in a block, at most %llu", (unsigned long long)threads,
+                       (unsigned long long)(limited ? GS_MIN(most, 1024u) : 1024u));
+    if (cluster > MOST_BLOCKS || blocks > 0xffffffffu)
+        return gs_fail(error, GS_ERROR_LAUNCH, "grid", "%llu blocks in clusters of %llu", (unsigned long long)blocks, (unsigned long long)cluster);
+    const uint64_t shared = (uint64_t)launch->code->dynamic_offset + launch->smem;
+    if (shared > launch->smem_limit)
+        return gs_fail(error, GS_ERROR_LAUNCH, "smem", "%llu bytes of shared memory, a block may have %u", (unsigned long long)shared, launch->smem_limit);
+    launch->shared_bytes = (uint32_t)shared;
+    launch->pool->threads = (uint32_t)threads;
+    launch->pool->warps = (int)(threads + GS_EMU_LANES - 1) / GS_EMU_LANES;
+    launch->pool->clusters = (uint32_t)(blocks / cluster);
+    return check_memory(launch, cluster, error);
+}
+
+static gs_status outcome(gs_emu_launch *launch, gs_error *error)
+{
+    char line[1024];
+    gs_emu_sort_findings(launch);
+    if (launch->check && launch->dependent && !launch->findings && !atomic_load(&launch->pool->waited)) gs_emu_report_unwaited(launch);
+    if (launch->findings) {
+        gs_emu_finding_format(&launch->finding[0], line, sizeof line);
+        return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", line);
+    }
+    if (atomic_load(&launch->pool->failed) || atomic_load(&launch->pool->stop) != GS_EMU_NOBODY)
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an emulated launch");
+    return GS_OK;
+}
+
+gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
+{
+    gs_emu_pool pool = {.next = 0, .stop = GS_EMU_NOBODY};
+    launch->pool = &pool;
+    launch->finding = NULL;
+    launch->findings = 0;
+    launch->findings_total = 0;
+    launch->counters = (gs_emu_counters){0};
+    gs_status status = check_shape(launch, error);
+    if (status == GS_OK && !(launch->finding = calloc(GS_EMU_MOST_FINDINGS, sizeof *launch->finding)))
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for findings");
+    if (status == GS_OK && launch->check && (launch->code->talks || launch->order) &&
+        !(pool.order = gs_emu_order_create(pool.warps * (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]))))
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an emulated launch");
+    if (status == GS_OK) {
+        pthread_mutex_init(&pool.lock, NULL);
+        gs_emu_memory_footprint(launch->memory, &(uint64_t){0}, &(uint64_t){0});   /* what copies by the host left */
+        run_all(launch);
+        gs_emu_memory_footprint(launch->memory, &launch->counters.device_load, &launch->counters.device_store);
+        status = outcome(launch, error);
+        pthread_mutex_destroy(&pool.lock);
+    }
+    gs_emu_order_destroy(pool.order);
+    launch->pool = NULL;
+    return status;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * Queues, events and captured graphs of the emulated device. A queue is a line of predicted time: work runs in the call that puts
+ * it there and moves the queue's clock on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "emu/emu.h"
+
+typedef struct event {
+    bool   recorded;
+    double clock_us;
+} event;
+
+static gs_emu_queue *queue_of(gs_emu_device *emu, gs_queue queue) { return queue ? queue : &emu->own; }
+
+/* ---- lists of work ---- */
+
+void gs_emu_work_free(gs_emu_work *work)
+{
+    free(work->params);
+    *work = (gs_emu_work){0};
+}
+
+static void clear(gs_emu_list *list)
+{
+    for (int i = 0; i < list->count; i++) gs_emu_work_free(&list->work[i]);
+    free(list->work);
+    *list = (gs_emu_list){0};
+}
+
+static gs_status append(gs_emu_list *list, const gs_emu_work *work, gs_error *error)
+{
+    if (list->count == list->capacity) {
+        const int capacity = list->capacity ? 2 * list->capacity : 16;
+        gs_emu_work *const larger = realloc(list->work, (size_t)capacity * sizeof *larger);
+        if (!larger) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to capture %d launches", capacity);
+        list->work = larger;
+        list->capacity = capacity;
+    }
+    list->work[list->count++] = *work;
+    return GS_OK;
+}
+
+/* ---- running ---- */
+
+gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_work *work, gs_error *error)
+{
+    gs_error local = {0};
+    gs_error *const why = error ? error : &local;
+    double us = 0;
+    const gs_status status = work->function ? gs_emu_launch_now(emu, work, &us, why) : gs_emu_fill_now(emu, work, &us, why);
+    queue->clock_us += us;
+    if (status == GS_ERROR_FAULT) {
+        queue->faulted = true;
+        snprintf(queue->fault, sizeof queue->fault, "%s", why->text);
+    }
+    return status;
+}
+
+gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue handle, gs_emu_work *work, gs_error *error)
+{
+    gs_emu_queue *const queue = queue_of(emu, handle);
+    pthread_mutex_lock(&emu->lock);
+    gs_status status;
+    if (queue->capturing) {
+        status = append(&queue->captured, work, error);
+        if (status == GS_OK) work->params = NULL;   /* the capture's now */
+        else queue->broken = status;
+    } else {
+        status = gs_emu_work_run(emu, queue, work, error);
+    }
+    pthread_mutex_unlock(&emu->lock);
+    gs_emu_work_free(work);
+    return status;
+}
+
+/* ---- queues ---- */
+
+gs_status gs_emu_queue_create(gs_device *device, gs_queue *out, gs_error *error)
+{
+    (void)device;
+    *out = calloc(1, sizeof(gs_emu_queue));
+    return *out ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a queue");
+}
+
+void gs_emu_queue_destroy(gs_device *device, gs_queue handle)
+{
+    (void)device;
+    gs_emu_queue *const queue = handle;
+    if (!queue) return;
+    clear(&queue->captured);
+    free(queue);
+}
+
+static gs_status capturing(const char *what, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_DEVICE, NULL, "%s: the queue is being captured", what);
+}
+
+gs_status gs_emu_queue_wait(gs_device *device, gs_queue handle, gs_error *error)
+{
+    gs_emu_queue *const queue = queue_of(gs_emu_of(device), handle);
+    if (queue->capturing) return capturing("waiting", error);
+    if (!queue->faulted) return GS_OK;
+    queue->faulted = false;
+    return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", queue->fault);
+}
+
+/* ---- events ---- */
+
+gs_status gs_emu_event_create(gs_device *device, gs_event *out, gs_error *error)
+{
+    (void)device;
+    *out = calloc(1, sizeof(event));
+    return *out ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an event");
+}
+
+void gs_emu_event_destroy(gs_device *device, gs_event handle)
+{
+    (void)device;
+    free(handle);
+}
+
+gs_status gs_emu_event_record(gs_device *device, gs_event handle, gs_queue queue_handle, gs_error *error)
+{
+    gs_emu_queue *const queue = queue_of(gs_emu_of(device), queue_handle);
+    if (queue->capturing) return capturing("recording an event", error);
+    *(event *)handle = (event){true, queue->clock_us};
+    return GS_OK;
+}
+
+gs_status gs_emu_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error)
+{
+    const event *const from = start, *const to = end;
+    (void)device;
+    *us = 0;
+    if (!from->recorded || !to->recorded) return gs_fail(error, GS_ERROR_DEVICE, NULL, "an event that was never recorded has no time");
+    *us = to->clock_us - from->clock_us;
+    return GS_OK;
+}
+
+/* ---- capture and graphs ---- */
+
+gs_status gs_emu_capture_begin(gs_device *device, gs_queue handle, gs_error *error)
+{
+    (void)device;
+    gs_emu_queue *const queue = handle;
+    if (!queue) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the default queue cannot be captured: create a queue");
+    if (queue->capturing) return capturing("beginning a capture", error);
+    queue->capturing = true;
+    queue->broken = GS_OK;
+    return GS_OK;
+}
+
+gs_status gs_emu_capture_end(gs_device *device, gs_queue handle, gs_graph *out, gs_error *error)
+{
+    (void)device;
+    gs_emu_queue *const queue = handle;
+    *out = NULL;
+    if (!queue || !queue->capturing) return gs_fail(error, GS_ERROR_DEVICE, NULL, "ending a capture: the queue is not being captured");
+    gs_emu_list *const graph = queue->broken == GS_OK ? malloc(sizeof *graph) : NULL;
+    queue->capturing = false;
+    if (!graph) {
+        clear(&queue->captured);
+        return gs_fail(error, queue->broken != GS_OK ? queue->broken : GS_ERROR_MEMORY, NULL, "the capture was not completed");
+    }
+    *graph = queue->captured;
+    queue->captured = (gs_emu_list){0};
+    *out = graph;
+    return GS_OK;
+}
+
+gs_status gs_emu_graph_launch(gs_device *device, gs_graph handle, gs_queue queue_handle, gs_error *error)
+{
+    gs_emu_device *const emu = gs_emu_of(device);
+    gs_emu_queue *const queue = queue_of(emu, queue_handle);
+    const gs_emu_list *const graph = handle;
+    if (queue->capturing) return capturing("launching a graph", error);
+    gs_status status = GS_OK;
+    pthread_mutex_lock(&emu->lock);
+    for (int i = 0; i < graph->count && status == GS_OK; i++) status = gs_emu_work_run(emu, queue, &graph->work[i], error);
+    pthread_mutex_unlock(&emu->lock);
+    return status;
+}
+
+void gs_emu_graph_destroy(gs_device *device, gs_graph handle)
+{
+    (void)device;
+    gs_emu_list *const graph = handle;
+    if (graph) clear(graph);
+    free(graph);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * The environment of reinforcement learning as one call: candidate in, verdict and reward out. A candidate is a schedule of the grammar
+ * or a kernel that somebody else wrote, with its launch manifest. It is compiled (a foreign one is inspected), verified, timed in paired rounds
+ * against auto-tuned cuBLASLt (an emulated device predicts instead), and where it must be, measured once more in a fresh worker with fresh data.
+ * Stages, time limits and verdicts are those of gs_tune; docs/internals/environment.md has the rules and the rewards.
+ *
+ *     gs_environment *environment;
+ *     gs_environment_create(&environment, &worker, &caps, NULL, NULL, &(gs_environment_options){.reward = GS_REWARD_MILESTONES}, &error);
+ *     gs_evaluation got;
+ *     gs_evaluate(environment, &problem, &(gs_submission){.schedule = "ws/128x256x64/s4/c2x1/coop/g8"}, &got, &error);
+ *     printf("%s %.3f\n", got.verdict, got.reward);
+ *
+ * Whatever a candidate does is a verdict and GS_OK: texts that cannot be read, kernels that hang, fault or take the worker down. Any other status is
+ * about the machine, and says nothing of the candidate. An environment belongs to one thread; one per worker, and a worker per device. */
+#ifndef GS_EVALUATE_ENVIRONMENT_H
+#define GS_EVALUATE_ENVIRONMENT_H
+
+#include "plan/contender.h"
+#include "store/store.h"
+#include "evaluate/reward.h"
+#include "worker/worker.h"
+
+typedef struct gs_environment_options {
+    gs_reward_kind reward;
+    bool           confirm;       /* every candidate that passes is measured again in a fresh worker; the second figures count */
+    int            rounds;        /* paired rounds of the first timing; 0: 31. The second has 51 */
+    bool           dependent;     /* as in gs_tune_options */
+    uint64_t       seed;          /* of the data; 0: from the operating system. Every request has its own */
+    const char    *cache_path;    /* cubin cache; NULL: default, "": none. Must outlive the environment */
+    double         compile_s;     /* most for one compilation; 0: 60 */
+    gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): foreign kernels run there first. NULL: none; an emulated device needs none */
+    double         emulator_s;    /* most for that; 0: 60 */
+    double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
+} gs_environment_options;         /* all zero: a sensible one */
+
+/* Either schedule, or source and manifest. Texts end with '\0' and are the caller's. */
+typedef struct gs_submission {
+    const char *schedule;         /* "ws/128x256x64/..." */
+    const char *source;           /* CUDA C, as kernel/manifest.h says: entries with C linkage that take a gs_kernel_args by value */
+    const char *manifest;         /* "manifest 1 ..." */
+} gs_submission;
+
+typedef struct gs_evaluation {
+    char        candidate[GS_CONTENDER_NAME];   /* its name in the store: the canonical schedule or "source:<hash of both texts>"; "": it has none */
+    const char *verdict;          /* "pass", "exact", ...: verdicts.def; static */
+    int         part;             /* 1 to 7: the part of verification that failed; 0: none */
+    const char *stage;            /* where it ended: "text", "compile", "emulator", "verify" or "time"; static */
+    char        reason[256];      /* one line for a person */
+    char        note[160];        /* why the emulated device said nothing of it before; "": it did, or is none */
+    double      reward;           /* [-1, 1], of the environment's kind; -1 unless the verdict is "pass" */
+    /* 0 where it was not timed, or the verdict is about the timing */
+    double      us, library_us;   /* device time, microseconds, cold operands; library_us 0 where us is predicted */
+    gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
+    double      first_us;         /* where it was measured again: what the first measurement said */
+    double      floor_us;         /* that the device needs at least */
+    double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of foreign kernels */
+    int         rounds, mhz;
+    int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
+    bool        predicted;        /* by an emulated device */
+    bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
+    bool        again;            /* measured again: the second figures stand here */
+    bool        agreed;           /* the two measurements did */
+    struct {                      /* seconds of the caller's time, starts of workers included */
+        double compile, emulator, verify, time, again, all;
+    } spent;
+} gs_evaluation;
+
+typedef struct gs_environment gs_environment;
+
+/* worker, caps (from gs_worker_hello) and the strings of options are borrowed and must outlive it. store, session: where trials are kept and the best
+ * known times come from, both or neither; without, only what this environment has seen is known. options NULL: all zero.
+ * Codes: ARGUMENT, MEMORY. */
+gs_status gs_environment_create(gs_environment **out, gs_worker *worker, const gs_caps *caps, gs_store *store, gs_session *session,
+                                const gs_environment_options *options, gs_error *error);
+void      gs_environment_destroy(gs_environment **environment);   /* the worker goes on, and stays the caller's */
+
+/* Evaluates one candidate. *out is filled whatever is returned, with the verdict "" where there is none. Codes: what gs_problem_check says of the problem;
+ * RANGE for an empty one; ARGUMENT for a submission that is neither; INTERRUPTED (gs_stop_requested); NO_LIBRARY, NO_COMPILER, MEMORY, the store's; of a
+ * worker that cannot even be started, or cannot run the library alone any more, WORKER_DIED or WORKER_HUNG. The next call starts a fresh worker. */
+gs_status gs_evaluate(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error);
+
+/* "source:<hash>" of a foreign kernel. */
+char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);
+
+/* The best time known of a problem: what has passed in the store, with this program's kernels on this device, and here. 0: nothing. */
+gs_status gs_environment_known(const gs_environment *environment, const gs_problem *problem, double *us, gs_error *error);
+
+#endif

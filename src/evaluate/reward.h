@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Rewards: one number within [-1, 1] out of what verification and timing said of a candidate. All kinds are -1 for what does not pass, take the
+ * lower end of the ratio's interval and see nothing within the dead zone around 1. docs/internals/environment.md compares them. */
+#ifndef GS_EVALUATE_REWARD_H
+#define GS_EVALUATE_REWARD_H
+
+#include <stdbool.h>
+
+#include "bench/stats.h"
+#include "schedule/schedule.h"
+
+/* legend: id, the name in options and results */
+#define GS_REWARD_LIST(X)       \
+    X(ROOM,       "room")       \
+    X(COMPOSITE,  "composite")  \
+    X(MILESTONES, "milestones")
+
+typedef enum gs_reward_kind {
+#define GS_REWARD_ID(id, name) GS_REWARD_##id,
+    GS_REWARD_LIST(GS_REWARD_ID)
+#undef GS_REWARD_ID
+    GS_REWARDS
+} gs_reward_kind;
+
+const char    *gs_reward_name(gs_reward_kind kind);
+gs_reward_kind gs_reward_find(const char *name);   /* GS_REWARDS if unknown */
+
+/* What a reward is made of. Times are device times in microseconds. */
+typedef struct gs_judged {
+    bool     passed;        /* nothing speaks against it */
+    bool     alone;         /* no library was timed beside it, on an emulated device or in a list's search: ratio is not looked at */
+    gs_ratio ratio;         /* library time / candidate time */
+    double   us, library_us;
+    double   floor_us;      /* gs_floor_us */
+    double   l2_hit;        /* gs_l2_hit; < 0: not known */
+} gs_judged;
+
+/* room:       gs_reward, or gs_reward_predicted.
+ * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
+ * milestones: -1 wrong, 1/3 right, 2/3 as fast as the library, 1 faster by GS_REWARD_MARGIN; of a time alone:
+ *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
+#define GS_REWARD_MARGIN 0.05
+double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
+
+/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
+ * the dead zone around 1, -1 where there is no ratio. */
+double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
+
+/* The same of a predicted time, which has no library beside it: 1 at the floor, 0 at ten times the floor, -1 from a hundred times on. */
+double gs_reward_predicted(double us, double floor_us);
+
+/* The share of the bytes asked of L2 that it had, by the time model's account of the traffic: counters are not read anywhere, and where they could be
+ * a rented GPU hides them. Within [0, 1]. The schedule must pass gs_schedule_check. */
+double gs_l2_hit(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
+
+/* ---- what no candidate is believed at once ---- */
+
+#define GS_FLOOR_SHARE 0.9   /* of the floor: faster than this is not possible */
+#define GS_JUMP        1.3   /* faster than the best known by this factor: measured again in a fresh process with fresh data */
+
+/* Faster than the device can be. A floor of 0 is not known. */
+bool gs_impossible(double us, double floor_us);
+
+/* A jump over the best time that is known of the problem; known_us 0: nothing is, and nothing jumps. */
+bool gs_jumps(double us, double known_us);
+
+/* Whether two measurements of the same ratio agree: their intervals, widened by the dead zone, meet. */
+bool gs_ratios_agree(const gs_ratio *a, const gs_ratio *b);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * The inspection of a foreign kernel's PTX. What may stand there is listed, not what may not: an instruction or a special register that
+ * is new to this page is refused until somebody has thought about it. */
+#include "inspect/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INSTRUCTIONS_MAX (1 << 20)   /* of a module */
+
+/* ---- names ---- */
+
+static const struct { const char *name, *text; } refusals[GS_REFUSALS] = {
+#define GS_REFUSAL(id, name, text) {name, text},
+#include "inspect/reasons.def"
+#undef GS_REFUSAL
+};
+
+const char *gs_refusal_name(gs_refusal refusal) { return (unsigned)refusal < GS_REFUSALS ? refusals[refusal].name : "unknown"; }
+const char *gs_refusal_text(gs_refusal refusal) { return (unsigned)refusal < GS_REFUSALS ? refusals[refusal].text : "unknown refusal"; }
+
+gs_refusal gs_refusal_find(const char *name)
+{
+    int refusal = 0;
+    while (refusal < GS_REFUSALS && strcmp(refusals[refusal].name, name) != 0) refusal++;
+    return (gs_refusal)refusal;
+}
+
+/* ---- refusing ---- */
+
+static const char *file_of(const gs_ptx_module *m, int32_t file)
+{
+    return file > 0 && file < m->files && m->file[file] ? m->file[file] : "the source";
+}
+
+gs_status gs_inspect_refuse(const gs_inspector *i, gs_refusal refusal, const gs_ptx_instruction *at, const char *format, ...)
+{
+    char what[200], where[140] = "";
+    va_list values;
+    va_start(values, format);
+    vsnprintf(what, sizeof what, format, values);
+    va_end(values);
+    if (at && at->location.line > 0)
+        snprintf(where, sizeof where, "%.60s:%d (PTX line %d): ", file_of(i->module, at->location.file), at->location.line, at->line);
+    else if (at)
+        snprintf(where, sizeof where, "PTX line %d: ", at->line);
+    return gs_fail(i->error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal), "%s%s", where, what);
+}
+
+bool gs_inspect_has(const gs_ptx_instruction *at, const char *part)
+{
+    for (int p = 1; p < at->parts; p++)
+        if (strcmp(at->part[p], part) == 0) return true;
+    return false;
+}
+
+static bool listed(const char *const *list, size_t count, const char *name)
+{
+    for (size_t n = 0; n < count; n++)
+        if (strcmp(list[n], name) == 0) return true;
+    return false;
+}
+
+#define LISTED(list, name) listed(list, GS_COUNT(list), name)
+
+/* ---- special registers ---- */
+
+/* Where a thread stands and how large things are: the same in every launch. The rest tells the time, or one launch from another
+ * (%gridid counts them, %current_graph_exec knows a graph, %envreg and %pm are set from outside). */
+static bool is_place(const char *name)
+{
+    static const char *const vectors[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
+    static const char *const scalars[] = {
+        "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%is_explicit_cluster", "%cluster_ctarank", "%cluster_nctarank",
+        "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%total_smem_size", "%aggr_smem_size",
+        "%dynamic_smem_size", "WARP_SZ",
+    };
+    char text[32];
+    if (LISTED(scalars, name)) return true;
+    const char *const dot = strchr(name, '.');
+    const size_t size = dot ? (size_t)(dot - name) : strlen(name);
+    if (size >= sizeof text) return false;
+    memcpy(text, name, size);
+    text[size] = '\0';
+    return LISTED(vectors, text);
+}
+
+static gs_status check_operand(const gs_inspector *i, const gs_ptx_instruction *at, const gs_ptx_operand *o)
+{
+    if (o->kind == GS_PTX_SPECIAL && !is_place(o->name)) return gs_inspect_refuse(i, GS_REFUSAL_CLOCK, at, "reads %.40s", o->name);
+    return GS_OK;
+}
+
+static gs_status check_operands(const gs_inspector *i, const gs_ptx_instruction *at)
+{
+    for (int n = 0; n < at->operands; n++) {
+        const gs_ptx_operand *const o = &i->entry->operand[at->operand + n];
+        GS_TRY(check_operand(i, at, o));
+        for (int c = 0; c < o->children; c++) GS_TRY(check_operand(i, at, &i->entry->operand[o->child + c]));
+    }
+    return GS_OK;
+}
+
+/* A register that bears the name of a special one is one to us; the assembler may see it otherwise. NVRTC names none so. */
+static gs_status check_registers(const gs_inspector *i)
+{
+    static const char *const taken[] = {"%clock", "%globaltimer", "%gridid", "%pm", "%envreg", "%current_graph", "%reserved", "WARP_SZ"};
+    for (int r = 0; r < i->entry->registers; r++) {
+        const char *const name = i->entry->reg[r].name;
+        for (size_t t = 0; t < GS_COUNT(taken); t++)
+            if (strncmp(name, taken[t], strlen(taken[t])) == 0)
+                return gs_inspect_refuse(i, GS_REFUSAL_CLOCK, NULL, "entry %.64s calls a register of its own %.40s", i->entry->name, name);
+    }
+    return GS_OK;
+}
+
+/* ---- opcodes ---- */
+
+/* Not here, and why: brkpt, pmevent (signals to somebody outside), nanosleep (waits for a time), discard (leaves memory undefined),
+ * .mmio (devices' registers), alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
+ * and their kin (no textures are bound), tcgen05, clusterlaunchcontrol (other GPUs' instructions). trap is an honest assertion: when it is
+ * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through. */
+static const char *const opcodes[] = {
+    "abs", "activemask", "add", "addc", "and", "applypriority", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bmsk", "bra", "brev", "brx",
+    "clz", "cnot", "copysign", "cos", "cp", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a", "elect", "ex2", "exit", "fence", "fma", "fns",
+    "getctarank", "griddepcontrol", "isspacep", "ld", "ldmatrix", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "mapa", "match", "max",
+    "mbarrier", "membar", "min", "mma", "mov", "movmatrix", "mul", "mul24", "neg", "not", "or", "popc", "prefetch", "prefetchu", "prmt", "rcp",
+    "red", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set", "setmaxnreg", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt", "st",
+    "stmatrix", "sub", "subc", "szext", "tanh", "testp", "trap", "vote", "wgmma", "wmma", "xor",
+};
+
+static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *at)
+{
+    if (LISTED(opcodes, at->part[0]) && !gs_inspect_has(at, "mmio")) return GS_OK;
+    return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s", at->name);
+}
+
+/* ---- entries ---- */
+
+static const gs_entry *declared(const gs_inspector *i)
+{
+    for (int e = 0; e < i->manifest->entry_count; e++)
+        if (strcmp(i->manifest->entry[e].name, i->entry->name) == 0) return &i->manifest->entry[e];
+    return NULL;   /* nobody launches it */
+}
+
+static gs_status check_entry(const gs_inspector *i)
+{
+    const gs_entry *const entry = declared(i);
+    bool waits = false;
+    GS_TRY(check_registers(i));
+    for (int n = 0; n < i->entry->instructions; n++) {
+        const gs_ptx_instruction *const at = &i->entry->instruction[n];
+        GS_TRY(check_opcode(i, at));
+        GS_TRY(check_operands(i, at));
+        GS_TRY(gs_inspect_types(i, at));
+        if (strcmp(at->part[0], "griddepcontrol") != 0) continue;
+        if (!entry || !entry->dependent)
+            return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, at, "%.40s in entry %.64s, which the manifest does not call dependent", at->name, i->entry->name);
+        waits = waits || gs_inspect_has(at, "wait");
+    }
+    if (entry && entry->dependent && !waits)
+        return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, NULL, "entry %.64s is declared dependent and never waits for the launch before it", entry->name);
+    return gs_inspect_tables(i);
+}
+
+/* ---- the module ---- */
+
+/* Dynamic shared memory is the one thing that may be defined elsewhere. Local memory lies in the device's memory and holds what a thread
+ * of an earlier launch left there, which nobody sees being read; a fast kernel has no arrays there. */
+static gs_status check_variables(const gs_inspector *i)
+{
+    for (int v = 0; v < i->module->variables; v++) {
+        const gs_ptx_variable *const variable = &i->module->variable[v];
+        if (variable->space == GS_PTX_LOCAL)
+            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers",
+                                     variable->name, variable->size);
+        if (variable->external && variable->space != GS_PTX_SHARED)
+            return gs_inspect_refuse(i, GS_REFUSAL_EXTERNAL, NULL, "%.64s is declared .extern", variable->name);
+    }
+    return GS_OK;
+}
+
+static gs_status check_module(gs_inspector *i)
+{
+    int64_t instructions = 0;
+    for (int e = 0; e < i->module->entries; e++) instructions += i->module->entry[e].instructions;
+    if (instructions > INSTRUCTIONS_MAX)
+        return gs_inspect_refuse(i, GS_REFUSAL_SIZE, NULL, "%lld instructions, at most %d are looked at", (long long)instructions, INSTRUCTIONS_MAX);
+    GS_TRY(check_variables(i));
+    for (int e = 0; e < i->module->entries; e++) {
+        i->entry = &i->module->entry[e];
+        GS_TRY(check_entry(i));
+    }
+    return GS_OK;
+}
+
+/* ---- what the parser does not read ---- */
+
+/* The line that the parser's message names, shortened and made printable. */
+static void line_of(const char *ptx, size_t size, const char *message, char out[96])
+{
+    int number = strncmp(message, "line ", 5) == 0 ? atoi(message + 5) : 0;
+    const char *at = ptx, *const end = ptx + size;
+    out[0] = '\0';
+    if (number <= 0) return;
+    while (--number > 0 && at < end) {
+        const char *const next = memchr(at, '\n', (size_t)(end - at));
+        at = next ? next + 1 : end;
+    }
+    size_t n = 0;
+    for (; at < end && *at != '\n' && n < 95; at++) out[n++] = *at >= ' ' && *at <= '~' ? *at : ' ';
+    out[n] = '\0';
+}
+
+/* Functions, whether called or declared, and attributes are what the parser does not know; the reason is read off its message. */
+static gs_status unreadable(const char *ptx, size_t size, const gs_error *why, gs_error *error)
+{
+    char line[96];
+    line_of(ptx, size, why->text, line);
+    const bool function = strstr(why->text, ".func") || strstr(why->text, "calls are not");
+    const bool outside = strstr(line, ".extern") || strstr(why->text, ".alias");
+    const gs_refusal refusal = outside ? GS_REFUSAL_EXTERNAL : function ? GS_REFUSAL_CALL : strstr(why->text, ".attribute") ? GS_REFUSAL_STATE : GS_REFUSAL_UNREADABLE;
+    return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal), "PTX %.160s: %s", why->text, line);
+}
+
+/* What NVRTC never writes and what two readers may take differently: a backslash in a string or at a line's end, a carriage return behind
+ * a comment. The assembler must see the text that was read here. */
+static gs_status check_bytes(const char *ptx, size_t size, gs_error *error)
+{
+    int line = 1;
+    if (size > 0 && ptx[size - 1] == '\0') size--;   /* NVRTC counts its terminator */
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)ptx[i];
+        line += c == '\n';
+        if ((c < ' ' && c != '\n' && c != '\t') || c == '\\' || c == 0x7f)
+            return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_UNREADABLE), "PTX line %d: a byte 0x%02x", line, c);
+    }
+    return GS_OK;
+}
+
+gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    gs_inspector i = {.manifest = manifest, .problem = problem, .error = error};
+    gs_ptx_module *module = NULL;
+    gs_error why = {0};
+    if (!ptx) return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_UNREADABLE), "the compiler gave no PTX");
+    if (size > GS_INSPECT_PTX_MAX)
+        return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_SIZE), "%zu bytes of PTX, at most %zu are read", size, GS_INSPECT_PTX_MAX);
+    GS_TRY(check_bytes(ptx, size, error));
+    if (problem->acc == GS_F32 && manifest->accumulator != GS_F32)
+        return gs_inspect_refuse(&i, GS_REFUSAL_ACCUMULATOR, NULL, "the problem asks for f32 accumulators, the manifest declares f16");
+    i.wide = problem->acc == GS_F32 || manifest->accumulator == GS_F32;
+    gs_status status = gs_ptx_parse(&module, ptx, size, &why);
+    if (status == GS_ERROR_MEMORY) return gs_fail(error, status, NULL, "%s", why.text);
+    if (status != GS_OK) return unreadable(ptx, size, &why, error);
+    i.module = module;
+    status = check_module(&i);
+    gs_ptx_free(&module);
+    return status;
+}

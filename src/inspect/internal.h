@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the inspection share.
+ *   inspect.c          the module, its variables, its instructions     inspect_flow.c  where addresses of tables go
+ *   inspect_matrix.c   types of arithmetic                             inspect_source.c  what the CUDA C includes */
+#ifndef GS_INSPECT_INTERNAL_H
+#define GS_INSPECT_INTERNAL_H
+
+#include "base/error.h"
+#include "ptx/ptx.h"
+#include "inspect/inspect.h"
+
+typedef struct gs_inspector {
+    const gs_ptx_module *module;
+    const gs_ptx_entry  *entry;      /* being inspected */
+    const gs_manifest   *manifest;
+    const gs_problem    *problem;
+    bool                 wide;       /* f32 accumulators are declared or asked for */
+    gs_error            *error;
+} gs_inspector;
+
+/* Refuses because of an instruction (NULL: of what stands nowhere). */
+gs_status gs_inspect_refuse(const gs_inspector *i, gs_refusal refusal, const gs_ptx_instruction *at, const char *format, ...) GS_PRINTF(4, 5);
+
+/* The instruction has this dotted part, behind the first. */
+bool gs_inspect_has(const gs_ptx_instruction *at, const char *part);
+
+/* Types of matrix instructions, of arithmetic and of conversions. */
+gs_status gs_inspect_types(const gs_inspector *i, const gs_ptx_instruction *at);
+
+/* Variables of the module are tables: nothing but a load may follow from their address. */
+gs_status gs_inspect_tables(const gs_inspector *i);
+
+#endif

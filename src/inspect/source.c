@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * What a foreign CUDA C text includes. The compiler searches no folder, but opens an absolute path, and its messages would show what it
+ * found there. A text is not understood here: wherever `#` and `include` stand behind each other, in a comment or a string too, a plain name
+ * of common/ must follow. So nothing hides behind quotes, comments, joined lines, digraphs or macros. */
+#include <ctype.h>
+#include <string.h>
+
+#include "inspect/internal.h"
+
+#define NAME_MOST   64     /* characters of a name that #line gives */
+#define COMMENT_MAX 1024   /* characters between "#" and "include" */
+
+typedef struct reader {
+    const char *name, *at;
+    int         line;
+    gs_error   *error;
+} reader;
+
+/* Over joined lines: "\" and the end of a line are nothing to the compiler. */
+static void skip_joins(reader *r)
+{
+    while (r->at[0] == '\\') {
+        const char *end = r->at + 1;
+        while (*end == ' ' || *end == '\t' || *end == '\r') end++;
+        if (*end != '\n') return;
+        r->at = end + 1;
+        r->line++;
+    }
+}
+
+static char peek(reader *r)
+{
+    skip_joins(r);
+    return *r->at;
+}
+
+static void step(reader *r)
+{
+    if (*r->at == '\n') r->line++;
+    if (*r->at) r->at++;
+}
+
+static gs_status refuse(const reader *r, const char *what, const char *name)
+{
+    return gs_fail(r->error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_INCLUDE), "%.60s:%d: %s%s%.80s%s", r->name, r->line, what, *name ? " \"" : "", name,
+                   *name ? "\"" : "");
+}
+
+/* Blanks and comments, which may stand anywhere in a directive. A long comment there is refused: each `#` looks through it anew. */
+static gs_status skip_blanks(reader *r)
+{
+    for (;;) {
+        while (peek(r) == ' ' || *r->at == '\t' || *r->at == '\v' || *r->at == '\f' || *r->at == '\r') step(r);
+        reader ahead = *r;
+        if (peek(&ahead) != '/') return GS_OK;
+        step(&ahead);
+        if (peek(&ahead) != '*') return GS_OK;
+        step(&ahead);
+        const char *const start = ahead.at;
+        for (char last = '\0', c; (c = peek(&ahead)) != '\0' && !(last == '*' && c == '/'); step(&ahead)) {
+            if (ahead.at - start > COMMENT_MAX) return refuse(r, "a long comment in a directive", "");
+            last = c;
+        }
+        step(&ahead);
+        *r = ahead;
+    }
+}
+
+/* "include" of "#include"; what it is cut short to fits no word that matters. */
+static void read_word(reader *r, char word[32])
+{
+    size_t n = 0;
+    for (; isalnum((unsigned char)peek(r)) || *r->at == '_'; step(r))
+        if (n < 31) word[n++] = *r->at;
+    word[n] = '\0';
+}
+
+/* Behind "include": a name in quotes or angles that starts with common/ and stays there. */
+static gs_status check_name(reader *r)
+{
+    char name[96];
+    size_t n = 0;
+    GS_TRY(skip_blanks(r));
+    const char open = peek(r), close = open == '<' ? '>' : open == '"' ? '"' : '\0';
+    if (!close) return refuse(r, "an include that does not name its file", "");
+    for (step(r); peek(r) != close; step(r)) {
+        if ((!isalnum((unsigned char)*r->at) && !memchr("_.-/", *r->at, 4)) || n == sizeof name - 1) return refuse(r, "an include whose file has no plain name", "");
+        name[n++] = *r->at;
+    }
+    name[n] = '\0';
+    if (strncmp(name, "common/", 7) != 0 || strstr(name, "..")) return refuse(r, "only headers of common/ can be included, not", name);
+    return GS_OK;
+}
+
+/* Behind "line", or the digits of "# 12": the name that the rest of the text is to have stands in every message about it, so it is a plain one. */
+static gs_status check_line(reader *r, const char *number)
+{
+    GS_TRY(skip_blanks(r));
+    char digits[32];
+    if (!*number) {
+        read_word(r, digits);
+        number = digits;
+        if (!isdigit((unsigned char)*number)) return refuse(r, "a #line without a number", "");
+        GS_TRY(skip_blanks(r));
+    }
+    if (peek(r) != '"') return peek(r) == '\n' || peek(r) == '\0' ? GS_OK : refuse(r, "a #line with more than a number and a name", "");
+    size_t n = 0;
+    for (step(r); peek(r) != '"'; step(r))
+        if ((!isalnum((unsigned char)*r->at) && !memchr("_.-/", *r->at, 4)) || n++ == NAME_MOST) return refuse(r, "a #line whose file has no plain name", "");
+    return GS_OK;
+}
+
+/* At a "#", "%:" or "??=", behind it. */
+static gs_status check_directive(reader *r)
+{
+    char word[32];
+    GS_TRY(skip_blanks(r));
+    read_word(r, word);
+    if (strcmp(word, "include_next") == 0 || strcmp(word, "import") == 0 || strcmp(word, "embed") == 0) return refuse(r, "another directive than include:", word);
+    if (strcmp(word, "line") == 0) return check_line(r, "");
+    if (isdigit((unsigned char)*word)) {
+        reader ahead = *r;
+        GS_TRY(skip_blanks(&ahead));
+        return peek(&ahead) == '"' ? check_line(r, word) : GS_OK;   /* without a name it is no directive */
+    }
+    return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
+}
+
+/* Words that ask the compiler for files outside of a directive of their own. */
+static gs_status check_word(const reader *r, const char *word)
+{
+    static const char *const asking[] = {"__has_include", "__has_include_next", "__has_embed"};
+    for (size_t i = 0; i < GS_COUNT(asking); i++)
+        if (strcmp(word, asking[i]) == 0) return refuse(r, "asks for files:", word);
+    return GS_OK;
+}
+
+gs_status gs_inspect_source(const char *name, const char *text, gs_error *error)
+{
+    reader r = {.name = name ? name : "the source", .at = text ? text : "", .line = 1, .error = error};
+    if (strnlen(r.at, GS_INSPECT_SOURCE_MAX + 1) > GS_INSPECT_SOURCE_MAX)
+        return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_SIZE), "more than %zu bytes of source", GS_INSPECT_SOURCE_MAX);
+    while (peek(&r)) {
+        if (isalpha((unsigned char)*r.at) || *r.at == '_') {
+            char word[32];
+            read_word(&r, word);
+            GS_TRY(check_word(&r, word));
+            continue;
+        }
+        reader ahead = r;
+        step(&ahead);
+        bool directive = *r.at == '#';
+        if (*r.at == '%' && peek(&ahead) == ':') {
+            step(&ahead);
+            directive = true;
+        } else if (*r.at == '?' && peek(&ahead) == '?') {
+            step(&ahead);
+            directive = peek(&ahead) == '=';
+            if (peek(&ahead) == '/') return refuse(&ahead, "a trigraph that joins lines", "");
+            if (directive) step(&ahead);
+        }
+        if (!directive) {
+            step(&r);
+            continue;
+        }
+        r = ahead;
+        GS_TRY(check_directive(&ahead));   /* what it skips is read once more: it may be no comment to the compiler */
+    }
+    return GS_OK;
+}

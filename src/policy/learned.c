@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
+ * same rate; then of the schedules that the time model finds fast and of those that the actor says, the ones
+ * that the surrogate finds fastest. Then the surrogate's word is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
+ * one word away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
+ * names, else the installed ones, else untrained ones, which leave the order to the time model. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "learn/residual.h"
+#include "train/train.h"
+#include "policy/policies.h"
+#include "evaluate/run.h"
+
+enum {
+    BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
+    KEPT     = 2048,  /* and kept, of those that the surrogate does */
+    BY_ACTOR = 128,   /* and so many sentences of the actor's */
+    PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
+};
+#define CURIOUS 0.5   /* deviations of what is not sure that a schedule is taken to be faster */
+
+typedef struct ranked {
+    gs_schedule schedule;
+    double      us;      /* the surrogate's word */
+    double      hoped;   /* by which they stand: its logarithm, corrected */
+} ranked;
+
+typedef struct told {
+    gs_schedule schedule;
+    double      us;
+} told;
+
+typedef struct learned {
+    gs_weights weights;
+    gs_weights before;                     /* when they were loaded or saved */
+    gs_learner learner;
+    gs_error   fault;                      /* why learning ended; its status GS_OK: it has not */
+    gs_random  random;
+    uint64_t   seed;
+    char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
+    uint32_t   families;
+    gs_profile profile;
+    ranked    *list;                       /* not said yet; from next on */
+    int        count, next, capacity;
+    bool       ranked;                     /* the list has been made */
+    bool       stale;                      /* and something was told since it was put in order */
+    gs_schedule *said;                     /* or told of */
+    int        said_count, said_capacity;
+    told       told[GS_MOST_RESIDUALS];    /* that were timed, fastest first */
+    int        told_count;
+} learned;
+
+static int by_hope(const void *left, const void *right)
+{
+    const ranked *const a = left, *const b = right;
+    if (a->hoped != b->hoped) return a->hoped < b->hoped ? -1 : 1;
+    return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
+}
+
+static bool was_said(const learned *self, const gs_schedule *schedule)
+{
+    for (int i = 0; i < self->said_count; i++)
+        if (memcmp(&self->said[i], schedule, sizeof *schedule) == 0) return true;
+    return false;
+}
+
+/* Without memory it may be said again, which costs time only. */
+static void note_said(learned *self, const gs_schedule *schedule)
+{
+    if (was_said(self, schedule)) return;
+    if (!gs_grow(&self->said, self->said_count, &self->said_capacity, sizeof *self->said)) return;
+    self->said[self->said_count++] = *schedule;
+}
+
+/* ---- the list ---- */
+
+static void add(learned *self, const gs_schedule *schedule, const gs_problem *problem)
+{
+    const double us = gs_surrogate_us(&self->weights.surrogate, schedule, problem, &self->profile);
+    if (self->count < self->capacity) self->list[self->count++] = (ranked){*schedule, us, log(us)};
+}
+
+static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
+{
+    for (int i = 0; i < count; i++)
+        if (gs_schedule_twins(&list[i].schedule, schedule)) return true;
+    return false;
+}
+
+/* Sorted, each once; of twins, where nothing is known yet, one before all others. Later they are near what was fast: tried, it is worse without them. */
+static gs_status put_in_order(learned *self)
+{
+    ranked *const late = malloc(((size_t)self->count + 1) * sizeof *late);
+    int first = self->next, later = 0;
+    if (!late) return GS_ERROR_MEMORY;
+    if (self->count > self->next) qsort(self->list + self->next, (size_t)(self->count - self->next), sizeof *self->list, by_hope);
+    self->count = GS_MIN(self->count, self->next + KEPT);
+    for (int i = self->next; i < self->count; i++) {
+        const ranked *const r = &self->list[i];
+        if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* what both named */
+        if (self->told_count == 0 && has_twin(self->list + self->next, first - self->next, &r->schedule))
+            late[later++] = *r;
+        else
+            self->list[first++] = *r;
+    }
+    memcpy(self->list + first, late, (size_t)later * sizeof *late);
+    self->count = first + later;
+    free(late);
+    return GS_OK;
+}
+
+static gs_status rank_all(learned *self, const gs_problem *problem, const gs_caps *caps)
+{
+    gs_space space;
+    GS_TRY(gs_space_create(&space, problem, caps, self->families, NULL));
+    free(self->list);
+    self->capacity = space.count + BY_ACTOR;
+    self->list = malloc((size_t)self->capacity * sizeof *self->list);
+    gs_status status = self->list ? GS_OK : GS_ERROR_MEMORY;
+    self->count = self->next = 0;
+    if (status == GS_OK && space.count > 0) {
+        for (int i = 0; i < space.count; i++) self->list[i] = (ranked){space.list[i], 0, gs_schedule_predict(&space.list[i], problem, caps)};
+        qsort(self->list, (size_t)space.count, sizeof *self->list, by_hope);
+        const int model = GS_MIN(space.count, BY_MODEL);
+        for (int i = 0; i < model; i++) {
+            const gs_schedule schedule = self->list[i].schedule;
+            add(self, &schedule, problem);
+        }
+        const gs_schedule best = gs_actor_best(&self->weights.actor, &space);
+        add(self, &best, problem);
+        for (int i = 1; i < BY_ACTOR; i++) {
+            const gs_schedule schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
+            add(self, &schedule, problem);
+        }
+        status = put_in_order(self);
+    }
+    gs_space_free(&space);
+    self->ranked = status == GS_OK;
+    if (status != GS_OK) self->count = 0;
+    return status;
+}
+
+static void begin(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+{
+    char text[GS_PROBLEM_TEXT];
+    gs_problem_format(problem, text);
+    if (strcmp(text, self->problem) == 0 && policy->families == self->families) return;
+    memcpy(self->problem, text, strlen(text) + 1);
+    self->families = policy->families;
+    self->profile = gs_profile_of(caps);
+    self->random = (gs_random){self->seed};
+    self->count = self->next = self->said_count = self->told_count = 0;
+    self->ranked = self->stale = false;
+}
+
+/* ---- learning ---- */
+
+static void take_time(learned *self, const gs_schedule *schedule, double us)
+{
+    if (self->told_count == GS_MOST_RESIDUALS && us >= self->told[GS_MOST_RESIDUALS - 1].us) return;
+    int at = self->told_count < GS_MOST_RESIDUALS ? self->told_count++ : GS_MOST_RESIDUALS - 1;
+    for (; at > 0 && self->told[at - 1].us > us; at--) self->told[at] = self->told[at - 1];
+    self->told[at] = (told){*schedule, us};
+}
+
+static void add_neighbours(learned *self, const gs_problem *problem, const gs_caps *caps)
+{
+    for (int i = 0; i < GS_MIN(self->told_count, PARENTS); i++) {
+        const gs_schedule from = self->told[i].schedule;
+        const gs_family family = (gs_family)from.family;
+        for (int slot = 0; slot < gs_family_slots(family); slot++)
+            for (int word = 0; word < gs_family_slot(family, slot)->count; word++) {
+                gs_schedule next = from;
+                next.word[slot] = (uint8_t)word;
+                if (word != from.word[slot] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
+            }
+    }
+}
+
+static void correct(learned *self, const gs_problem *problem)
+{
+    gs_residual residual;
+    gs_schedule schedules[GS_MOST_RESIDUALS];
+    double said[GS_MOST_RESIDUALS];
+    for (int i = 0; i < self->told_count; i++) {
+        schedules[i] = self->told[i].schedule;
+        said[i] = log(self->told[i].us / gs_surrogate_us(&self->weights.surrogate, &schedules[i], problem, &self->profile));
+    }
+    gs_residual_fit(&residual, schedules, said, self->told_count);
+    for (int i = self->next; i < self->count; i++) {
+        double deviation;
+        self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &self->profile);   /* the weights have moved */
+        const double shift = gs_residual_at(&residual, &self->list[i].schedule, &deviation);
+        self->list[i].hoped = log(self->list[i].us) + shift - CURIOUS * deviation;
+    }
+}
+
+static void copy_weights(gs_weights *to, const gs_weights *from)
+{
+    memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
+    memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
+    memcpy(to->about, from->about, sizeof from->about);
+}
+
+static void move_weights(learned *self, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    if (self->fault.status != GS_OK) return;
+    gs_measured *const measured = malloc(((size_t)count + 1) * sizeof *measured);
+    gs_error error = {0};
+    char text[GS_PROBLEM_TEXT];
+    for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us, feedback[i].reward};
+    /* no memory: nothing learned; numbers that are not finite: nothing more is, and the weights are again those that were loaded or saved last */
+    if (measured && gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, &error) == GS_ERROR_CORRUPT) {
+        self->fault = error;
+        copy_weights(&self->weights, &self->before);
+        gs_log(GS_LOG_INFO, "%s: %s", gs_problem_format(problem, text), error.text);
+    }
+    free(measured);
+}
+
+/* What was told, into the order of the list. */
+static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps *caps)
+{
+    add_neighbours(self, problem, caps);
+    correct(self, problem);
+    self->stale = false;
+    const gs_status status = put_in_order(self);
+    if (status != GS_OK) self->count = self->next;
+    return status;
+}
+
+/* What was found for the same problem of f16, where this one is of bf16, or the other way round. */
+static int say_other_type(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    gs_problem other = *problem;
+    int count = 0;
+    other.in = problem->in == GS_F16 ? GS_BF16 : GS_F16;
+    if (other.out == problem->in) other.out = other.in;
+    for (int i = 0; i < policy->found_count && count < most; i++) {
+        const gs_found *const found = &policy->found[i];
+        if (memcmp(&found->problem, &other, sizeof other) != 0 || was_said(self, &found->schedule)) continue;
+        if (self->families != 0 && !(self->families >> found->schedule.family & 1)) continue;
+        if (gs_schedule_check(&found->schedule, problem, caps, NULL) != GS_OK) continue;
+        note_said(self, &found->schedule);
+        list[count++] = found->schedule;
+    }
+    return count;
+}
+
+static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    learned *const self = policy->self;
+    begin(self, policy, problem, caps);
+    const bool first = !self->ranked;
+    if (first && rank_all(self, problem, caps) != GS_OK) return 0;
+    if (self->stale && take_in(self, problem, caps) != GS_OK) return 0;
+    int count = first ? say_other_type(self, policy, problem, caps, list, most) : 0;
+    for (; count < most && self->next < self->count; self->next++) {
+        const gs_schedule schedule = self->list[self->next].schedule;
+        if (was_said(self, &schedule)) continue;
+        note_said(self, &schedule);
+        list[count++] = schedule;
+    }
+    return count;
+}
+
+static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    learned *const self = policy->self;
+    begin(self, policy, problem, caps);
+    for (int i = 0; i < count; i++) {
+        note_said(self, &feedback[i].schedule);
+        if (feedback[i].us > 0 && gs_schedule_check(&feedback[i].schedule, problem, caps, NULL) == GS_OK) take_time(self, &feedback[i].schedule, feedback[i].us);
+    }
+    self->stale = self->told_count > 0;   /* the list is put in order when it is asked for: nobody may */
+    move_weights(self, problem, caps, feedback, count);
+}
+
+/* ---- keeping ---- */
+
+static void add_difference(gs_net *to, const gs_net *now, const gs_net *before)
+{
+    for (int i = 0; i < to->count; i++) to->weights[i] += now->weights[i] - before->weights[i];
+}
+
+/* With what others have saved there since: steps of several tuners add up. */
+static gs_status save_locked(learned *self, const char *path, gs_error *error)
+{
+    if (gs_file_exists(path)) {
+        gs_weights there;
+        GS_TRY(gs_weights_load(&there, path, error));
+        add_difference(&there.surrogate.net, &self->weights.surrogate.net, &self->before.surrogate.net);
+        add_difference(&there.actor.net, &self->weights.actor.net, &self->before.actor.net);
+        copy_weights(&self->weights, &there);
+        gs_weights_free(&there);
+    }
+    GS_TRY(gs_weights_save(&self->weights, path, error));
+    copy_weights(&self->before, &self->weights);
+    return GS_OK;
+}
+
+static gs_status save(gs_policy *policy, const char *path, gs_error *error)
+{
+    learned *const self = policy->self;
+    int lock;
+    if (self->fault.status != GS_OK) return gs_fail(error, self->fault.status, self->fault.field, "%s; %.200s stays as it was", self->fault.text, path);
+    GS_TRY(gs_run_lock(path, &lock, error));
+    const gs_status status = save_locked(self, path, error);
+    close(lock);
+    return status;
+}
+
+static gs_status load(gs_policy *policy, const char *path, gs_error *error)
+{
+    learned *const self = policy->self;
+    gs_weights weights;
+    GS_TRY(gs_weights_load(&weights, path, error));
+    copy_weights(&self->weights, &weights);
+    copy_weights(&self->before, &weights);
+    gs_weights_free(&weights);
+    self->problem[0] = '\0';
+    self->fault = (gs_error){0};
+    return GS_OK;
+}
+
+static void destroy(gs_policy *policy)
+{
+    learned *const self = policy->self;
+    if (self) {
+        gs_learner_free(&self->learner);
+        gs_weights_free(&self->weights);
+        gs_weights_free(&self->before);
+        free(self->list);
+        free(self->said);
+    }
+    free(self);
+    *policy = (gs_policy){0};
+}
+
+static gs_status fill(learned *self, gs_error *error)
+{
+    const char *const path = gs_weights_path();
+    GS_TRY(path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, self->seed, error));
+    GS_TRY(gs_weights_create(&self->before, self->seed, error));
+    copy_weights(&self->before, &self->weights);
+    return gs_learner_create(&self->learner, &self->weights, error);
+}
+
+gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
+{
+    learned *const self = calloc(1, sizeof *self);
+    if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
+    self->seed = seed;
+    *out = (gs_policy){.name = "learned", .self = self, .asks_found = true, .propose = propose, .learn = learn, .save = save, .load = load, .destroy = destroy};
+    const gs_status status = fill(self, error);
+    if (status != GS_OK) destroy(out);
+    return status;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ * The policy "llm": asks a language model for schedules. It begins with a few of the time model's, so that there is something to learn from, unless it was
+ * told of some already; then each question shows what was measured so far and asks for a batch, of which nothing more is said before it is told what came of
+ * it. An answer that cannot be read is asked for once more. When a budget is used up, or the endpoint fails for good, it proposes nothing more, and tuning
+ * ends with what there is.
+ *
+ * Of an answer only schedules that parse are kept. What else was in it reaches no prompt, message or log. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "llm/answer.h"
+#include "llm/prompt.h"
+#include "policy/llm_ask.h"
+#include "policy/llm_prompt.h"
+#include "policy/policies.h"
+#include "policy/visited.h"
+
+enum {
+    FIRST      = 4,        /* of the time model's, before the first question */
+    BATCH      = 15,       /* sentences of an answer */
+    QUESTIONS  = 16,       /* of a problem, without second ones */
+    BARREN     = 2,        /* answers in a row without a new valid sentence; then it has no more to say */
+    MOST_LINES = 12        /* of what was wrong with an answer */
+};
+
+typedef struct asking {
+    gs_llm_asker   asker;
+    gs_random      random;
+    uint64_t       seed;
+    gs_taken       taken;
+    gs_llm_tried  *tried;
+    int            tried_count, tried_capacity;
+    gs_text        dropped;                   /* lines of what was wrong with the last answer */
+    int            questions, barren;
+    bool           begun, waits;              /* it has said its first ones; it has said a batch and was not told what came of it */
+    int            last_most;                 /* that it was asked for then */
+    char           uid[GS_STORE_UID];         /* of the turn in the store whose schedules these are */
+    gs_schedule    said[BATCH];
+    int            said_count;
+} asking;
+
+/* ---- the problem ---- */
+
+static void forget(asking *self)
+{
+    gs_taken_free(&self->taken);
+    free(self->tried);
+    gs_text_free(&self->dropped);
+    self->tried = NULL;
+    self->tried_count = self->tried_capacity = self->questions = self->barren = 0;
+    self->begun = self->waits = false;
+    self->said_count = 0;
+}
+
+static bool begin(asking *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+{
+    if (!gs_taken_other(&self->taken, policy, problem)) return self->taken.at != NULL;
+    forget(self);
+    self->random = (gs_random){self->seed};
+    return gs_taken_begin(&self->taken, policy, problem, caps);
+}
+
+/* ---- a question ---- */
+
+static gs_status read_sentences(void *self, const char *text, size_t size, gs_error *error)
+{
+    return gs_answer_sentences(self, text, size, GS_ANSWER_SENTENCES, error);
+}
+
+/* What was asked and answered. */
+static gs_status keep(asking *self, const char *system, const char *question, const char *answer, const char *fault, gs_error *error)
+{
+    const gs_llm_options *const o = &self->asker.options;
+    char problem[GS_PROBLEM_TEXT];
+    if (!o->store) return GS_OK;
+    gs_store_uid(self->uid);
+    const gs_turn turn = {
+        .uid = self->uid, .problem = gs_problem_format(&self->taken.space.problem, problem), .mode = "schedule", .model = o->model, .number = self->questions + 1,
+        .system = system, .ask = question, .answer = answer, .fault = fault,
+    };
+    return gs_store_turn_put(o->store, o->session, &turn, error);
+}
+
+/* And what came of the schedules in it. */
+static void keep_outcomes(asking *self, const gs_feedback *feedback, int count)
+{
+    const gs_llm_options *const o = &self->asker.options;
+    gs_turn_outcome outcomes[BATCH];
+    char names[BATCH][GS_SCHEDULE_TEXT];
+    gs_error error = {0};
+    int told = 0;
+    for (int i = 0; i < self->said_count; i++)
+        for (int k = 0; k < count; k++) {
+            const gs_feedback *const f = &feedback[k];
+            if (memcmp(&f->schedule, &self->said[i], sizeof f->schedule) != 0) continue;
+            const double us = f->us > 0 ? f->us : 0;
+            outcomes[told] = (gs_turn_outcome){.candidate = gs_schedule_format(&f->schedule, names[told]), .verdict = f->verdict, .reason = f->reason, .us = us,
+                                               .library_us = us * f->ratio, .ratio = f->ratio, .reward = f->reward};
+            told++;
+            break;
+        }
+    self->said_count = 0;
+    if (o->store && told > 0 && gs_store_turn_end(o->store, self->uid, outcomes, told, &error) != GS_OK)
+        gs_log(GS_LOG_WARNING, "what came of a language model's schedules is not kept: %s", error.text);
+}
+
+static gs_status ask(asking *self, const char *system, const char *question, gs_sentences *sentences, char reason[GS_LLM_REASON], gs_error *error)
+{
+    gs_text answer = {0};
+    gs_status status = gs_llm_ask(&self->asker, system, question, "think less, and answer with the array alone", read_sentences, sentences, &answer, reason, error);
+    if (status == GS_OK) status = keep(self, system, question, gs_text_string(&answer), reason, error);
+    gs_text_free(&answer);
+    return status;
+}
+
+/* With a second question where the first answer cannot be read. No sentences: nor the second one. */
+static gs_status ask_twice(asking *self, const gs_text *system, gs_text *question, gs_sentences *sentences, gs_error *error)
+{
+    char reason[GS_LLM_REASON];
+    sentences->count = 0;
+    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), sentences, reason, error));
+    if (!reason[0]) return GS_OK;
+    const gs_prompt_field fields[] = {{"reason", reason}};
+    GS_TRY(gs_prompt_add(question, self->asker.options.prompts, "schedules-repair.md", fields, 1, error));
+    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), sentences, reason, error));
+    if (!reason[0]) return GS_OK;
+    sentences->count = 0;
+    gs_text_clear(&self->dropped);
+    gs_text_addf(&self->dropped, "- %s", reason);
+    return GS_OK;
+}
+
+/* The schedules of an answer that are valid and new, at most `most`; of the others a line each why not. */
+static int choose(asking *self, const gs_sentences *sentences, const gs_caps *caps, gs_schedule *list, int most)
+{
+    int count = 0, lines = 0;
+    for (int i = 0; i < sentences->count && count < most; i++) {
+        char text[GS_SCHEDULE_TEXT];
+        gs_error why = {0};
+        gs_schedule schedule;
+        const bool parsed = gs_schedule_parse(&schedule, sentences->text[i], &why) == GS_OK;
+        if (parsed && gs_taken_take(&self->taken, &schedule)) {
+            list[count++] = schedule;
+        } else if (lines++ >= MOST_LINES) {
+            continue;
+        } else if (!parsed) {
+            gs_text_addf(&self->dropped, "- sentence %d: not of the grammar, what is wrong is: %s\n", i + 1, why.field);
+        } else if (gs_schedule_check(&schedule, &self->taken.space.problem, caps, &why) != GS_OK) {
+            gs_text_addf(&self->dropped, "- %s: %s%s%s\n", gs_schedule_format(&schedule, text), why.field, why.field[0] ? ": " : "", why.text);
+        } else {
+            gs_text_addf(&self->dropped, "- %s: %s\n", gs_schedule_format(&schedule, text),
+                         gs_space_find(&self->taken.space, &schedule) < 0 ? "of a family that is not searched" : "was proposed before");
+        }
+    }
+    if (lines > MOST_LINES) gs_text_addf(&self->dropped, "- and %d more\n", lines - MOST_LINES);
+    return count;
+}
+
+static gs_status turn(asking *self, const gs_caps *caps, gs_schedule *list, int most, int *count, gs_error *error)
+{
+    gs_text system = {0}, question = {0};
+    gs_sentences *const sentences = malloc(sizeof *sentences);
+    const gs_llm_view view = {self->asker.options.prompts, caps, &self->taken.space, self->tried, self->tried_count, gs_text_string(&self->dropped), most};
+    *count = 0;
+    gs_status status = sentences ? gs_llm_prompt(&view, &self->random, &system, &question, error)
+                                 : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
+    gs_text_clear(&self->dropped);
+    if (status == GS_OK) status = ask_twice(self, &system, &question, sentences, error);
+    if (status == GS_OK) *count = choose(self, sentences, caps, list, most);
+    self->said_count = *count;
+    memcpy(self->said, list, (size_t)*count * sizeof *list);
+    gs_text_free(&system);
+    gs_text_free(&question);
+    free(sentences);
+    return status;
+}
+
+/* ---- the policy ---- */
+
+/* Some of the time model's, half of what is asked for at most. */
+static int say_first(asking *self, const gs_caps *caps, gs_schedule *list, int most)
+{
+    const int wanted = GS_MAX(GS_MIN(most / 2, FIRST), 1);
+    const int got = gs_schedule_shortlist(&self->taken.space.problem, caps, self->taken.families, list, wanted);
+    int count = 0;
+    for (int i = 0; i < got; i++)
+        if (gs_taken_take(&self->taken, &list[i])) list[count++] = list[i];
+    self->begun = true;
+    return count;
+}
+
+static int ask_for(asking *self, const gs_caps *caps, gs_schedule *list, int most)
+{
+    int count = 0;
+    while (count == 0 && !self->asker.llm->silent && self->questions < QUESTIONS && self->barren < BARREN && self->taken.count < self->taken.space.count) {
+        gs_error error = {0};
+        const int wanted = GS_MIN(GS_MIN(most, BATCH), self->taken.space.count - self->taken.count);
+        const gs_status status = turn(self, caps, list, wanted, &count, &error);
+        if (status == GS_ERROR_INTERRUPTED) return 0;
+        if (status != GS_OK) gs_llm_give_up(&self->asker, &error);
+        self->questions++;
+        self->barren = count > 0 ? 0 : self->barren + 1;
+    }
+    return count;
+}
+
+/* Where all that it said was known to be bad, which nobody tells it, it is asked for as many again. */
+static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    asking *const self = policy->self;
+    if (most < 1 || !begin(self, policy, problem, caps) || (self->waits && most < self->last_most)) return 0;
+    const int count = self->begun || self->tried_count > 0 ? ask_for(self, caps, list, most) : say_first(self, caps, list, most);
+    self->waits = count > 0;
+    self->last_most = most;
+    return count;
+}
+
+static gs_llm_tried *entry_of(asking *self, const gs_schedule *schedule)
+{
+    for (int i = 0; i < self->tried_count; i++)
+        if (memcmp(&self->tried[i].schedule, schedule, sizeof *schedule) == 0) return &self->tried[i];
+    return gs_grow(&self->tried, self->tried_count, &self->tried_capacity, sizeof *self->tried) ? &self->tried[self->tried_count++] : NULL;
+}
+
+static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    asking *const self = policy->self;
+    if (!begin(self, policy, problem, caps)) return;
+    keep_outcomes(self, feedback, count);
+    for (int i = 0; i < count; i++) {
+        const gs_feedback *const f = &feedback[i];
+        if (gs_space_find(&self->taken.space, &f->schedule) < 0) continue;
+        gs_taken_take(&self->taken, &f->schedule);
+        gs_llm_tried *const t = entry_of(self, &f->schedule);
+        if (!t) return;   /* no memory: it is not shown */
+        *t = (gs_llm_tried){.schedule = f->schedule, .us = f->us > 0 ? f->us : 0, .ratio = f->ratio};
+        gs_llm_plain(t->verdict, sizeof t->verdict, f->verdict);
+        gs_llm_plain(t->reason, sizeof t->reason, f->reason);
+    }
+    self->waits = false;
+}
+
+static void destroy(gs_policy *policy)
+{
+    asking *const self = policy->self;
+    if (self) {
+        forget(self);
+        gs_llm_asker_close(&self->asker);
+    }
+    free(self);
+    *policy = (gs_policy){0};
+}
+
+gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint64_t seed, gs_error *error)
+{
+    asking *const self = calloc(1, sizeof *self);
+    if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
+    self->seed = seed;
+    *out = (gs_policy){.name = "llm", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .destroy = destroy};
+    const gs_status status = gs_llm_asker_open(&self->asker, options, "schedules-repair.md", error);
+    if (status != GS_OK) destroy(out);
+    return status;
+}
+
+gs_status gs_policy_llm(gs_policy *out, uint64_t seed, gs_error *error) { return gs_policy_llm_with(out, NULL, seed, error); }

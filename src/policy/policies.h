@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * The policies there are: one file each, policy_<name>.c (evolve's is that of random). */
+#ifndef GS_POLICY_POLICIES_H
+#define GS_POLICY_POLICIES_H
+
+#include "tune/tune.h"
+
+gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_evolve(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_hybrid(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_llm(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_random(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_refine(gs_policy *out, uint64_t seed, gs_error *error);
+gs_status gs_policy_spread(gs_policy *out, uint64_t seed, gs_error *error);
+
+/* "llm" with options; NULL: from the environment. They are copied, what they point to is not. */
+gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint64_t seed, gs_error *error);
+
+/* "hybrid" with those; keeps: weights are loaded or saved, so it has some even where none are installed. */
+gs_status gs_policy_hybrid_with(gs_policy *out, const gs_llm_options *options, bool keeps, uint64_t seed, gs_error *error);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * The policies "random" and "evolve". Both know only which schedules are valid. random: each as probable as any other. evolve: FIRST at random;
+ * then children of the fastest that it was told of: of one with a word or two changed, or of two of a family with words of both. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "policy/policies.h"
+#include "policy/visited.h"
+
+enum {
+    FIRST     = 8,     /* at random, before there are children */
+    PARENTS   = 4,     /* the fastest so many have children */
+    TRIES     = 64     /* for a child that is valid and new; then one at random */
+};
+
+typedef struct told {
+    gs_schedule schedule;
+    double      us;
+} told;
+
+typedef struct drawing {
+    gs_random random;
+    uint64_t  seed;
+    bool      evolves;
+    gs_taken  taken;
+    told      best[PARENTS];   /* fastest first */
+    int       best_count;
+} drawing;
+
+static bool begin(drawing *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+{
+    if (!gs_taken_other(&self->taken, policy, problem)) return self->taken.at != NULL;
+    self->random = (gs_random){self->seed};
+    self->best_count = 0;
+    return gs_taken_begin(&self->taken, policy, problem, caps);
+}
+
+/* The place of a schedule at random that was not taken yet; the space has one. */
+static int draw(drawing *self)
+{
+    const int count = self->taken.space.count;
+    int at = (int)gs_random_below(&self->random, (uint64_t)count);
+    while (self->taken.at[at]) at = (at + 1) % count;
+    return at;
+}
+
+static void change_word(drawing *self, gs_schedule *schedule)
+{
+    const gs_family family = (gs_family)schedule->family;
+    if (gs_family_slots(family) == 0) return;
+    const int slot = (int)gs_random_below(&self->random, (uint64_t)gs_family_slots(family));
+    schedule->word[slot] = (uint8_t)gs_random_below(&self->random, (uint64_t)gs_family_slot(family, slot)->count);
+}
+
+static int child(drawing *self)
+{
+    for (int i = 0; i < TRIES; i++) {
+        const told *const a = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
+        const told *const b = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
+        gs_schedule next = a->schedule;
+        if (a != b && b->schedule.family == next.family && gs_random_below(&self->random, 2))
+            for (int slot = 0; slot < GS_MAX_SLOTS; slot++)
+                if (gs_random_below(&self->random, 2)) next.word[slot] = b->schedule.word[slot];
+        change_word(self, &next);
+        if (gs_random_below(&self->random, 3) == 0) change_word(self, &next);
+        const int at = gs_space_find(&self->taken.space, &next);
+        if (at >= 0 && !self->taken.at[at]) return at;
+    }
+    return draw(self);
+}
+
+static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+{
+    drawing *const self = policy->self;
+    if (!begin(self, policy, problem, caps)) return 0;
+    int count = 0;
+    gs_taken *const taken = &self->taken;
+    while (count < most && taken->count < taken->space.count) {
+        list[count] = taken->space.list[self->evolves && taken->count >= FIRST && self->best_count > 0 ? child(self) : draw(self)];
+        gs_taken_take(taken, &list[count++]);
+    }
+    return count;
+}
+
+static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
+{
+    drawing *const self = policy->self;
+    if (!begin(self, policy, problem, caps)) return;
+    for (int i = 0; i < count; i++) {
+        const told next = {feedback[i].schedule, feedback[i].us};
+        gs_taken_take(&self->taken, &next.schedule);
+        if (!(next.us > 0) || gs_space_find(&self->taken.space, &next.schedule) < 0) continue;
+        int at = self->best_count < PARENTS ? self->best_count++ : next.us < self->best[PARENTS - 1].us ? PARENTS - 1 : -1;
+        for (; at > 0 && self->best[at - 1].us > next.us; at--) self->best[at] = self->best[at - 1];
+        if (at >= 0) self->best[at] = next;
+    }
+}
+
+static void destroy(gs_policy *policy)
+{
+    drawing *const self = policy->self;
+    if (self) gs_taken_free(&self->taken);
+    free(self);
+    *policy = (gs_policy){0};
+}
+
+static gs_status create(gs_policy *out, const char *name, bool evolves, uint64_t seed, gs_error *error)
+{
+    drawing *const self = calloc(1, sizeof *self);
+    if (self) *self = (drawing){.seed = seed, .evolves = evolves};
+    *out = (gs_policy){.name = name, .self = self, .propose = propose, .learn = evolves ? learn : NULL, .destroy = destroy};
+    return self ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
+}
+
+gs_status gs_policy_random(gs_policy *out, uint64_t seed, gs_error *error) { return create(out, "random", false, seed, error); }
+gs_status gs_policy_evolve(gs_policy *out, uint64_t seed, gs_error *error) { return create(out, "evolve", true, seed, error); }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the PTX parser share.
+ *   ptx_memory.c    arenas, lists that grow, names         ptx_variable.c  declarations, initialisers, parameters
+ *   ptx_lex.c       tokens, numbers, opcodes               ptx_operand.c   operands, instructions
+ *   ptx_scope.c     what a name means where                ptx_parse.c     directives, entries, the module
+ * Two arenas: `kept` becomes the module, `scratch` ends with the parser. A name is interned once, so names are compared by address;
+ * what it means at the moment hangs on it, innermost scope first, and is taken off again where the scope ends. */
+#ifndef GS_PTX_INTERNAL_H
+#define GS_PTX_INTERNAL_H
+
+#include "base/error.h"
+#include "ptx/ptx.h"
+
+#define GS_PTX_TEXT_MAX      (64u << 20)    /* bytes of text */
+#define GS_PTX_REGISTERS_MAX (1u << 20)     /* declared in an entry */
+#define GS_PTX_SIZE_MAX      (1u << 30)     /* bytes of a variable */
+#define GS_PTX_ALIGN_MAX     (1u << 16)
+#define GS_PTX_PARAM_MAX     32764u         /* bytes of an entry's parameters, as for a GPU */
+#define GS_PTX_FILES_MAX     (1 << 16)
+#define GS_PTX_DEPTH         64             /* scopes inside each other */
+#define GS_PTX_DIMENSIONS    8
+#define GS_PTX_OPERANDS      32             /* of an instruction, a vector counting once */
+#define GS_PTX_VECTOR_MAX    512
+#define GS_PTX_OPCODE_MAX    256            /* characters */
+#define GS_PTX_INIT_SLACK    (1u << 20)     /* initialised bytes: this much, and so many per byte of text */
+#define GS_PTX_INIT_SHARE    16u
+
+/* ---- memory ---- */
+
+typedef struct gs_ptx_chunk gs_ptx_chunk;
+
+typedef struct gs_ptx_arena {
+    gs_ptx_chunk *chunk;      /* the newest first */
+} gs_ptx_arena;
+
+typedef struct gs_ptx_list {
+    void  *data;
+    size_t count, capacity;   /* elements */
+} gs_ptx_list;
+
+void *gs_ptx_take(gs_ptx_arena *arena, size_t size);                    /* zeroed, aligned for anything; NULL: no memory */
+char *gs_ptx_copy(gs_ptx_arena *arena, const char *text, size_t size);  /* terminated */
+void *gs_ptx_keep(gs_ptx_arena *arena, const gs_ptx_list *list, size_t element);   /* the elements, exactly; never NULL unless no memory */
+void  gs_ptx_release(gs_ptx_arena *arena);
+void *gs_ptx_add(gs_ptx_list *list, size_t element);                    /* one more, zeroed; NULL: no memory */
+bool  gs_ptx_reach(gs_ptx_list *list, size_t element, size_t count);    /* at least count, new ones zeroed; false: no memory */
+void  gs_ptx_list_free(gs_ptx_list *list);
+
+/* ---- names ---- */
+
+typedef struct gs_ptx_name gs_ptx_name;
+
+typedef struct gs_ptx_opcode {
+    uint8_t     parts;
+    bool        branch;       /* its operand is a label */
+    const char *part[GS_PTX_PARTS];
+} gs_ptx_opcode;
+
+/* .reg .b32 %r<12>: hangs on the name "%r"; "%r7" becomes a symbol when it is first named. */
+typedef struct gs_ptx_range {
+    struct gs_ptx_range *outer, *next;   /* of the same prefix further out; of the same scope */
+    gs_ptx_name         *name;
+    uint8_t              type;
+    int                  depth;
+    uint64_t             count;
+} gs_ptx_range;
+
+typedef enum gs_ptx_symbol_kind { GS_PTX_IS_REGISTER, GS_PTX_IS_VARIABLE, GS_PTX_IS_LABEL } gs_ptx_symbol_kind;
+
+typedef struct gs_ptx_symbol {
+    struct gs_ptx_symbol *outer, *next;
+    gs_ptx_name          *name;
+    const gs_ptx_range   *range;         /* it came from this range */
+    uint8_t               kind, type;
+    int                   depth;
+    int32_t               index;         /* registers: -1 until it is named by an instruction */
+} gs_ptx_symbol;
+
+struct gs_ptx_name {
+    const char    *text;                 /* in the module, terminated */
+    uint32_t       size;
+    uint64_t       hash;
+    gs_ptx_symbol *symbol;               /* innermost first */
+    gs_ptx_range  *range;
+    gs_ptx_opcode *opcode;               /* once it was used as one */
+    /* names that are places of .loc lines: where the place was inlined */
+    int32_t        place_entry, at_file, at_line;   /* place_entry: 1 + the entry it was seen in */
+    bool           ambiguous;                       /* at more than one place */
+};
+
+typedef struct gs_ptx_names {
+    gs_ptx_name **slot;
+    size_t        count, capacity;       /* a power of two */
+} gs_ptx_names;
+
+/* ---- the parser ---- */
+
+typedef enum gs_ptx_token_kind {
+    GS_PTX_END, GS_PTX_WORD, GS_PTX_DIRECTIVE, GS_PTX_NUMBER, GS_PTX_STRING, GS_PTX_MARK
+} gs_ptx_token_kind;
+
+typedef struct gs_ptx_token {
+    uint8_t      kind;
+    int          line;
+    const char  *at;          /* DIRECTIVE with its dot, STRING without its quotes */
+    size_t       size;
+    gs_ptx_name *name;        /* WORD */
+} gs_ptx_token;
+
+typedef struct gs_ptx_value {
+    bool     real, wide;      /* a float, an f64 */
+    uint64_t bits;
+} gs_ptx_value;
+
+/* A name that may be a label further down. */
+typedef struct gs_ptx_reference {
+    struct gs_ptx_reference *next;
+    gs_ptx_name             *name;
+    int32_t                  operand;    /* of the entry */
+    int                      line;
+    const char              *opcode;
+} gs_ptx_reference;
+
+typedef struct gs_ptx_scope {
+    gs_ptx_symbol    *symbols;
+    gs_ptx_range     *ranges;
+    gs_ptx_reference *references;
+    int               range_depth;       /* innermost scope with ranges, from here outwards; -1: none */
+} gs_ptx_scope;
+
+typedef struct gs_ptx_parser {
+    const char     *at, *end;            /* at: behind the token */
+    int             line;                /* of at */
+    gs_ptx_token    token;
+    const char     *opcode;              /* of the instruction being read, for messages; NULL: none */
+    gs_error       *error;
+    gs_ptx_arena    kept, scratch;
+    gs_ptx_names    names;
+    gs_ptx_module  *module;              /* in kept */
+    gs_ptx_list     entries, variables, files, init;
+    size_t          init_left;           /* initialised bytes that the text may still have */
+    gs_ptx_entry   *entry;               /* being read; NULL: module scope */
+    gs_ptx_list     registers, instructions, operands;   /* of entry */
+    uint64_t        declared;            /* registers of entry */
+    gs_ptx_location location;
+    gs_ptx_scope    scope[GS_PTX_DEPTH];
+    int             depth;               /* 0: module, 1: parameters and body, then { } */
+} gs_ptx_parser;
+
+gs_status gs_ptx_fail(const gs_ptx_parser *p, int line, gs_status status, const char *format, ...) GS_PRINTF(4, 5);
+gs_status gs_ptx_no_memory(const gs_ptx_parser *p);
+gs_status gs_ptx_unexpected(const gs_ptx_parser *p, const char *wanted);   /* PARSE: the token is not what was wanted */
+
+gs_ptx_name *gs_ptx_intern(gs_ptx_parser *p, const char *text, size_t size);       /* NULL: no memory */
+gs_ptx_name *gs_ptx_find(const gs_ptx_parser *p, const char *text, size_t size);   /* NULL: no such name */
+
+/* tokens: p->token is the one to look at */
+gs_status gs_ptx_next(gs_ptx_parser *p);
+bool      gs_ptx_mark(const gs_ptx_parser *p, char mark);
+bool      gs_ptx_word(const gs_ptx_parser *p, const char *text);       /* WORD or DIRECTIVE with this text */
+gs_status gs_ptx_expect(gs_ptx_parser *p, char mark);                  /* the mark, and on to the next token */
+gs_status gs_ptx_number(gs_ptx_parser *p, gs_ptx_value *out);          /* with a sign or without, and on */
+gs_status gs_ptx_integer(gs_ptx_parser *p, uint64_t most, uint64_t *out);  /* and on; RANGE above most */
+bool      gs_ptx_is_label(gs_ptx_parser *p);                           /* the WORD is followed by a colon, which is consumed */
+gs_status gs_ptx_read_opcode(gs_ptx_parser *p, gs_ptx_name **out);     /* from the WORD on; p->token is its first operand then */
+gs_status gs_ptx_skip_block(gs_ptx_parser *p);                         /* raw text up to the brace that closes the next one, and on */
+double    gs_ptx_double(uint64_t bits);
+uint64_t  gs_ptx_double_bits(double value);
+uint32_t  gs_ptx_float_bits(float value);
+float     gs_ptx_float(uint32_t bits);
+
+/* scopes */
+gs_status gs_ptx_open(gs_ptx_parser *p);
+gs_status gs_ptx_close(gs_ptx_parser *p);
+gs_status gs_ptx_declare(gs_ptx_parser *p, gs_ptx_name *name, int line, gs_ptx_symbol_kind kind, gs_ptx_type type, int32_t index);
+gs_status gs_ptx_declare_range(gs_ptx_parser *p, gs_ptx_name *name, int line, gs_ptx_type type, uint64_t count);
+gs_status gs_ptx_resolve(gs_ptx_parser *p, gs_ptx_name *name, const gs_ptx_symbol **out);   /* NULL: nothing of this name here */
+gs_status gs_ptx_refer(gs_ptx_parser *p, gs_ptx_name *name, int line, int32_t operand);
+
+/* declarations and statements; each starts at its first token and ends behind its last */
+bool      gs_ptx_space_of(const gs_ptx_parser *p, gs_ptx_space *out);
+gs_status gs_ptx_read_registers(gs_ptx_parser *p);
+gs_status gs_ptx_read_variables(gs_ptx_parser *p, bool external);
+gs_status gs_ptx_read_parameter(gs_ptx_parser *p);
+gs_status gs_ptx_read_instruction(gs_ptx_parser *p);   /* at its guard or behind the label check at its WORD */
+
+#endif

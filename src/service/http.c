@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "service/reply.h"
+#include "service/trainer.h"
+#include "service/watch.h"
+
+enum {
+    HEADER_BYTES = 32 << 10,    /* of a request's line and headers together */
+    EXTRA        = 16,          /* connections that are answered that there are too many */
+    IDLE_S       = 30,          /* a connection that says nothing for so long is closed */
+    STACK_BYTES  = 2 << 20,     /* of a connection's thread; touched as far as it is used */
+    DRAIN_MS     = 5000,
+    TASKS_MOST   = 1000,
+    FULL_NS      = 250000000    /* between two looks whether the queue has room */
+};
+#define LOOK_S 1.0                          /* how often a caller that waits is looked for */
+#define BODIES_MOST ((int64_t)256 << 20)   /* bytes of all bodies that are being read or answered */
+
+struct serve_http {
+    struct MHD_Daemon  *daemon;
+    serve_jobs         *jobs;
+    serve_http_options  options;
+    int                 port;
+    int64_t             started, swept;
+    serve_watch         watch;
+    _Atomic int64_t     active, bodies;
+    _Atomic int64_t     codes[SERVE_CODES];
+};
+
+/* One request, from its first line to its last byte. */
+typedef struct exchange {
+    serve_http            *http;
+    struct MHD_Connection *connection;
+    int                    socket_number;
+    serve_guest           *guest;
+    gs_text                body;
+    int64_t                reserved;   /* bytes of BODIES_MOST */
+    bool                   answered;
+} exchange;
+
+/* ---- answers ---- */
+
+/* Comes when all connections are taken: is told so, and goes. */
+static bool is_extra(const exchange *x) { return serve_watch_among(x->guest) > x->http->options.connections; }
+
+static enum MHD_Result send_text(exchange *x, int code, const char *type, char *text)
+{
+    struct MHD_Response *const response =
+        text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    if (!text) code = 503;
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_ANSWER, text ? strlen(text) : 0);
+    if (serve_jobs_stopping(x->http->jobs) || is_extra(x)) MHD_add_response_header(response, "Connection", "close");
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (code == 429 || code == 503 || code == 507) MHD_add_response_header(response, "Retry-After", code == 429 ? "1" : "5");
+    const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)code, response);
+    MHD_destroy_response(response);
+    x->answered = true;
+    x->http->codes[code]++;
+    return result;
+}
+
+static enum MHD_Result send_json(exchange *x, int code, json_t *value)
+{
+    char *const text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    json_decref(value);
+    return send_text(x, code, "application/json", text);
+}
+
+static enum MHD_Result send_error(exchange *x, int code, const gs_error *error) { return send_json(x, code, serve_reply_error(code, error)); }
+
+static enum MHD_Result refuse(exchange *x, int code, gs_status status, const char *field, const char *reason)
+{
+    gs_error error = {0};
+    gs_fail(&error, status, field, "%s", reason);
+    return send_error(x, code, &error);
+}
+
+static enum MHD_Result failed(exchange *x, const gs_error *error) { return send_error(x, serve_reply_status(error->status), error); }
+
+/* ---- arguments of a query ---- */
+
+typedef struct allowed {
+    const char *const *names;
+    bool               good;
+} allowed;
+
+static enum MHD_Result check_argument(void *self, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    allowed *const a = self;
+    bool known = false;
+    (void)kind;
+    for (int i = 0; a->names[i]; i++) known |= strcmp(a->names[i], key) == 0;
+    a->good &= known && value != NULL;
+    return MHD_YES;
+}
+
+static bool only(exchange *x, const char *const *names)
+{
+    allowed a = {names, true};
+    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, check_argument, &a);
+    return a.good;
+}
+
+static const char *argument(exchange *x, const char *name) { return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name); }
+
+static bool number(exchange *x, const char *name, double low, double high, double *out)
+{
+    return serve_number_read(argument(x, name), low, high, out);
+}
+
+/* ---- waiting ---- */
+
+static int64_t after(double seconds) { return gs_clock_ns() + (int64_t)(seconds * 1e9); }
+
+/* A connection whose thread waits for an evaluation says nothing meanwhile, and is not to be closed for that. */
+static void wait_for(exchange *x, serve_found *found, int count, int64_t until)
+{
+    bool gone = false;
+    MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    for (int i = 0; i < count; i++)
+        for (bool over = false; !over;) {   /* whoever has gone keeps no thread and no connection */
+            const int64_t look = gone ? 0 : GS_MIN(until, after(LOOK_S));
+            over = serve_jobs_wait(x->http->jobs, &found[i], look) || gone || look == until;
+            gone = gone || (!over && serve_watch_gone(x->socket_number));
+        }
+    MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
+}
+
+static int status_of(exchange *x, const serve_found *found) { return !found->answer && serve_jobs_stopping(x->http->jobs) ? 503 : 200; }
+
+static json_t *result_of(exchange *x, const char *id, const serve_found *found, gs_reward_kind kind, bool waited)
+{
+    return serve_reply_result(id, found, kind, waited, serve_jobs_stopping(x->http->jobs));
+}
+
+/* ---- the endpoints ---- */
+
+static enum MHD_Result evaluate_parsed(exchange *x, const serve_request *request, bool batch, bool wait)
+{
+    serve_found *const found = calloc((size_t)request->count, sizeof *found);
+    const int64_t until = after(request->deadline_s);
+    gs_error error = {0};
+    if (!found) return refuse(x, 503, GS_ERROR_MEMORY, NULL, "no memory for a request");
+    if (serve_jobs_accept(x->http->jobs, request, found, &error) != GS_OK) {
+        free(found);
+        return failed(x, &error);
+    }
+    if (wait) wait_for(x, found, request->count, until);
+    json_t *const list = json_array();
+    int code = 200;
+    for (int i = 0; i < request->count; i++) {
+        const serve_item *const item = &request->item[i];
+        if (wait) code = GS_MAX(code, status_of(x, &found[i]));
+        else if (!found[i].answer) code = 202;
+        json_array_append_new(list, result_of(x, item->id, &found[i], item->reward, wait));
+        serve_found_free(x->http->jobs, &found[i]);
+    }
+    free(found);
+    json_t *const whole = json_array_size(list) < (size_t)request->count ? NULL : batch ? json_pack("{s:O}", "results", list) : json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return send_json(x, code, whole);
+}
+
+static enum MHD_Result evaluate_body(exchange *x, bool batch, bool wait)
+{
+    static const char *const none[] = {NULL};
+    serve_request request;
+    gs_error error = {0};
+    if (!only(x, none)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+    if (serve_request_parse(&request, gs_text_string(&x->body), x->body.size, batch, &x->http->options.terms, &error) != GS_OK) return failed(x, &error);
+    const enum MHD_Result result = evaluate_parsed(x, &request, batch, wait);
+    serve_request_free(&request);
+    return result;
+}
+
+static enum MHD_Result post_evaluate(exchange *x, const char *rest) { (void)rest; return evaluate_body(x, false, true); }
+static enum MHD_Result post_batch(exchange *x, const char *rest)    { (void)rest; return evaluate_body(x, true, true); }
+static enum MHD_Result post_submit(exchange *x, const char *rest)   { (void)rest; return evaluate_body(x, false, false); }
+
+static const char *argument_of(void *self, const char *name) { return argument(self, name); }
+static void wait_of(void *self, serve_found *found, int count, int64_t until) { wait_for(self, found, count, until); }
+
+static bool pause_of(void *self)
+{
+    exchange *const x = self;
+    MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    gs_clock_sleep_ns(FULL_NS);
+    return !serve_watch_gone(x->socket_number);
+}
+
+static enum MHD_Result adapt(exchange *x, serve_adapter which)
+{
+    static const char *const names[] = {"reward", "deadline_s", "unknown", "details", NULL};
+    const serve_caller caller = {x, argument_of, wait_of, pause_of};
+    json_t *out;
+    gs_error error = {0};
+    if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward, deadline_s, unknown and details");
+    const int code = serve_trainer_answer(&out, x->http->jobs, which, gs_text_string(&x->body), x->body.size, &x->http->options.terms, &caller, &error);
+    return out ? send_json(x, code, out) : send_error(x, code, &error);
+}
+
+static enum MHD_Result post_openrlhf(exchange *x, const char *rest) { (void)rest; return adapt(x, SERVE_OPENRLHF); }
+static enum MHD_Result post_slime(exchange *x, const char *rest)    { (void)rest; return adapt(x, SERVE_SLIME); }
+
+static enum MHD_Result get_result(exchange *x, const char *id)
+{
+    static const char *const names[] = {"reward", "deadline_s", NULL};
+    serve_found found;
+    gs_error error = {0};
+    double seconds = 0;
+    const char *const reward = argument(x, "reward");
+    const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_ROOM;
+    if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward and deadline_s");
+    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be room, composite or milestones");
+    if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
+    if (!serve_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
+    if (serve_jobs_find(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);
+    if (seconds > 0) wait_for(x, &found, 1, after(seconds));
+    const int code = found.answer ? 200 : 202;
+    json_t *const out = result_of(x, id, &found, kind, false);
+    serve_found_free(x->http->jobs, &found);
+    return send_json(x, code, out);
+}
+
+static enum MHD_Result get_tasks(exchange *x, const char *rest)
+{
+    static const char *const names[] = {"offset", "limit", NULL};
+    const cli_problems *const tasks = &x->http->options.tasks;
+    double offset = 0, limit = TASKS_MOST;
+    (void)rest;
+    if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes offset and limit");
+    if (!number(x, "offset", 0, 1e9, &offset)) return refuse(x, 400, GS_ERROR_ARGUMENT, "offset", "must be a number from 0 on");
+    if (!number(x, "limit", 1, TASKS_MOST, &limit)) return refuse(x, 400, GS_ERROR_ARGUMENT, "limit", "must be a number from 1 to 1000");
+    json_t *const list = json_array();
+    for (int i = (int)offset; i < tasks->count && i < (int)offset + (int)limit; i++) {
+        char text[GS_PROBLEM_TEXT];
+        const gs_problem *const p = &tasks->list[i];
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "problem", gs_problem_format(p, text), "flops", gs_problem_flops(p), "floor_us",
+                                              gs_floor_us(p, serve_jobs_caps(x->http->jobs))));
+    }
+    return send_json(x, 200, json_pack("{s:s, s:i, s:i, s:b, s:o}", "device", serve_jobs_slug(x->http->jobs), "count", tasks->count, "offset", (int)offset,
+                                       "only_these", x->http->options.terms.offered != NULL, "tasks", list));
+}
+
+/* Evaluates the time model's first choice, beside which the library is timed. Returns the HTTP status of a failure, 0: none. */
+static int measure(exchange *x, const gs_problem *problem, double seconds, gs_error *error)
+{
+    gs_schedule first;
+    char text[GS_SCHEDULE_TEXT];
+    serve_request request;
+    serve_found found = {0};
+    if (gs_schedule_shortlist(problem, serve_jobs_caps(x->http->jobs), 0, &first, 1) < 1) {
+        gs_fail(error, GS_ERROR_UNSUPPORTED, "problem", "no family takes it on this device");
+        return 400;
+    }
+    gs_status status = serve_request_schedule(&request, problem, gs_schedule_format(&first, text), &x->http->options.terms, error);
+    if (status == GS_OK) status = serve_jobs_accept(x->http->jobs, &request, &found, error);
+    if (status == GS_OK) wait_for(x, &found, 1, after(seconds));
+    serve_found_free(x->http->jobs, &found);
+    serve_request_free(&request);
+    return status == GS_OK ? 0 : serve_reply_status(status);
+}
+
+static enum MHD_Result get_baselines(exchange *x, const char *rest)
+{
+    static const char *const names[] = {"problem", "measure", "deadline_s", NULL};
+    const char *const text = argument(x, "problem"), *const asked = argument(x, "measure");
+    const gs_caps *const caps = serve_jobs_caps(x->http->jobs);
+    double seconds = x->http->options.terms.deadline_s, us = 0;
+    char canonical[GS_PROBLEM_TEXT];
+    gs_problem problem;
+    gs_error error = {0};
+    (void)rest;
+    if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes problem, measure and deadline_s");
+    if (!text) return refuse(x, 400, GS_ERROR_ARGUMENT, "problem", "is missing");
+    if (asked && strcmp(asked, "true") != 0 && strcmp(asked, "false") != 0) return refuse(x, 400, GS_ERROR_ARGUMENT, "measure", "must be true or false");
+    if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
+    if (serve_problem_read(&problem, text, &x->http->options.terms, "problem", &error) != GS_OK) return failed(x, &error);
+    gs_status status = serve_jobs_library(x->http->jobs, &problem, &us, &error);
+    if (status == GS_ERROR_NOT_FOUND && asked && strcmp(asked, "true") == 0 && !caps->emulated) {
+        const int code = measure(x, &problem, seconds, &error);
+        if (code != 0) return send_error(x, code, &error);
+        status = serve_jobs_library(x->http->jobs, &problem, &us, &error);
+    }
+    if (status != GS_OK && status != GS_ERROR_NOT_FOUND) return failed(x, &error);
+    return send_json(x, 200, json_pack("{s:s, s:s, s:o, s:f, s:b}", "problem", gs_problem_format(&problem, canonical), "device", serve_jobs_slug(x->http->jobs), "library_us",
+                                       us > 0 ? json_real(us) : json_null(), "floor_us", gs_floor_us(&problem, caps), "predicted", caps->emulated));
+}
+
+/* A trainer that is given a URL and nothing else has the token in it, http://any:TOKEN@host:7811/, which its HTTP library sends as a password. */
+static bool password_is(exchange *x, const char *token)
+{
+    char *password = NULL;
+    char *const name = MHD_basic_auth_get_username_password(x->connection, &password);
+    const bool good = password && serve_token_equal(token, password);
+    if (name) MHD_free(name);
+    if (password) MHD_free(password);
+    return good;
+}
+
+static bool authorized(exchange *x)
+{
+    static const char bearer[] = "Bearer ", basic[] = "Basic ";
+    const char *const token = x->http->options.token;
+    if (!token) return true;
+    const char *const given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
+    if (given && strncmp(given, basic, sizeof basic - 1) == 0) return password_is(x, token);
+    return given && strncmp(given, bearer, sizeof bearer - 1) == 0 && serve_token_equal(token, given + sizeof bearer - 1);
+}
+
+static enum MHD_Result get_grammar(exchange *x, const char *rest)
+{
+    static const char *const none[] = {NULL};
+    (void)rest;
+    return only(x, none) ? send_json(x, 200, serve_reply_grammar()) : refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+}
+
+static double uptime(const serve_http *http) { return (double)(gs_clock_ns() - http->started) / 1e9; }
+
+static enum MHD_Result get_health(exchange *x, const char *rest)
+{
+    (void)rest;
+    json_t *const out = serve_reply_health(x->http->jobs, uptime(x->http), authorized(x));
+    return send_json(x, json_is_true(json_object_get(out, "ok")) ? 200 : 503, out);
+}
+
+static enum MHD_Result get_metrics(exchange *x, const char *rest)
+{
+    gs_text text = {0};
+    (void)rest;
+    serve_reply_metrics(&text, x->http->jobs, x->http->codes, x->http->active, uptime(x->http));
+    char *const whole = text.failed ? NULL : gs_text_take(&text);
+    gs_text_free(&text);
+    return send_text(x, 200, "text/plain; version=0.0.4; charset=utf-8", whole);
+}
+
+typedef struct endpoint {
+    const char *path;          /* ends in '/': more follows */
+    bool        post, open;    /* open: without a token */
+    enum MHD_Result (*answer)(exchange *, const char *rest);
+} endpoint;
+
+static const endpoint endpoints[] = {
+    {"/v1/evaluate",          true,  false, post_evaluate},
+    {"/v1/evaluate/batch",    true,  false, post_batch},
+    {"/v1/submit",            true,  false, post_submit},
+    {"/v1/adapters/openrlhf", true,  false, post_openrlhf},
+    {"/v1/adapters/slime",    true,  false, post_slime},
+    {"/v1/result/",           false, false, get_result},
+    {"/v1/tasks",             false, false, get_tasks},
+    {"/v1/baselines",         false, false, get_baselines},
+    {"/v1/grammar",           false, false, get_grammar},
+    {"/v1/health",            false, true,  get_health},
+    {"/v1/metrics",           false, false, get_metrics},
+};
+
+static const endpoint *find(const char *url)
+{
+    for (size_t i = 0; i < GS_COUNT(endpoints); i++) {
+        const size_t size = strlen(endpoints[i].path);
+        if (endpoints[i].path[size - 1] == '/' ? strncmp(url, endpoints[i].path, size) == 0 : strcmp(url, endpoints[i].path) == 0) return &endpoints[i];
+    }
+    return NULL;
+}
+
+/* ---- a request ---- */
+
+static const char *header(exchange *x, const char *name) { return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name); }
+
+/* A page of a browser cannot send this type to another site without being asked, which nobody here answers. */
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    const size_t size = sizeof json - 1;
+    return type && strncasecmp(type, json, size) == 0 && (type[size] == '\0' || type[size] == ';' || type[size] == ' ');
+}
+
+/* Without a token a page whose name was pointed at this machine, after the browser had loaded it, must not pass for one of ours: its name gives it away. */
+static bool known_host(exchange *x)
+{
+    const char *const given = header(x, "Host");
+    char host[64];
+    if (x->http->options.token || !given) return true;
+    const bool six = given[0] == '[';
+    const size_t size = strcspn(given + six, six ? "]" : ":");
+    if (size >= sizeof host) return false;
+    memcpy(host, given + six, size);
+    host[size] = '\0';
+    return serve_address_loopback(host);
+}
+
+/* Before the body is read: what is wrong already. Returns true where it was answered. */
+static bool refuse_early(exchange *x, const endpoint *to, const char *method, enum MHD_Result *result)
+{
+    const char *const length = header(x, "Content-Length");
+    gs_scan scan = gs_scan_from(length ? length : "0");
+    int64_t size = 0;
+    const bool good = gs_scan_int(&scan, &size) && gs_scan_end(&scan) && size >= 0;
+    const bool post = strcmp(method, "POST") == 0;
+    if (is_extra(x)) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "connections", "all are taken: come back later");
+    else if (!known_host(x)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
+    else if (!to) *result = refuse(x, 404, GS_ERROR_NOT_FOUND, "path", "no such endpoint: docs/howto/serve.md lists them");
+    else if (!to->open && !authorized(x)) *result = refuse(x, 401, GS_ERROR_ARGUMENT, "Authorization", "needs the service's token: Authorization: Bearer TOKEN");
+    else if (post != to->post || (!post && strcmp(method, "GET") != 0)) *result = refuse(x, 405, GS_ERROR_ARGUMENT, "method", to->post ? "takes POST" : "takes GET");
+    else if (!good) *result = refuse(x, 400, GS_ERROR_PARSE, "Content-Length", "must be a number");
+    else if (!post && (size > 0 || header(x, "Transfer-Encoding"))) *result = refuse(x, 400, GS_ERROR_ARGUMENT, "body", "takes none");
+    else if (post && (!length || header(x, "Transfer-Encoding"))) *result = refuse(x, 411, GS_ERROR_ARGUMENT, "Content-Length", "is needed");
+    else if (post && !is_json(header(x, "Content-Type"))) *result = refuse(x, 415, GS_ERROR_ARGUMENT, "Content-Type", "must be application/json");
+    else if (size > (int64_t)x->http->options.most_body) *result = refuse(x, 413, GS_ERROR_RANGE, "body", "is too long");
+    else if ((x->http->bodies += x->reserved = size) > BODIES_MOST) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "body", "too many long requests at once");
+    else return false;
+    return true;
+}
+
+static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data,
+                              size_t *size, void **state)
+{
+    serve_http *const http = self;
+    exchange *x = *state;
+    const endpoint *const to = find(url);
+    enum MHD_Result result = MHD_YES;
+    (void)version;
+    if (!x) {
+        *state = x = calloc(1, sizeof *x);
+        if (!x) return MHD_NO;
+        x->http = http;
+        x->connection = connection;
+        x->socket_number = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        x->guest = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        http->active++;
+        if (!refuse_early(x, to, method, &result)) serve_watch_turn(&http->watch, x->guest, SERVE_BODY, (size_t)x->reserved);
+        return result;
+    }
+    if (x->answered) {
+        *size = 0;
+        return MHD_YES;
+    }
+    if (*size > 0) {
+        if (x->body.size + *size <= http->options.most_body) gs_text_add_bytes(&x->body, data, *size);
+        *size = 0;
+        return x->body.failed ? MHD_NO : MHD_YES;
+    }
+    gs_log(GS_LOG_INFO, "%s %s", method, to->path);   /* of the table, not of the client */
+    return to->answer(x, url + strlen(to->path));
+}
+
+static void completed(void *self, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
+{
+    exchange *const x = *state;
+    (void)self, (void)connection, (void)how;
+    if (!x) return;
+    x->http->bodies -= x->reserved;
+    x->http->active--;
+    serve_watch_turn(&x->http->watch, x->guest, SERVE_HEADERS, 0);
+    gs_text_free(&x->body);
+    free(x);
+    *state = NULL;
+}
+
+static void connected(void *self, struct MHD_Connection *connection, void **guest, enum MHD_ConnectionNotificationCode what)
+{
+    serve_http *const http = self;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *guest = serve_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    } else {
+        serve_watch_remove(&http->watch, *guest);
+        *guest = NULL;
+    }
+}
+
+/* ---- listening ---- */
+
+bool serve_address_loopback(const char *address)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (strcmp(address, "localhost") == 0) return true;
+    if (inet_pton(AF_INET, address, &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static gs_status listen_at(const char *address, int port, int *out, gs_error *error)
+{
+    char service[16];
+    struct addrinfo *found = NULL;
+    const struct addrinfo want = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    snprintf(service, sizeof service, "%d", port);
+    const int why = getaddrinfo(address, service, &want, &found);
+    if (why != 0) return gs_fail(error, GS_ERROR_ARGUMENT, "address", "%.100s: %s", address, gai_strerror(why));
+    const int one = 1;
+    const int made = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (made >= 0) setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    const bool good = made >= 0 && bind(made, found->ai_addr, found->ai_addrlen) == 0 && listen(made, 128) == 0;
+    const int number = errno;
+    freeaddrinfo(found);
+    if (good) {
+        *out = made;
+        return GS_OK;
+    }
+    if (made >= 0) close(made);
+    return gs_fail(error, GS_ERROR_IO, NULL, "cannot listen at %.100s, port %d: %s%s", address, port, strerror(number), number == EADDRINUSE ? "; --port takes another one" : "");
+}
+
+static int port_of(int socket_number)
+{
+    struct sockaddr_storage name = {0};
+    socklen_t size = sizeof name;
+    if (getsockname(socket_number, (struct sockaddr *)&name, &size) != 0) return 0;
+    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
+}
+
+gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_options *options, gs_error *error)
+{
+    int listener = -1;
+    serve_http *const http = *out = calloc(1, sizeof *http);
+    if (!http) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
+    http->jobs = jobs;
+    http->options = *options;
+    http->started = gs_clock_ns();
+    serve_watch_open(&http->watch);
+    gs_status status = listen_at(options->address, options->port, &listener, error);
+    if (status == GS_OK) {
+        http->port = port_of(listener);
+        http->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL, handle, http,
+                                        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+                                        MHD_OPTION_NOTIFY_CONNECTION, connected, http, MHD_OPTION_CONNECTION_LIMIT,
+                                        (unsigned)options->connections + EXTRA, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                        (size_t)HEADER_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
+        if (!http->daemon) {
+            close(listener);
+            status = gs_fail(error, GS_ERROR_IO, NULL, "libmicrohttpd cannot be started: %s", strerror(errno));
+        }
+    }
+    if (status != GS_OK) {
+        serve_watch_close(&http->watch);
+        free(http);
+        *out = NULL;
+    }
+    return status;
+}
+
+void serve_http_tend(serve_http *http)
+{
+    const int64_t now = gs_clock_ns();
+    if (now - http->swept < INT64_C(1000000000)) return;
+    http->swept = now;
+    serve_watch_sweep(&http->watch, now);
+}
+
+int serve_http_port(const serve_http *http) { return http->port; }
+
+void serve_http_refuse(serve_http *http)
+{
+    const MHD_socket listener = MHD_quiesce_daemon(http->daemon);
+    if (listener != MHD_INVALID_SOCKET) close(listener);
+}
+
+void serve_http_stop(serve_http **out)
+{
+    serve_http *const http = *out;
+    if (!http) return;
+    const int64_t until = gs_clock_ns() + DRAIN_MS * INT64_C(1000000);
+    while (http->active > 0 && gs_clock_ns() < until) gs_clock_sleep_ns(5000000);
+    MHD_stop_daemon(http->daemon);
+    serve_watch_close(&http->watch);
+    free(http);
+    *out = NULL;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/reply.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+
+int serve_reply_status(gs_status status)
+{
+    switch (status) {
+    case GS_OK:                return 200;
+    case GS_ERROR_ARGUMENT:
+    case GS_ERROR_PARSE:
+    case GS_ERROR_RANGE:
+    case GS_ERROR_UNSUPPORTED: return 400;
+    case GS_ERROR_NOT_FOUND:   return 404;
+    case GS_ERROR_CORRUPT:     return 409;
+    case GS_ERROR_TIMEOUT:     return 429;
+    case GS_ERROR_DISK_FULL:   return 507;
+    default:                   return 503;
+    }
+}
+
+json_t *serve_reply_error(int http, const gs_error *error)
+{
+    json_t *const what = json_pack("{s:i, s:s, s:s?, s:s?}", "status", http, "code", gs_status_name(error->status), "field",
+                                   error->field[0] ? error->field : NULL, "reason", error->text);
+    return json_pack("{s:o*}", "error", what);
+}
+
+static json_t *unfinished(const char *id, const serve_found *found, bool waited, bool stopping)
+{
+    json_t *const out = json_pack("{s:s, s:s}", "id", id, "state", found->running ? "running" : "queued");
+    if (!waited) return out;
+    json_object_set_new(out, "verdict", json_string(stopping ? "stopping" : "deadline"));
+    json_object_set_new(out, "reward", json_null());
+    json_object_set_new(out, "reason", json_string(stopping ? "the service stops; it goes on with this when it is started again"
+                                                            : "the evaluation goes on: GET /v1/result/<id> has it later"));
+    return out;
+}
+
+json_t *serve_reply_result(const char *id, const serve_found *found, gs_reward_kind kind, bool waited, bool stopping)
+{
+    if (!found->answer) return unfinished(id, found, waited, stopping);
+    json_t *const out = json_loads(found->answer, 0, NULL);
+    if (!json_is_object(out)) {
+        json_decref(out);
+        return NULL;
+    }
+    json_t *const reward = json_object_get(json_object_get(out, "rewards"), gs_reward_name(kind));
+    json_object_set_new(out, "id", json_string(id));
+    json_object_set_new(out, "state", json_string("done"));
+    json_object_set_new(out, "reward", reward ? json_deep_copy(reward) : json_null());
+    json_object_set_new(out, "reward_kind", json_string(gs_reward_name(kind)));
+    return out;
+}
+
+json_t *serve_reply_health(serve_jobs *jobs, double uptime_s, bool all)
+{
+    serve_device device[SERVE_DEVICES];
+    int running;
+    const int open = serve_jobs_open(jobs, &running), count = serve_jobs_devices(jobs, device);
+    bool well = false;
+    json_t *const list = json_array();
+    for (int i = 0; i < count; i++) {
+        well |= !device[i].failing;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", device[i].name, "state", device[i].failing ? "failing" : device[i].busy ? "busy" : "idle",
+                                              "done", (json_int_t)device[i].done));
+    }
+    json_t *const out = json_pack("{s:b}", "ok", well);
+    if (all)
+        json_object_update_new(out, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:O}", "version", gs_version(), "device", serve_jobs_slug(jobs), "kernels",
+                                              serve_jobs_version(jobs), "queued", open - running, "running", running, "uptime_s", uptime_s, "devices", list));
+    json_decref(list);
+    return out;
+}
+
+json_t *serve_reply_grammar(void)
+{
+    json_t *const families = json_array();
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        json_t *const slots = json_array();
+        for (int i = 0; i < gs_family_slots((gs_family)f); i++) {
+            const gs_slot *const slot = gs_family_slot((gs_family)f, i);
+            json_t *const words = json_array();
+            for (int w = 0; w < slot->count; w++) json_array_append_new(words, json_string(slot->words[w].text));
+            json_array_append_new(slots, json_pack("{s:s, s:o}", "name", slot->name, "words", words));
+        }
+        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family)f), "summary", gs_family_summary((gs_family)f), "slots", slots));
+    }
+    return json_pack("{s:o}", "families", families);
+}
+
+/* ---- metrics ---- */
+
+static void metric(gs_text *out, const char *name, const char *kind, const char *help, double value)
+{
+    gs_text_addf(out, "# HELP gemmsmith_%s %s\n# TYPE gemmsmith_%s %s\ngemmsmith_%s %.15g\n", name, help, name, kind, name, value);
+}
+
+static double resident_bytes(void)
+{
+    long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "re");
+    if (!file) return 0;
+    if (fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+void serve_reply_metrics(gs_text *out, serve_jobs *jobs, const _Atomic int64_t codes[SERVE_CODES], int64_t active, double uptime_s)
+{
+    const serve_counts *const counts = serve_jobs_counts(jobs);
+    serve_device device[SERVE_DEVICES];
+    int running, failing = 0;
+    const int open = serve_jobs_open(jobs, &running), devices = serve_jobs_devices(jobs, device);
+    for (int i = 0; i < devices; i++) failing += device[i].failing;
+    gs_text_add(out, "# HELP gemmsmith_requests_total HTTP requests by status\n# TYPE gemmsmith_requests_total counter\n");
+    for (int code = 0; code < SERVE_CODES; code++)
+        if (codes[code] > 0) gs_text_addf(out, "gemmsmith_requests_total{code=\"%d\"} %" PRId64 "\n", code, (int64_t)codes[code]);
+    metric(out, "requests_active", "gauge", "requests being answered", (double)active);
+    metric(out, "jobs_accepted_total", "counter", "candidates accepted that were new", (double)counts->accepted);
+    metric(out, "jobs_joined_total", "counter", "candidates that were there already, done or under way", (double)counts->joined);
+    metric(out, "jobs_refused_total", "counter", "candidates that could not be kept or queued", (double)counts->refused);
+    metric(out, "evaluations_total", "counter", "evaluations with a verdict", (double)counts->evaluated);
+    metric(out, "evaluations_passed_total", "counter", "evaluations with the verdict pass", (double)counts->passed);
+    metric(out, "evaluations_failed_total", "counter", "jobs that the machine failed", (double)counts->machine);
+    metric(out, "evaluations_repeated_total", "counter", "attempts that were lost and run again", (double)counts->repeated);
+    metric(out, "jobs_forgotten_total", "counter", "answers removed for their age", (double)counts->forgotten);
+    metric(out, "evaluation_seconds_total", "counter", "time spent in evaluations, all devices", (double)counts->busy_us / 1e6);
+    metric(out, "jobs_queued", "gauge", "candidates that wait for a device", open - running);
+    metric(out, "jobs_running", "gauge", "candidates under way", running);
+    metric(out, "devices", "gauge", "devices", devices);
+    metric(out, "devices_failing", "gauge", "devices whose last attempt the machine failed", failing);
+    metric(out, "resident_bytes", "gauge", "memory of the service, without its workers", resident_bytes());
+    metric(out, "uptime_seconds", "gauge", "since the start", uptime_s);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/request.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+enum { VALUES_MOST = 16384 };
+
+/* The place of a field: "problem", "requests[3].problem". */
+typedef struct place {
+    char prefix[32];
+    char name[64];   /* as long as a gs_error takes */
+} place;
+
+static const char *at(place *where, const char *field)
+{
+    snprintf(where->name, sizeof where->name, "%s%.30s", where->prefix, field);
+    return where->name;
+}
+
+/* A text of a client in a message: one line of ASCII, because it may be cut anywhere. */
+static void plain(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || (unsigned char)*text >= 127) *text = '?';
+}
+
+/* ---- fields ---- */
+
+static gs_status only(const json_t *object, const char *const *fields, place *where, gs_error *error)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value) {
+        bool known = false;
+        for (int i = 0; fields[i]; i++) known |= strcmp(fields[i], key) == 0;
+        if (known) continue;
+        char shown[24];
+        snprintf(shown, sizeof shown, "%s", *key ? key : "(empty)");
+        plain(shown);
+        return gs_fail(error, GS_ERROR_ARGUMENT, at(where, shown), "no such field");
+    }
+    return GS_OK;
+}
+
+/* *out stays NULL where the field is not there. */
+static gs_status text_of(const json_t *object, const char *field, size_t most, const char **out, place *where, gs_error *error)
+{
+    const json_t *const value = json_object_get(object, field);
+    *out = NULL;
+    if (!value) return GS_OK;
+    if (!json_is_string(value)) return gs_fail(error, GS_ERROR_PARSE, at(where, field), "must be a text");
+    const size_t size = json_string_length(value);
+    if (size == 0) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, field), "must not be empty");
+    if (size > most) return gs_fail(error, GS_ERROR_RANGE, at(where, field), "%zu bytes; at most %zu", size, most);
+    *out = json_string_value(value);
+    return GS_OK;
+}
+
+static gs_status deadline_of(const json_t *object, double *out, place *where, gs_error *error)
+{
+    const json_t *const value = json_object_get(object, "deadline_s");
+    if (!value) return GS_OK;
+    if (!json_is_number(value)) return gs_fail(error, GS_ERROR_PARSE, at(where, "deadline_s"), "must be a number of seconds");
+    const double seconds = json_number_value(value);
+    if (!(seconds >= 0 && seconds <= SERVE_DEADLINE))
+        return gs_fail(error, GS_ERROR_RANGE, at(where, "deadline_s"), "must be from 0 to %g", SERVE_DEADLINE);
+    *out = seconds;
+    return GS_OK;
+}
+
+bool serve_number_read(const char *text, double low, double high, double *out)
+{
+    if (!text) return true;
+    gs_scan scan = gs_scan_from(text);
+    return gs_scan_double(&scan, out) && gs_scan_end(&scan) && *out >= low && *out <= high;
+}
+
+gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error)
+{
+    gs_error why = {0};
+    gs_status status = gs_problem_parse(out, text, &why);
+    if (status == GS_OK) status = gs_problem_check(out, &why);
+    if (status == GS_OK && (out->m < 1 || out->n < 1 || out->k < 1 || out->batch < 1)) status = gs_fail(&why, GS_ERROR_RANGE, NULL, "is empty");
+    if (status != GS_OK) {
+        char line[512];
+        gs_error_format(&why, line, sizeof line);
+        plain(line);
+        return gs_fail(error, status, field, "%.200s", line);
+    }
+    if (!terms->offered) return GS_OK;
+    char asked[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
+    gs_problem_format(out, asked);
+    for (int i = 0; i < terms->offered_count; i++)
+        if (strcmp(gs_problem_format(&terms->offered[i], other), asked) == 0) return GS_OK;
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, field, "is not offered here: GET /v1/tasks lists what is");
+}
+
+static gs_status problem_of(const json_t *object, gs_problem *out, const serve_terms *terms, place *where, gs_error *error)
+{
+    const char *text;
+    GS_TRY(text_of(object, "problem", GS_PROBLEM_TEXT - 1, &text, where, error));
+    if (!text) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "problem"), "is missing");
+    return serve_problem_read(out, text, terms, at(where, "problem"), error);
+}
+
+/* ---- one candidate ---- */
+
+gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error)
+{
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    char problem[GS_PROBLEM_TEXT];
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "problem", gs_problem_format(&item->problem, problem));
+    if (schedule) gs_json_string(&json, "schedule", schedule);
+    if (source) gs_json_string(&json, "source", source);
+    if (manifest) gs_json_string(&json, "manifest", manifest);
+    gs_json_end(&json, '}');
+    item->request = text.failed ? NULL : gs_text_take(&text);
+    gs_text_free(&text);
+    if (!item->request) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for a request");
+    const char *parts[GS_COUNT(terms->scope) + 1];
+    for (size_t i = 0; i < GS_COUNT(terms->scope); i++) parts[i] = terms->scope[i] ? terms->scope[i] : "";
+    parts[GS_COUNT(terms->scope)] = item->request;
+    gs_hash_format(gs_hash_strings(parts, GS_COUNT(parts)), item->id);
+    return GS_OK;
+}
+
+static gs_status read_item(serve_item *item, const json_t *object, const char *const *fields, const serve_terms *terms, size_t most, place *where,
+                           gs_error *error)
+{
+    const char *schedule, *source, *manifest, *reward;
+    GS_TRY(only(object, fields, where, error));
+    GS_TRY(problem_of(object, &item->problem, terms, where, error));
+    GS_TRY(text_of(object, "schedule", SERVE_SCHEDULE, &schedule, where, error));
+    GS_TRY(text_of(object, "source", most, &source, where, error));
+    GS_TRY(text_of(object, "manifest", SERVE_MANIFEST, &manifest, where, error));
+    GS_TRY(text_of(object, "reward", 32, &reward, where, error));
+    if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest");
+    if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
+    if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
+    item->reward = reward ? gs_reward_find(reward) : GS_REWARD_ROOM;
+    if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be room, composite or milestones");
+    return serve_item_finish(item, schedule, source, manifest, terms, error);
+}
+
+static gs_status reserve(serve_request *out, int count, gs_error *error)
+{
+    out->item = calloc((size_t)count, sizeof *out->item);
+    if (!out->item) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for %d candidates", count);
+    out->count = count;
+    return GS_OK;
+}
+
+static gs_status read_one(serve_request *out, const json_t *root, const serve_terms *terms, size_t most, gs_error *error)
+{
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", "deadline_s", NULL};
+    place where = {0};
+    GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
+    GS_TRY(reserve(out, 1, error));
+    return read_item(&out->item[0], root, fields, terms, most, &where, error);
+}
+
+static gs_status read_batch(serve_request *out, const json_t *root, const serve_terms *terms, size_t most, gs_error *error)
+{
+    static const char *const top[] = {"requests", "deadline_s", NULL};
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", NULL};
+    place where = {0};
+    GS_TRY(only(root, top, &where, error));
+    GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
+    const json_t *const list = json_object_get(root, "requests");
+    if (!json_is_array(list)) return gs_fail(error, GS_ERROR_PARSE, "requests", "must be a list of candidates");
+    const size_t count = json_array_size(list);
+    if (count < 1 || count > SERVE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "requests", "must have from 1 to %d candidates, not %zu", SERVE_BATCH, count);
+    GS_TRY(reserve(out, (int)count, error));
+    for (int i = 0; i < out->count; i++) {
+        const json_t *const item = json_array_get(list, (size_t)i);
+        snprintf(where.prefix, sizeof where.prefix, "requests[%d]", i);
+        if (!json_is_object(item)) return gs_fail(error, GS_ERROR_PARSE, where.prefix, "must be an object");
+        snprintf(where.prefix, sizeof where.prefix, "requests[%d].", i);
+        GS_TRY(read_item(&out->item[i], item, fields, terms, most, &where, error));
+    }
+    return GS_OK;
+}
+
+/* Values of a JSON text, as its commas, colons and brackets count them: what is read takes some hundred bytes for each, however short it is written. */
+static bool too_many_values(const char *body, size_t size)
+{
+    size_t count = 0;
+    bool text = false;
+    for (size_t i = 0; i < size; i++) {
+        if (body[i] == '"') text = !text;
+        else if (text) i += body[i] == '\\';
+        else count += body[i] == ',' || body[i] == ':' || body[i] == '{' || body[i] == '[';
+    }
+    return count > VALUES_MOST;
+}
+
+gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error)
+{
+    json_error_t why;
+    *out = NULL;
+    if (too_many_values(body ? body : "", size)) return gs_fail(error, GS_ERROR_RANGE, "body", "has more than %d values", VALUES_MOST);
+    *out = json_loadb(body ? body : "", size, JSON_REJECT_DUPLICATES | flags, &why);
+    if (!*out) {
+        plain(why.text);
+        return gs_fail(error, GS_ERROR_PARSE, "body", "is not JSON: line %d, column %d: %.120s", GS_MAX(why.line, 1), GS_MAX(why.column, 0), why.text);
+    }
+    if (json_is_object(*out)) return GS_OK;
+    json_decref(*out);
+    *out = NULL;
+    return gs_fail(error, GS_ERROR_PARSE, "body", "must be an object");
+}
+
+gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error)
+{
+    json_t *root;
+    *out = (serve_request){.deadline_s = terms->deadline_s};
+    GS_TRY(serve_json_read(&root, body, size, 0, error));
+    const gs_status status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
+    json_decref(root);
+    if (status != GS_OK) serve_request_free(out);
+    return status;
+}
+
+gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, const char *schedule, const serve_terms *terms, gs_error *error)
+{
+    *out = (serve_request){.deadline_s = terms->deadline_s};
+    GS_TRY(reserve(out, 1, error));
+    out->item[0].problem = *problem;
+    const gs_status status = serve_item_finish(&out->item[0], schedule, NULL, NULL, terms, error);
+    if (status != GS_OK) serve_request_free(out);
+    return status;
+}
+
+void serve_request_free(serve_request *request)
+{
+    for (int i = 0; i < request->count; i++) free(request->item[i].request);
+    free(request->item);
+    request->item = NULL;
+    request->count = 0;
+}
+
+bool serve_id_valid(const char *id) { return strlen(id) == GS_HASH_TEXT - 1 && strspn(id, "0123456789abcdef") == GS_HASH_TEXT - 1; }
+
+bool serve_token_equal(const char *token, const char *given)
+{
+    const size_t size = strlen(token), other = strlen(given);
+    volatile unsigned char differs = size != other || size == 0;
+    for (size_t i = 0; i < other; i++) differs |= (unsigned char)(given[i] ^ token[size ? i % size : 0]);
+    return !differs;
+}

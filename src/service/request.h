@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * What a client of gemmsmith serve sends, read strictly: a field that nobody knows, a type that is not meant or a text that is too long is
+ * refused with the field's name. What is accepted has one text, from which its id is made. docs/howto/serve.md has the fields. */
+#ifndef GS_SERVICE_REQUEST_H
+#define GS_SERVICE_REQUEST_H
+
+#include <jansson.h>
+#include <gemmsmith/problem.h>
+
+#include "base/hash.h"
+#include "evaluate/reward.h"
+
+enum { SERVE_BATCH = 256, SERVE_SCHEDULE = 512, SERVE_MANIFEST = 64 << 10 };
+#define SERVE_DEADLINE 86400.0   /* seconds, the longest */
+
+/* One candidate of one problem. The reward is no part of the id: one evaluation gives all kinds. */
+typedef struct serve_item {
+    char          *request;                   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned */
+    char           id[GS_HASH_TEXT];
+    gs_problem     problem;
+    gs_reward_kind reward;
+} serve_item;
+
+typedef struct serve_request {
+    serve_item *item;
+    int         count;
+    double      deadline_s;
+} serve_request;
+
+/* What a service takes. */
+typedef struct serve_terms {
+    const char       *scope[4];      /* device, version, options: what an answer depends on beside the request */
+    double            deadline_s;    /* where the client names none */
+    const gs_problem *offered;       /* NULL: any problem */
+    int               offered_count;
+} serve_terms;
+
+/* {"problem":...}, or with batch {"requests":[{"problem":...},...]}. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */
+gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error);
+
+/* The same from a candidate that is known to be good. */
+gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, const char *schedule, const serve_terms *terms, gs_error *error);
+void      serve_request_free(serve_request *request);
+
+/* The pieces that other calls are read with. The body's object; flags: of jansson, beside what is always asked for. */
+gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error);
+bool      serve_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
+/* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
+gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error);
+/* The text and the id of an item whose problem is set; schedule, or source and manifest. */
+gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error);
+
+bool serve_id_valid(const char *id);   /* 32 digits, as gs_hash_format writes them */
+
+/* The value in constant time, whatever it is: how much of it is right cannot be told from how long this takes. */
+bool serve_token_equal(const char *token, const char *given);
+
+#endif

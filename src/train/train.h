@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * Training of the weights: the surrogate on measured times, the actor on what was best among them and then on the surrogate's word for
+ * problems at random. Without measurements the surrogate says what the time model says, and the actor learns from that. */
+#ifndef GS_TRAIN_TRAIN_H
+#define GS_TRAIN_TRAIN_H
+
+#include "learn/weights.h"
+
+typedef struct gs_train_options {
+    int      epochs;        /* over the measured groups */
+    int      problems;      /* at random, for the actor's own trials; half of them near those that were measured, if any were */
+    uint64_t seed;
+    /* What goes on: stage "surrogate" (value: root of the loss), "imitate" (nothing) or "actor" (mean over sentences of the
+     * time that the surrogate predicts for its own choice over what it predicts for the sentence); false ends the training, with what has been learned. NULL: nobody looks. */
+    bool   (*progress)(void *self, const char *stage, int done, int total, double value);
+    void    *self;
+} gs_train_options;
+
+/* Goes on from what the weights already are. MEMORY; CORRUPT: gs_net_diverged. */
+gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error);
+
+/* One problem's measurements as they come: a step for the surrogate on its times, and one for the actor by clipped policy gradient on the
+ * rewards. */
+typedef struct gs_learner {
+    gs_adam surrogate, actor;
+    float  *gradient;          /* of the larger one */
+} gs_learner;
+
+typedef struct gs_measured {
+    gs_schedule schedule;
+    double      us;       /* 0: it was not timed; the surrogate learns nothing of it */
+    double      reward;   /* [-1, 1] */
+} gs_measured;
+
+gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error);
+void      gs_learner_free(gs_learner *learner);
+gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_problem *problem, const gs_caps *caps, const gs_measured *measured, int count,
+                          gs_error *error);   /* MEMORY, CORRUPT (gs_net_diverged): some of it may have been learned */
+
+/* A problem as it may be asked for: extents from 1 to 16384, powers of two and others, either layout, f16 or bf16; now and then f16 sums. */
+gs_problem gs_train_problem(gs_random *random);
+
+/* Whether a problem is kept from training: one in `of`, by its extents alone, so that layouts and types of one go together. */
+bool gs_train_held_out(const gs_problem *problem, int of);
+
+/* What an order of measured groups is worth: the geometric mean over groups of `least` samples and more of the best time over the best time
+ * among the first 1, 4, 8, 16. weights NULL: the time model's order. */
+typedef struct gs_worth {
+    int    groups;
+    double at[4];
+} gs_worth;
+gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int count, int least, const gs_profile *profile);
+
+#endif

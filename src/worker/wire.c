@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * Replies of the worker as JSON objects, and a device's capabilities out of one. */
+#include "worker/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "worker/worker.h"
+
+gs_status gs_status_find(const char *name)
+{
+#define GS_STATUS(id, number, text) \
+    if (strcmp(name, "GS_" #id) == 0) return GS_##id;
+#include <gemmsmith/status.def>
+#undef GS_STATUS
+    return GS_ERROR_DEVICE;
+}
+
+double gs_reply_number(const json_t *object, const char *name, double otherwise)
+{
+    const json_t *const value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+int64_t gs_reply_int(const json_t *object, const char *name, int64_t otherwise)
+{
+    const json_t *const value = json_object_get(object, name);
+    return json_is_integer(value) ? (int64_t)json_integer_value(value) : otherwise;
+}
+
+bool gs_reply_bool(const json_t *object, const char *name, bool otherwise)
+{
+    const json_t *const value = json_object_get(object, name);
+    return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+const char *gs_reply_string(const json_t *object, const char *name, const char *otherwise)
+{
+    const json_t *const value = json_object_get(object, name);
+    return json_is_string(value) ? json_string_value(value) : otherwise;
+}
+
+gs_status gs_worker_request(gs_worker *worker, const char *request, double timeout_s, struct json_t **reply, gs_error *error)
+{
+    *reply = NULL;
+    char *line;
+    GS_TRY(gs_worker_call(worker, request, timeout_s, &line, error));
+    json_t *const object = json_loads(line, 0, NULL);
+    if (!json_is_object(object) || !json_is_boolean(json_object_get(object, "ok"))) {
+        const gs_status status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL,
+                                         "the worker of %s wrote something that is no reply: %.60s", worker->device, line);
+        free(line);
+        json_decref(object);
+        gs_worker_kill(worker);
+        return status;
+    }
+    free(line);
+    if (json_is_true(json_object_get(object, "ok"))) {
+        *reply = object;
+        return GS_OK;
+    }
+    gs_status status = gs_status_find(gs_reply_string(object, "status", ""));
+    if (status == GS_OK) status = GS_ERROR_DEVICE;
+    const char *const field = gs_reply_string(object, "field", "");
+    gs_fail_at(error, status, (int)gs_reply_int(object, "column", 0), *field ? field : NULL, "%s",
+               gs_reply_string(object, "message", "the worker gave no reason"));
+    json_decref(object);
+    return status;
+}
+
+static void take_string(const json_t *object, const char *name, char *to, size_t size)
+{
+    snprintf(to, size, "%s", gs_reply_string(object, name, ""));
+}
+
+gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *nvrtc, gs_error *error)
+{
+    json_t *reply;
+    GS_TRY(gs_worker_request(worker, "{\"op\":\"hello\"}", 60, &reply, error));
+    const json_t *const from = json_object_get(reply, "caps");
+    *caps = (gs_caps){0};
+    take_string(from, "name", caps->name, sizeof caps->name);
+    take_string(from, "slug", caps->slug, sizeof caps->slug);
+    take_string(from, "uuid", caps->uuid, sizeof caps->uuid);
+    take_string(from, "target", caps->target, sizeof caps->target);
+#define INT(field)  caps->field = (int)gs_reply_int(from, #field, 0);
+#define REAL(field) caps->field = gs_reply_number(from, #field, 0);
+    GS_CAPS_INTS(INT)
+    GS_CAPS_REALS(REAL)
+#undef INT
+#undef REAL
+    caps->memory_bytes = (size_t)gs_reply_int(from, "memory_bytes", 0);
+    caps->emulated = gs_reply_bool(from, "emulated", false);
+    if (cublaslt) *cublaslt = (int)gs_reply_int(reply, "cublaslt", 0);
+    if (nvrtc) *nvrtc = (int)gs_reply_int(reply, "nvrtc", 0);
+    json_decref(reply);
+    if (caps->cc <= 0 || caps->sms <= 0 || !caps->slug[0])
+        return gs_fail(error, GS_ERROR_DEVICE_UNKNOWN, NULL, "the worker of %s does not say what its device can do",
+                       worker->device);
+    return GS_OK;
+}

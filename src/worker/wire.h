@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * Reading fields of requests and replies. */
+#ifndef GS_WORKER_WIRE_H
+#define GS_WORKER_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <gemmsmith/status.h>
+
+/* The numeric fields of gs_caps, written by serve.c and read by request.c under their own names; memory_bytes and emulated go apart. */
+#define GS_CAPS_INTS(X) X(cc) X(sms) X(smem_block) X(smem_sm) X(registers_sm) X(threads_sm) X(l2_bytes) X(driver)
+#define GS_CAPS_REALS(X) X(clock_mhz) X(tensor_flops) X(memory_gbs) X(l2_gbs) X(launch_us)
+
+gs_status gs_status_find(const char *name);   /* by "GS_ERROR_..."; DEVICE if unknown */
+
+/* The field of an object, or `otherwise` where it is missing or of another type. */
+double      gs_reply_number(const json_t *object, const char *name, double otherwise);
+int64_t     gs_reply_int(const json_t *object, const char *name, int64_t otherwise);
+bool        gs_reply_bool(const json_t *object, const char *name, bool otherwise);
+const char *gs_reply_string(const json_t *object, const char *name, const char *otherwise);
+
+#endif

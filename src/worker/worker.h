@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * The worker: a disposable child process, one per device, in which candidates run. The parent talks to it in lines of JSON over
+ * a pipe, waits with a deadline, and replaces it when it hangs or dies. The parent never touches a device itself.
+ *
+ * One request object per line, one reply object per line. Fields in [] may be left out; the value shown is then used.
+ *
+ * {"op":"hello"}
+ *   -> {"ok":true,"device":"cuda:0","cublaslt":130100,"nvrtc":13000,"caps":{every field of gs_caps by its name}}
+ *      cublaslt and nvrtc are 0 where the library cannot be opened; cublaslt also for an emulated device.
+ *
+ * {"op":"compile","problem":P,"candidate":C,["kernel":KERNEL,"dependent":false]}
+ *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."[,"unfiltered":true]}
+ *      unfiltered: no filter of system calls held the compiler of a foreign kernel, only limits. compiled, inspected where it is foreign, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *
+ * {"op":"metrics","problem":P,"candidate":C,["kernel":KERNEL,"launch":false]}
+ *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}
+ *      lines of worker/metrics.h: of the kernel as it is compiled, or, on an emulated device, of one launch on zeros.
+ *
+ * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":127,"seed":0,"repeats":0,"dependent":false]}
+ *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
+ *       "reason":"...","detail":"...","yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
+ *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
+ *
+ * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
+ *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"seed":0,"samples":false,
+ *   "dependent":false]}
+ *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
+ *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
+ *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
+ *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,
+ *              "mismatches":0,["rounds":4,]"device_us":12.3,"device_ratio":RATIO,["device_samples":[...],]
+ *              "call_us":14.1,"call_p50":14.1,"call_p95":14.9,"call_p99":15.2,"call_ratio":RATIO[,"call_samples":[...]]}
+ *      RATIO  {"median":1.02,"low":1.01,"high":1.03,"verdict":"faster"}: time of the reference / time of this one
+ *      A contender that could not be prepared or run has its status and message, and no figures; "wrong" has none either. What was
+ *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
+ *      predicted: the device is emulated, device_us is no measurement. dependent: our launches that allow it were dependent.
+ *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
+ *
+ * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
+ * cublaslt-autotuning, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
+ * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: most for one compilation
+ * in the sandbox (sandbox/sandbox.h), where all of them happen. For the other layout ldb keeps its padding.
+ * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.
+ *
+ * Any failure of the machine: {"ok":false,"status":"GS_ERROR_...","field":"...","column":0,"message":"..."}.
+ * A reply that ends in ,"last":true} is the child's last one: the device is lost for it (a kernel faulted), it exits with
+ * GS_WORKER_LOST by itself. */
+#ifndef GS_WORKER_WORKER_H
+#define GS_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <gemmsmith/status.h>
+
+#include "base/text.h"
+#include "schedule/caps.h"
+
+#define GS_WORKER_LOST  70              /* exit code after the device was lost */
+#define GS_WORKER_REPLY (64u << 20)     /* bytes of the longest reply */
+#define GS_WORKER_DEVICE 64             /* bytes of a name of a device, as long as GS_DEVICE_NAME */
+
+typedef struct gs_worker {
+    char    device[GS_WORKER_DEVICE];
+    char    program[1024];      /* argv[0] of the child; $GEMMSMITH_WORKER overrides it */
+    pid_t   pid;                /* 0: not running */
+    int     to, from;           /* pipe ends */
+    int     errors;             /* the child's standard error; -1: inherited, at log level debug */
+    char    tail[384];          /* the last it wrote there */
+    gs_text pending;            /* bytes of the line being read */
+    int     started;            /* how many children so far */
+} gs_worker;
+
+/* Remembers what to start; the child starts at the first call. program NULL: /proc/self/exe. The child runs
+ * `program worker --device NAME`, in its own process group, and dies with the thread that started it.
+ * Ignores SIGPIPE in this process: a child that died must not end its parent. */
+void gs_worker_init(gs_worker *worker, const char *device, const char *program);
+
+/* Sends one request line and waits for one reply line (*reply is the caller's, free()). WORKER_HUNG: no reply within
+ * timeout_s, the child was killed. WORKER_DIED: it exited, was killed by a signal, could not be started or wrote a line that is
+ * too long; *error says which. INTERRUPTED: gs_stop_requested was set before the call, or 10 s passed since it was set; a reply
+ * that arrives within these 10 s is returned as usual. The next call starts a fresh child. */
+gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_s, char **reply, gs_error *error);
+
+/* As gs_worker_call, with the reply parsed (a jansson object, json_decref) and {"ok":false} turned into its status and *error.
+ * A line that is no JSON object is WORKER_DIED: the child is killed. */
+struct json_t;
+gs_status gs_worker_request(gs_worker *worker, const char *request, double timeout_s, struct json_t **reply, gs_error *error);
+
+/* What the worker's device can do, and the versions of the libraries it found (0: none). cublaslt, nvrtc may be NULL. */
+gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *nvrtc, gs_error *error);
+
+/* Ends the child (politely, then by force) and frees what the worker holds. It may be used again: the next call starts a child. */
+void gs_worker_stop(gs_worker *worker);
+
+/* By force, at once: a child that cannot be expected to listen. It may be used again likewise. */
+void gs_worker_kill(gs_worker *worker);
+
+/* The child's side: serves requests from standard input until it closes. Returns the exit code: 0, 1 (a pipe failed) or
+ * GS_WORKER_LOST. Whatever else writes to standard output is sent to standard error. */
+int gs_worker_serve(const char *device);
+
+/* Set by the program's signal handler. */
+extern volatile sig_atomic_t gs_stop_requested;
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that timing and verification on an emulated device are what they should be there: one exact round, no call time, faults that
+ * cost one contender and one verdict, and a device that goes on. Without NVRTC all of it is skipped. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bench/bench.h"
+#include "plan/loaded.h"
+#include "verify/operands.h"
+
+#define OK(call)                                                                        \
+    do {                                                                                \
+        if ((call) != GS_OK) fail_msg("%s:%d: %s: %s", __FILE__, __LINE__, #call, error.text); \
+    } while (0)
+
+static gs_device   *device;
+static gs_verifier *verifier;
+
+/* A kernel that writes far behind D, as a contender. */
+typedef struct wild {
+    gs_module   module;
+    gs_function function;
+} wild;
+
+static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    (void)contender, (void)problem, (void)error;
+    return GS_OK;
+}
+
+static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const wild *const self = contender->self;
+    void *d = args->d;
+    const gs_launch launch = {.function = self->function, .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&d}};
+    return device->ops->launch(device, &launch, queue, error);
+}
+
+static void destroy(gs_contender *contender) { (void)contender; }
+
+static gs_contender wild_contender(wild *self)
+{
+    gs_error error = {0};
+    gs_image image;
+    const gs_source source = {.name = "wild.cu", .text = "extern \"C\" __global__ void wild(short *d) { d[1 << 28] = 1; }\n"};
+    OK(device->ops->compile(device, &source, &image, &error));
+    OK(device->ops->load(device, &image, &self->module, &error));
+    OK(device->ops->function(device, self->module, "wild", &self->function, NULL, &error));
+    gs_image_free(&image);
+    return (gs_contender){.name = "wild", .bitwise = true, .self = self, .prepare = prepare, .run = run, .destroy = destroy};
+}
+
+static void one_exact_round(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    wild self;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 48, 32), problems[] = {problem, problem, problem};
+    gs_contender list[3];
+    OK(gs_contender_schedule(&list[0], device, "simple", &error));
+    list[1] = wild_contender(&self);
+    OK(gs_contender_schedule(&list[2], device, "mma/64x64x64/w2x2/s2/g1", &error));
+    OK(list[0].prepare(&list[0], &problem, &error));
+    OK(list[2].prepare(&list[2], &problem, &error));
+    gs_bench_options options = gs_bench_defaults();
+    options.rounds = 30;
+    options.call_time = true;
+    options.seed = 3;
+    double us[2] = {0};
+    for (int again = 0; again < 2; again++) {
+        gs_measurement *m;
+        OK(gs_bench(device, verifier, problems, list, 3, &options, &m, &error));
+        assert_true(m->predicted);
+        assert_true(m->rounds == 1 && m->calls == 1 && m->sets == 1);
+        assert_int_equal(m->before.sm_mhz, (int)device->caps.clock_mhz);
+        const gs_samples *const simple = &m->samples[0], *const faulty = &m->samples[1], *const mma = &m->samples[2];
+        assert_true(simple->status == GS_OK && !simple->wrong && simple->compare.mismatches == 0);
+        assert_true(mma->status == GS_OK && !mma->wrong);
+        assert_null(simple->call_us);
+        assert_true(simple->device_median >= device->caps.launch_us && mma->device_median >= device->caps.launch_us);
+        assert_true(mma->device.median == simple->device_median / mma->device_median && mma->device.low == mma->device.high);
+        assert_int_equal(faulty->status, GS_ERROR_FAULT);
+        assert_non_null(strstr(faulty->error.text, "wild.cu:1"));
+        if (again) assert_true(simple->device_median == us[0] && mma->device_median == us[1]);
+        us[0] = simple->device_median;
+        us[1] = mma->device_median;
+        gs_measurement_destroy(&m);
+    }
+    options.mode = GS_MODE_SERVER;
+    gs_measurement *none;
+    assert_int_equal(gs_bench(device, verifier, problems, list, 3, &options, &none, &error), GS_ERROR_UNSUPPORTED);
+    list[0].destroy(&list[0]);
+    list[2].destroy(&list[2]);
+    device->ops->unload(device, self.module);
+}
+
+static void a_finding_is_a_verdict(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_verdict verdict;
+    wild self;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    gs_contender contender = wild_contender(&self), good;
+    OK(gs_verify(verifier, &contender, &problem, &(gs_verify_options){.parts = GS_PART_EXACT, .seed = 1}, &verdict, &error));
+    assert_int_equal(verdict.code, GS_VERDICT_FAULT);
+    assert_non_null(strstr(verdict.reason, "out-of-bounds"));
+    device->ops->unload(device, self.module);
+    OK(gs_contender_schedule(&good, device, "simple", &error));   /* the same device, the same verifier */
+    OK(gs_verify(verifier, &good, &problem, &(gs_verify_options){.parts = GS_PART_EXACT | GS_PART_MEMORY, .seed = 1}, &verdict, &error));
+    if (verdict.code != GS_VERDICT_PASS) fail_msg("%s: %s", gs_verdict_name(verdict.code), verdict.reason);
+    good.destroy(&good);
+}
+
+/* ---- the reference of timing ---- */
+
+enum { M = 64, N = 48, K = 32, SEARCHED = 4 << 20 };
+
+static const gs_device_ops *real;    /* the device's own */
+static gs_args              peeped;  /* of the call that is timed */
+static int                  searches, found;
+
+/* Whether the right result lies anywhere on the device, as f64, when a timed kernel starts. */
+static gs_status search_launch(gs_device *on, gs_graph graph, gs_queue queue, gs_error *error)
+{
+    static uint16_t a[M * K], b[N * K];
+    static double right[M * N];
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, M, N, K);
+    GS_TRY(real->copy_out(on, a, (gs_pointer)(uintptr_t)peeped.a, sizeof a, error));
+    GS_TRY(real->copy_out(on, b, (gs_pointer)(uintptr_t)peeped.b, sizeof b, error));
+    gs_reference_cpu(&problem, a, b, NULL, right);
+    for (gs_pointer at = ((gs_pointer)(uintptr_t)peeped.a - SEARCHED) / 256 * 256; at < (gs_pointer)(uintptr_t)peeped.a + SEARCHED; at += 256) {
+        double value[2];
+        gs_error nothing;
+        if (real->copy_out(on, value, at, sizeof value, &nothing) != GS_OK) continue;
+        found += fabs(value[0] - right[0]) < 1e-9 && fabs(value[1] - right[1]) < 1e-9;
+    }
+    searches++;
+    return real->graph_launch(on, graph, queue, error);
+}
+
+/* Takes D from where the reference of timing lay when it was on the device: right before A. */
+static gs_status peep_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const wild *const self = contender->self;
+    peeped = *args;
+    void *d = args->d;
+    const double *from = (const double *)((uintptr_t)args->a - 4096 - (M * N * sizeof(double) + 255) / 256 * 256);
+    const gs_launch launch = {.function = self->function, .grid = {12, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&d, &from}};
+    return device->ops->launch(device, &launch, queue, error);
+}
+
+static void the_reference_is_out_of_reach(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_image image;
+    gs_measurement *m;
+    wild self;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, M, N, K), problems[] = {problem, problem};
+    const gs_source source = {.name = "peep.cu", .text = "#include \"common/convert.cuh\"\n"
+        "extern \"C\" __global__ void peep(unsigned short *d, const double *from)\n"
+        "{ const int i = blockIdx.x * 256 + threadIdx.x; d[i] = gs_f32_to_f16((float)from[i]); }\n"};
+    gs_kernel kernel = {.name = "peep.cu", .source = source.text};
+    gs_kernel_source whole;
+    gs_kernel_to_source(&kernel, &whole);
+    OK(device->ops->compile(device, &whole.source, &image, &error));
+    OK(device->ops->load(device, &image, &self.module, &error));
+    OK(device->ops->function(device, self.module, "peep", &self.function, NULL, &error));
+    gs_image_free(&image);
+    gs_contender list[2] = {{.name = "peep", .self = &self, .prepare = prepare, .run = peep_run, .destroy = destroy}};
+    OK(gs_contender_schedule(&list[1], device, "simple", &error));
+    OK(list[1].prepare(&list[1], &problem, &error));
+    gs_device_ops searching = *(real = device->ops);
+    searching.graph_launch = search_launch;
+    device->ops = &searching;
+    const gs_status status = gs_bench(device, verifier, problems, list, 2, NULL, &m, &error);
+    device->ops = real;
+    OK(status);
+    assert_true(searches == 2 && found == 0);
+    assert_int_equal(m->samples[0].status, GS_ERROR_FAULT);
+    assert_true(m->samples[1].status == GS_OK && !m->samples[1].wrong);
+    gs_measurement_destroy(&m);
+    list[1].destroy(&list[1]);
+    device->ops->unload(device, self.module);
+}
+
+/* ---- what a kernel is given, in proof and in timing ---- */
+
+enum { SEEDS = 6, DISTANCES = 3 };
+
+/* Of the calls at the size that is timed: B, C and D as seen from A, and what C and D hold. */
+typedef struct seen {
+    int64_t  least[DISTANCES], most[DISTANCES];
+    int      calls;
+    uint32_t d;                      /* poison, as far as there was any */
+    bool     c_nan, c_number;
+} seen;
+
+static gs_contender honest;          /* the one that computes */
+static seen        *now;
+static gs_problem   timed, given;    /* the problem that is timed; the one that was prepared last */
+
+static gs_status watch_prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    (void)contender;
+    if (memcmp(&given, problem, sizeof given) == 0) return GS_OK;   /* it is compiled */
+    given = *problem;
+    return honest.prepare(&honest, problem, error);
+}
+
+static void look_at_values(const gs_args *args)
+{
+    gs_error error = {0};
+    uint16_t c;
+    uint32_t d;
+    OK(device->ops->copy_out(device, &c, (gs_pointer)(uintptr_t)args->c, sizeof c, &error));
+    OK(device->ops->copy_out(device, &d, (gs_pointer)(uintptr_t)args->d, sizeof d, &error));
+    const bool nan = (c & 0x7c00) == 0x7c00 && (c & 0x3ff) != 0;
+    now->c_nan |= nan;
+    now->c_number |= !nan;
+    if ((d & 0x7c00) == 0x7c00 && (d & 0x3ff) != 0 && now->d != GS_POISON_FIRST) now->d = d;
+}
+
+static gs_status watch_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    (void)contender;
+    if (given.m == timed.m && given.n == timed.n && given.k == timed.k && given.beta == timed.beta) {
+        const void *const at[DISTANCES] = {args->b, args->c, args->d};
+        for (int i = 0; i < DISTANCES; i++) {
+            const int64_t distance = (int64_t)(uintptr_t)at[i] - (int64_t)(uintptr_t)args->a;
+            if (!at[i] || distance == 0 || (uintptr_t)at[i] % 256 != 0) fail_msg("operand %d is at %p, A at %p", i + 1, at[i], args->a);
+            now->least[i] = now->calls ? GS_MIN(now->least[i], distance) : distance;
+            now->most[i] = now->calls ? GS_MAX(now->most[i], distance) : distance;
+        }
+        assert_ptr_not_equal(args->c, args->d);
+        look_at_values(args);
+        now->calls++;
+    }
+    return honest.run(&honest, args, queue, error);
+}
+
+static void see_both(gs_contender *watched, seen *proof, seen *timing)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        gs_error error = {0};
+        gs_verdict verdict;
+        gs_measurement *m;
+        const gs_verify_options options = {.parts = GS_PART_NORMAL, .seed = seed};
+        gs_bench_options bench = gs_bench_defaults();
+        bench.seed = seed;
+        bench.rounds = 2;
+        bench.replay_us = 1;
+        bench.warmup_s = 0;
+        now = proof;
+        OK(gs_verify(verifier, watched, &timed, &options, &verdict, &error));
+        if (verdict.code != GS_VERDICT_PASS) fail_msg("%s", verdict.reason);
+        now = timing;
+        OK(watched->prepare(watched, &timed, &error));
+        OK(gs_bench(device, verifier, &timed, watched, 1, &bench, &m, &error));
+        assert_true(m->samples[0].status == GS_OK && !m->samples[0].wrong);
+        gs_measurement_destroy(&m);
+    }
+}
+
+/* The second time the same device says that it is a GPU, so that the paths of one are taken: many sets of operands, replays. */
+static void a_kernel_cannot_tell_proof_from_timing(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    const gs_caps caps = device->caps;
+    OK(gs_contender_schedule(&honest, device, "simple", &error));
+    gs_contender watched = honest;
+    watched.prepare = watch_prepare;
+    watched.run = watch_run;
+    for (int gpu = 0; gpu < 2; gpu++)
+        for (int beta = 0; beta < 2; beta++) {
+            seen proof = {.calls = 0}, timing = {.calls = 0};
+            timed = gs_problem_make(GS_F16, GS_TN, 24, 40, 16);
+            timed.beta = (float)beta;
+            device->caps.emulated = !gpu;
+            if (gpu) {
+                device->caps.l2_bytes = 8192;
+                device->caps.launch_us = 0;   /* or so short a replay would bring fewer sets than one of the usual length */
+            }
+            see_both(&watched, &proof, &timing);
+            device->caps = caps;
+            given = (gs_problem){.m = 0};
+            assert_true(proof.calls >= SEEDS && timing.calls >= SEEDS);
+            for (int i = 0; i < DISTANCES; i++)
+                if (proof.least[i] > timing.most[i] || timing.least[i] > proof.most[i] || proof.least[i] == proof.most[i])
+                    fail_msg("gpu %d, beta %d, operand %d: %lld to %lld behind A in proof, %lld to %lld in timing", gpu, beta, i + 1, (long long)proof.least[i],
+                             (long long)proof.most[i], (long long)timing.least[i], (long long)timing.most[i]);
+            assert_true(proof.c_nan == !beta && timing.c_nan == !beta && proof.c_number == beta && timing.c_number == beta);
+            assert_true(gpu || timing.d == 0 || timing.d == proof.d);
+        }
+    honest.destroy(&honest);
+}
+
+int main(void)
+{
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) {
+        printf("skipped: %s\n", error.text);
+        return 77;
+    }
+    if (gs_device_open(&device, "emu:h200", "", &error) != GS_OK || gs_verifier_create(&verifier, device, &error) != GS_OK) {
+        printf("%s\n", error.text);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
+                                       cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing)};
+    const int failed = cmocka_run_group_tests_name("bench/emulated", tests, NULL, NULL);
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    return failed;
+}

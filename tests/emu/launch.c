@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that an emulated device keeps the contract of device/device.h for code: from compile to launch, refusals, faults, predicted times and
+ * graphs; and that a plan runs on it. Without NVRTC all of it is skipped and the exit code is 77. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "emu/emu.h"
+#include "emu_device.h"
+
+static bool have_compiler;
+
+static void need_compiler(void)
+{
+    if (!have_compiler) skip();
+}
+
+static const char text[] =
+    "__device__ int table[4] = {10, 20, 30, 40};\n"
+    "__device__ int counter;\n"
+    "extern \"C\" __global__ void add(int *to, const int *from, int count, char more)\n"
+    "{\n"
+    "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < count) to[i] = from[i] + more;\n"
+    "}\n"
+    "extern \"C\" __global__ void look(int *to)\n"
+    "{\n"
+    "    to[threadIdx.x] = table[threadIdx.x & 3];\n"
+    "    if (threadIdx.x == 0) to[32] = atomicAdd(&counter, 1);\n"
+    "}\n"
+    "extern \"C\" __global__ void wild(int *to) { to[1 << 26] = 1; }\n"
+    "extern \"C\" __global__ void turn(int *to)\n"
+    "{\n"
+    "    extern __shared__ int s[];\n"
+    "    s[threadIdx.x] = to[threadIdx.x];\n"
+    "    __syncthreads();\n"
+    "    to[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];\n"
+    "}\n"
+    "extern \"C\" __global__ void early(int *to)\n"
+    "{\n"
+    "    __shared__ int s[64];\n"
+    "    s[threadIdx.x] = to[threadIdx.x];\n"
+    "    to[threadIdx.x] = s[63 - threadIdx.x];\n"
+    "}\n"
+    "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n";
+
+typedef struct work {
+    gs_device  *device;
+    gs_module   module;
+    gs_queue    queue;
+    gs_event    start, end;
+    gs_pointer  memory;        /* 1024 ints, unwritten */
+} work;
+
+static gs_image image;
+
+static work begin(const char *name)
+{
+    gs_error error = {0};
+    work w = {.device = open_device(name)};
+    const gs_device_ops *const ops = w.device->ops;
+    const gs_source source = {.name = "some.cu", .text = text};
+    if (strcmp(w.device->caps.target, "sm_90a") != 0 || !image.ptx) {
+        gs_image_free(&image);
+        OK(ops->compile(w.device, &source, &image, &error));
+    }
+    OK(ops->load(w.device, &image, &w.module, &error));
+    if (strcmp(w.device->caps.target, "sm_90a") != 0) gs_image_free(&image);
+    OK(ops->queue_create(w.device, &w.queue, &error));
+    OK(ops->event_create(w.device, &w.start, &error));
+    OK(ops->event_create(w.device, &w.end, &error));
+    OK(ops->alloc(w.device, 4096, &w.memory, &error));
+    return w;
+}
+
+static void end(work *w)
+{
+    const gs_device_ops *const ops = w->device->ops;
+    ops->event_destroy(w->device, w->start);
+    ops->event_destroy(w->device, w->end);
+    ops->queue_destroy(w->device, w->queue);
+    ops->unload(w->device, w->module);
+    ops->unload(w->device, NULL);
+    gs_device_close(&w->device);
+}
+
+static gs_function find(const work *w, const char *name, gs_function_info *info)
+{
+    gs_error error = {0};
+    gs_function function;
+    OK(w->device->ops->function(w->device, w->module, name, &function, info, &error));
+    return function;
+}
+
+static void numbers(const work *w)
+{
+    int values[1024];
+    gs_error error = {0};
+    for (int i = 0; i < 1024; i++) values[i] = i;
+    OK(w->device->ops->copy_in(w->device, w->memory, values, sizeof values, &error));
+}
+
+static int number(const work *w, int index)
+{
+    int value = -1;
+    gs_error error = {0};
+    OK(w->device->ops->copy_out(w->device, &value, w->memory + 4 * (gs_pointer)index, sizeof value, &error));
+    return value;
+}
+
+/* A launch of a kernel that takes the memory. */
+static gs_launch plain(const work *w, const char *name, uint32_t threads)
+{
+    static void *params[1];
+    params[0] = (void *)&w->memory;
+    return (gs_launch){.function = find(w, name, NULL), .grid = {1, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params = params};
+}
+
+static void test_launch(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char *const names[] = {"emu:h200", "emu:a100"};
+    for (size_t device = 0; device < GS_COUNT(names); device++) {
+        gs_error error = {0};
+        work w = begin(names[device]);
+        const gs_device_ops *const ops = w.device->ops;
+        gs_function_info info;
+        gs_function missing;
+        numbers(&w);
+        gs_pointer from = w.memory, to = w.memory + 2048;
+        int count = 300;
+        char more = -5;
+        const gs_launch launch = {.function = find(&w, "add", &info), .grid = {3, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1},
+                                  .params = (void *[]){&to, &from, &count, &more}};
+        assert_true(info.registers > 0 && info.max_threads == 1024 && info.static_smem == 0 && info.local_bytes == 0);
+        OK(ops->launch(w.device, &launch, w.queue, &error));
+        OK(ops->queue_wait(w.device, w.queue, &error));
+        for (int i = 0; i < 512; i++) assert_int_equal(number(&w, 512 + i), i < 300 ? i - 5 : 512 + i);
+        assert_int_equal(ops->function(w.device, w.module, "sub", &missing, NULL, &error), GS_ERROR_NOT_FOUND);
+        assert_mentions(&error, "sub");
+        assert_true(find(&w, "add", NULL) == launch.function);
+        find(&w, "early", &info);
+        assert_int_equal(info.static_smem, 256);
+        find(&w, "small", &info);
+        assert_int_equal(info.max_threads, 64);
+        end(&w);
+    }
+}
+
+static void test_variables(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_launch launch = plain(&w, "look", 32);
+    for (int i = 0; i < 3; i++) {
+        OK(w.device->ops->launch(w.device, &launch, NULL, &error));
+        assert_int_equal(number(&w, 32), i);   /* one that has no initial value is 0 */
+    }
+    for (int i = 0; i < 32; i++) assert_int_equal(number(&w, i), 10 * (i % 4 + 1));
+    end(&w);
+}
+
+static void test_shared_memory(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_device_ops *const ops = w.device->ops;
+    numbers(&w);
+    gs_launch launch = plain(&w, "turn", 256);
+    launch.smem = 1024;
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    for (int i = 0; i < 256; i++) assert_int_equal(number(&w, i), 255 - i);
+    launch.smem = 50000;
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    OK(ops->function_smem(w.device, launch.function, 100000, 1, &error));
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    assert_int_equal(ops->function_smem(w.device, launch.function, (uint32_t)w.device->caps.smem_block + 1, 1, &error), GS_ERROR_LAUNCH);
+    end(&w);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_device_ops *const ops = w.device->ops;
+    int clusters;
+    gs_launch launch = plain(&w, "small", 65);
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    assert_mentions(&error, "small");
+    launch.block[0] = 0;
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    launch = plain(&w, "small", 64);
+    launch.grid[1] = 65536;
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    launch.grid[1] = 1;
+    launch.cluster[0] = 2;
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    launch.grid[0] = 4;
+    OK(ops->max_clusters(w.device, &launch, &clusters, &error));
+    assert_true(clusters >= 66);
+    launch.cluster[0] = launch.grid[0] = 16;
+    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    OK(ops->function_smem(w.device, launch.function, 0, 16, &error));
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    assert_int_equal(ops->function_smem(w.device, launch.function, 0, 17, &error), GS_ERROR_LAUNCH);
+    OK(ops->queue_wait(w.device, w.queue, &error));   /* nothing of this was a fault */
+    gs_module module;
+    const gs_image empty = {.code = w.device, .size = 1};
+    assert_int_equal(ops->load(w.device, &empty, &module, &error), GS_ERROR_ARGUMENT);
+    char nonsense[] = ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { nonsense; }\n";
+    const gs_image bad = {.ptx = nonsense, .ptx_size = sizeof nonsense - 1};
+    gs_status status = ops->load(w.device, &bad, &module, &error);
+    if (status == GS_OK) {   /* what an instruction means is asked when its kernel is */
+        gs_function function;
+        status = ops->function(w.device, module, "k", &function, NULL, &error);
+        ops->unload(w.device, module);
+    }
+    assert_int_equal(status, GS_ERROR_UNSUPPORTED);
+    end(&w);
+
+    w = begin("emu:a100");
+    launch = plain(&w, "small", 64);
+    launch.grid[0] = launch.cluster[0] = 2;
+    assert_int_equal(w.device->ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    const gs_tensor tensor = {.address = w.memory, .element = GS_F16, .extent = {16, 16}, .stride = 32, .box = {16, 16}};
+    gs_tensor_map map;
+    assert_int_equal(w.device->ops->tensor_map(w.device, &tensor, &map, &error), GS_ERROR_UNSUPPORTED);
+    end(&w);
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_device_ops *const ops = w.device->ops;
+    const gs_emu_finding *found;
+    const gs_launch wild = plain(&w, "wild", 1), early = plain(&w, "early", 64);
+    assert_int_equal(gs_emu_findings(w.device, &found), 0);
+    assert_int_equal(ops->launch(w.device, &wild, w.queue, &error), GS_ERROR_FAULT);
+    assert_mentions(&error, "wild");
+    assert_mentions(&error, "some.cu:13");
+    assert_int_equal(gs_emu_findings(w.device, &found), 1);
+    assert_int_equal(found[0].kind, GS_EMU_OUT_OF_BOUNDS_FINDING);
+
+    gs_error again = {0};
+    assert_int_equal(ops->queue_wait(w.device, w.queue, &again), GS_ERROR_FAULT);   /* whoever did not look hears of it once */
+    assert_string_equal(again.text, error.text);
+    OK(ops->queue_wait(w.device, w.queue, &error));
+    OK(ops->queue_wait(w.device, NULL, &error));
+
+    assert_int_equal(ops->launch(w.device, &wild, w.queue, &error), GS_ERROR_FAULT);
+    assert_int_equal(gs_emu_findings(w.device, &found), 1);                         /* the same place again */
+    assert_int_equal(found[0].times, 2);
+    assert_int_equal(ops->launch(w.device, &early, NULL, &error), GS_ERROR_FAULT);  /* reads what nobody wrote, and races */
+    assert_true(gs_emu_findings(w.device, &found) > 1);
+    assert_int_equal(ops->queue_wait(w.device, NULL, &error), GS_ERROR_FAULT);
+    gs_emu_findings_clear(w.device);
+    assert_int_equal(gs_emu_findings(w.device, &found), 0);
+
+    numbers(&w);   /* the device goes on */
+    const gs_launch good = plain(&w, "small", 64);
+    ops->queue_wait(w.device, w.queue, NULL);
+    OK(ops->launch(w.device, &good, w.queue, &error));
+    OK(ops->queue_wait(w.device, w.queue, &error));
+    assert_int_equal(number(&w, 63), 0);
+    assert_int_equal(number(&w, 64), 64);
+    end(&w);
+
+    w = begin("emu:h200,check=0");   /* without the checker only what ends a launch is found */
+    const gs_launch unchecked = plain(&w, "early", 64), still = plain(&w, "wild", 1);
+    OK(w.device->ops->launch(w.device, &unchecked, w.queue, &error));
+    assert_int_equal(w.device->ops->launch(w.device, &still, w.queue, &error), GS_ERROR_FAULT);
+    end(&w);
+}
+
+static double time_of(const work *w, const gs_launch *launch)
+{
+    gs_error error = {0};
+    double us;
+    const gs_device_ops *const ops = w->device->ops;
+    OK(ops->event_record(w->device, w->start, w->queue, &error));
+    OK(ops->launch(w->device, launch, w->queue, &error));
+    OK(ops->event_record(w->device, w->end, w->queue, &error));
+    OK(ops->event_us(w->device, w->start, w->end, &us, &error));
+    return us;
+}
+
+static void test_predicted_time(void **state)
+{
+    (void)state;
+    need_compiler();
+    double first = 0;
+    for (int i = 0; i < 2; i++) {
+        work w = begin(i ? "emu:h200,threads=1" : "emu:h200");
+        numbers(&w);
+        gs_launch launch = plain(&w, "turn", 256);
+        launch.smem = 1024;
+        const double us = time_of(&w, &launch);
+        assert_true(us >= w.device->caps.launch_us && us < 100);
+        if (i == 0) first = us;
+        assert_float_equal(us, first, 0);   /* of the same launch in every process, on any number of threads */
+        end(&w);
+    }
+}
+
+static void test_graphs(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_device_ops *const ops = w.device->ops;
+    gs_graph graph;
+    gs_pointer to = w.memory, from = w.memory;
+    int count = 1024;
+    char more = 1;
+    double us, once;
+    numbers(&w);
+    const gs_launch launch = {.function = find(&w, "add", NULL), .grid = {8, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1},
+                              .params = (void *[]){&to, &from, &count, &more}};
+    assert_int_equal(ops->capture_begin(w.device, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(ops->capture_end(w.device, w.queue, &graph, &error), GS_ERROR_DEVICE);
+    OK(ops->capture_begin(w.device, w.queue, &error));
+    assert_int_equal(ops->capture_begin(w.device, w.queue, &error), GS_ERROR_DEVICE);
+    assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_DEVICE);
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    more = 10;   /* parameters are those of the call */
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    OK(ops->fill(w.device, w.memory + 4092, 77, 4, w.queue, &error));
+    OK(ops->capture_end(w.device, w.queue, &graph, &error));
+    more = 100;
+    assert_int_equal(number(&w, 5), 5);   /* nothing has run */
+    for (int i = 1; i <= 2; i++) {
+        OK(ops->event_record(w.device, w.start, w.queue, &error));
+        OK(ops->graph_launch(w.device, graph, w.queue, &error));
+        OK(ops->event_record(w.device, w.end, w.queue, &error));
+        OK(ops->queue_wait(w.device, w.queue, &error));
+        assert_int_equal(number(&w, 5), 5 + 11 * i);
+        assert_int_equal(number(&w, 1023), 77);
+        OK(ops->event_us(w.device, w.start, w.end, &us, &error));
+        if (i == 1) once = us;
+        assert_true(us > 3 * w.device->caps.launch_us * 0.99 && fabs(us - once) < 1e-9 * us);
+    }
+    ops->graph_destroy(w.device, graph);
+    ops->graph_destroy(w.device, NULL);
+
+    const gs_launch wild = plain(&w, "wild", 1);
+    OK(ops->capture_begin(w.device, w.queue, &error));
+    OK(ops->launch(w.device, &wild, w.queue, &error));
+    OK(ops->capture_end(w.device, w.queue, &graph, &error));
+    assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_FAULT);
+    assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_FAULT);
+    ops->graph_destroy(w.device, graph);
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* a queue may go while it is captured */
+    OK(ops->launch(w.device, &wild, w.queue, &error));
+    end(&w);
+}
+
+/* A program that asks for the device gets its answers through the library's own calls. */
+static void test_plan(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    gs_device *device = open_device("emu:h200");
+    const gs_device_ops *const ops = device->ops;
+    gs_config config = gs_config_default();
+    gs_context *context;
+    gs_plan *plan;
+    config.device = "emu:h200";
+    config.tuned_path = GS_SOURCE_DIR "/tests/unit";   /* a folder without tables */
+    config.cache_path = "";
+    OK(gs_open(&context, &config, &error));
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    gs_pointer memory;
+    OK(ops->alloc(device, 3 * 512, &memory, &error));
+    OK(ops->fill(device, memory, 0x3c003c00, 2 * 512, NULL, &error));   /* ones */
+    const gs_args args = {.a = (void *)(uintptr_t)memory, .b = (void *)(uintptr_t)(memory + 512), .d = (void *)(uintptr_t)(memory + 1024)};
+    OK(gs_plan_run(plan, &args, NULL));
+    uint16_t d[256];
+    OK(ops->copy_out(device, d, memory + 1024, sizeof d, &error));
+    for (int i = 0; i < 256; i++) assert_int_equal(d[i], 0x4c00);   /* 16 */
+    gs_plan_destroy(&plan);
+    config.use_own = 0;
+    gs_close(&context);
+    OK(gs_open(&context, &config, &error));
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_ERROR_NO_LIBRARY);
+    gs_close(&context);
+    gs_device_close(&device);
+}
+
+int main(void)
+{
+    gs_error error = {0};
+    have_compiler = gs_compiler_version(&error) != 0;
+    if (!have_compiler) fprintf(stderr, "NVRTC is missing, what compiles is skipped: %s\n", error.text);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_predicted_time),
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_plan),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gs_image_free(&image);
+    return failed ? failed : have_compiler ? 0 : 77;
+}

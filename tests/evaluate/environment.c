@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT
+ * The environment against a scripted worker: what each candidate's verdict and reward are, what is measured twice and which figures count then,
+ * what the store keeps, and which failures are the machine's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "schedule/work.h"
+#include "evaluate/environment.h"
+#include "evaluate/run.h"
+#include "tuning.h"
+#include "verify/verify.h"
+
+#define LIBRARY 1.1
+
+static gs_error error;
+
+/* The script is the child's environment, so a new one needs a new child. */
+static gs_environment *environment_of(bench *b, const char *rules, const gs_environment_options *asked, bool with_store)
+{
+    gs_environment *e;
+    gs_environment_options options = *asked;
+    options.seed = 5;
+    options.cache_path = "";
+    if (!(options.timeout_s > 0)) options.timeout_s = 20;
+    char script[4096];
+    snprintf(script, sizeof script, "library=%g;log=%s;%s", LIBRARY, b->log_path, rules);
+    setenv("FAKE_WORKER", script, 1);
+    gs_worker_stop(&b->worker);
+    remove(b->log_path);
+    assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), with_store ? b->store : NULL, with_store ? &b->session : NULL,
+                                           &options, &error), GS_OK);
+    return e;
+}
+
+static gs_evaluation evaluate(gs_environment *e, const gs_submission *submission)
+{
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_evaluation got;
+    const gs_status status = gs_evaluate(e, &problem, submission, &got, &error);
+    if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
+    assert_true(got.verdict[0] != '\0' && got.reward >= -1 && got.reward <= 1);
+    assert_true((strcmp(got.verdict, "pass") == 0) == (got.us > 0));
+    assert_true(got.us > 0 || (got.reward == -1 && got.reason[0]));
+    return got;
+}
+
+static gs_evaluation evaluate_schedule(gs_environment *e, const char *schedule) { return evaluate(e, &(gs_submission){.schedule = schedule}); }
+static gs_evaluation evaluate_source(gs_environment *e, const char *source)
+{
+    return evaluate(e, &(gs_submission){.source = source, .manifest = SIMPLE_MANIFEST});
+}
+
+/* ---- rewards ---- */
+
+static void rewards_have_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GS_REWARDS; i++) assert_int_equal(gs_reward_find(gs_reward_name((gs_reward_kind)i)), i);
+    assert_int_equal(gs_reward_find("applause"), GS_REWARDS);
+    assert_int_equal(gs_reward_find("milestones"), GS_REWARD_MILESTONES);
+}
+
+static double reward_at(gs_reward_kind kind, double low)
+{
+    const gs_judged judged = {.passed = true, .ratio = {1.2 * low, low, 1.4 * low, GS_UNCLEAR}, .us = 10, .library_us = 20, .floor_us = 10, .l2_hit = 0.6};
+    return gs_reward_of(kind, &judged);
+}
+
+static void rewards_of_measured_times(void **state)
+{
+    (void)state;
+    const double room = log(1.2) / log(2);
+    assert_float_equal(reward_at(GS_REWARD_ROOM, 1.2), room, 1e-12);
+    assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.2), 0.8 * room + 0.15 * 0.6 + 0.05, 1e-12);
+    assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.005), 0.15 * 0.6 + 0.05, 1e-12);   /* the dead zone: as fast */
+    assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 0.01), -0.8 + 0.15 * 0.6 + 0.05, 1e-12);
+    /* legend: the lower end of the ratio, the milestone */
+    static const double milestones[][2] = {{0.5, 1 / 3.0}, {0.989, 1 / 3.0}, {0.991, 2 / 3.0}, {1.0, 2 / 3.0}, {1.009, 2 / 3.0}, {1.049, 2 / 3.0}, {1.051, 1}, {3, 1}};
+    for (size_t i = 0; i < GS_COUNT(milestones); i++)
+        assert_float_equal(reward_at(GS_REWARD_MILESTONES, milestones[i][0]), milestones[i][1], 1e-12);
+    const gs_judged unknown = {.passed = true, .ratio = {1.3, 1.2, 1.4, GS_FASTER}, .us = 10, .library_us = 20, .floor_us = 10, .l2_hit = -1};
+    assert_float_equal(gs_reward_of(GS_REWARD_COMPOSITE, &unknown), 0.95 * room + 0.05, 1e-12);
+    for (int kind = 0; kind < GS_REWARDS; kind++) {
+        double last = -2;
+        for (double low = 0.3; low < 3; low *= 1.01) {
+            const double reward = reward_at((gs_reward_kind)kind, low);
+            assert_true(reward >= last && reward >= -1 && reward <= 1);
+            last = reward;
+        }
+        /* right alone counts, and a figure must be there */
+        gs_judged wrong = {.ratio = {2, 2, 2, GS_FASTER}, .us = 10, .library_us = 20, .floor_us = 10, .l2_hit = 1};
+        assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
+        wrong.alone = true;
+        assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
+        wrong = (gs_judged){.passed = true, .l2_hit = 1};
+        assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
+        wrong = (gs_judged){.passed = true, .us = 10, .ratio = {NAN, NAN, NAN, GS_UNCLEAR}, .l2_hit = 1};
+        assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
+    }
+}
+
+static void rewards_of_predicted_times(void **state)
+{
+    (void)state;
+    gs_judged judged = {.passed = true, .alone = true, .us = 20, .floor_us = 10, .l2_hit = 0.5};
+    assert_float_equal(gs_reward_of(GS_REWARD_ROOM, &judged), gs_reward_predicted(20, 10), 0);
+    assert_float_equal(gs_reward_of(GS_REWARD_COMPOSITE, &judged), 0.8 * gs_reward_predicted(20, 10) + 0.075 + 0.05, 1e-12);
+    assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 2 / 3.0, 1e-12);
+    judged.us = 20.1;
+    assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1 / 3.0, 1e-12);
+    judged.us = 10.4;
+    assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1, 0);
+}
+
+static void the_hit_rate_follows_the_traffic(void **state)
+{
+    (void)state;
+    const gs_problem large = problem_of("f16:8192x8192x8192:tn"), thin = problem_of("f16:64x64x8192:tn");
+    const gs_schedule schedule = schedule_of("mma/64x64x64/w2x2/s3/g8");
+    const double reused = gs_l2_hit(&schedule, &large, gs_caps_find("h200")), once = gs_l2_hit(&schedule, &thin, gs_caps_find("h200"));
+    print_message("L2 hit rate by the model: %.3f of a large problem, %.3f of a thin one\n", reused, once);
+    assert_true(once >= 0 && reused <= 1 && reused > once);
+    gs_schedule list[16];
+    const int count = gs_schedule_shortlist(&large, gs_caps_find("h200"), 0, list, 16);
+    for (int i = 0; i < count; i++) {
+        const double hit = gs_l2_hit(&list[i], &large, gs_caps_find("h200"));
+        assert_true(hit > 0 && hit < 1);
+    }
+}
+
+static void the_rules_of_disbelief(void **state)
+{
+    (void)state;
+    assert_true(gs_impossible(8.9, 10) && !gs_impossible(9.1, 10) && !gs_impossible(1, 0));
+    assert_true(gs_jumps(7.6, 10) && !gs_jumps(7.8, 10) && !gs_jumps(1, 0) && !gs_jumps(0, 10));
+    const gs_ratio a = {1.2, 1.19, 1.21, GS_FASTER}, near = {1.23, 1.22, 1.24, GS_FASTER}, far = {1.3, 1.29, 1.31, GS_FASTER};
+    assert_true(gs_ratios_agree(&a, &a) && gs_ratios_agree(&a, &near) && gs_ratios_agree(&near, &a));
+    assert_false(gs_ratios_agree(&a, &far) || gs_ratios_agree(&far, &a));
+}
+
+/* What a policy that learns is told, of a candidate as it stands in a run. */
+static void rewards_of_a_run(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_tune_options options = {.reward = GS_REWARD_MILESTONES};
+    gs_run run = {.options = &options, .caps = gs_caps_find("h200"), .problem = &problem, .floor_us = 3};
+    gs_candidate c = {.schedule = schedule_of("mma/64x64x64/w2x2/s3/g8"), .us = 5, .library_us = 6, .ratio = {1.2, 1.15, 1.25, GS_FASTER}};
+    assert_float_equal(gs_run_reward(&run, &c), 1, 0);
+    options.reward = GS_REWARD_ROOM;
+    assert_float_equal(gs_run_reward(&run, &c), log(1.15) / log(2), 1e-12);
+    options.reward = GS_REWARD_COMPOSITE;
+    const double hit = gs_l2_hit(&c.schedule, &problem, run.caps);
+    assert_float_equal(gs_run_reward(&run, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
+    c.source = c.manifest = "";
+    assert_float_equal(gs_run_reward(&run, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
+    options.reward = GS_REWARD_ROOM;
+    run.search = true;   /* raced without the library */
+    assert_float_equal(gs_run_reward(&run, &c), gs_reward_predicted(5, 3), 1e-12);
+    snprintf(c.verdict, sizeof c.verdict, "exact");
+    assert_float_equal(gs_run_reward(&run, &c), -1, 0);
+}
+
+/* ---- candidates ---- */
+
+static void a_good_schedule_gets_figures(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    for (int kind = 0; kind < GS_REWARDS; kind++) {
+        gs_environment *e = environment_of(b, "", &(gs_environment_options){.reward = (gs_reward_kind)kind}, true);
+        const gs_evaluation got = evaluate_schedule(e, best[0].text);
+        assert_string_equal(got.verdict, "pass");
+        assert_string_equal(got.candidate, best[0].text);
+        assert_float_equal(got.us / best[0].us, 1, 0.01);
+        assert_float_equal(got.library_us / library_us(PROBLEM, LIBRARY), 1, 0.01);
+        assert_float_equal(got.ratio.median / (library_us(PROBLEM, LIBRARY) / best[0].us), 1, 0.01);
+        assert_true(got.ratio.low <= got.ratio.median && got.ratio.median <= got.ratio.high);
+        const gs_problem problem = problem_of(PROBLEM);
+        assert_float_equal(got.floor_us, gs_floor_us(&problem, gs_caps_find("h200")), 0);
+        assert_int_equal(got.rounds, 31);
+        assert_int_equal(got.registers, 64);
+        assert_int_equal(got.smem, 1024);
+        assert_int_equal(got.mhz, 1755);
+        assert_true(!got.predicted && got.l2_hit > 0 && got.l2_hit < 1);
+        const gs_judged judged = {true, false, got.ratio, got.us, got.library_us, got.floor_us, got.l2_hit};
+        assert_float_equal(got.reward, gs_reward_of((gs_reward_kind)kind, &judged), 1e-12);
+        assert_true(got.reward > 0 && got.spent.all > 0 && got.spent.all >= got.spent.compile + got.spent.verify + got.spent.time);
+        const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
+        assert_string_equal(trial.verdict, "pass");
+        assert_float_equal(trial.us, got.us, 1e-9);
+        assert_float_equal(trial.low, got.ratio.low, 1e-9);
+        gs_environment_destroy(&e);
+    }
+}
+
+static void a_good_kernel_too(void **state)
+{
+    bench *const b = *state;
+    char source[64], name[GS_CONTENDER_NAME];
+    const double us = 0.9 * library_us(PROBLEM, LIBRARY);
+    snprintf(source, sizeof source, "// fake: us=%.6f", us);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){.reward = GS_REWARD_COMPOSITE}, true);
+    const gs_evaluation got = evaluate_source(e, source);
+    assert_string_equal(got.verdict, "pass");
+    assert_string_equal(got.candidate, gs_submission_name(source, SIMPLE_MANIFEST, name));
+    assert_float_equal(got.us / us, 1, 0.01);
+    assert_float_equal(got.l2_hit, -1, 0);
+    assert_string_equal(trial_of(b, PROBLEM, name).verdict, "pass");
+    char *kept, *manifest;
+    assert_int_equal(gs_store_source_get(b->store, name, &kept, &manifest, &error), GS_OK);
+    assert_string_equal(kept, source);
+    assert_string_equal(manifest, SIMPLE_MANIFEST);
+    free(kept);
+    free(manifest);
+
+    /* what the store says of schedules is not mixed up with it */
+    char own[GS_SCHEDULE_TEXT];
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, own, &error), GS_OK);
+    assert_string_equal(own, "");
+    assert_string_not_equal(gs_submission_name(source, "", name), got.candidate);
+    gs_environment_destroy(&e);
+}
+
+static void without_a_store(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, false);
+    const gs_problem problem = problem_of(PROBLEM);
+    double us;
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us, 0, 0);
+    assert_string_equal(evaluate_schedule(e, best[3].text).verdict, "pass");
+    assert_string_equal(evaluate_schedule(e, best[1].text).verdict, "pass");
+    assert_string_equal(evaluate_schedule(e, best[5].text).verdict, "pass");
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us / best[1].us, 1, 0.01);
+    assert_int_equal(trials(b, PROBLEM), 0);
+    gs_environment_destroy(&e);
+    assert_null(e);
+    gs_environment_destroy(&e);
+}
+
+static void bad_ones_get_verdicts(void **state)
+{
+    /* legend: what the kernel does, the verdict that follows */
+    static const char *const bad[][2] = {
+        {"stuck", "compile"}, {"choke", "compile"}, {"compile", "compile"}, {"hang", "hang"}, {"crash", "fault"}, {"garbage", "hang"},
+        {"wrong", "exact"}, {"fault", "fault"}, {"timed", "timed"}, {"fast", "floor"},
+        {"hungry", "memory"},
+    };
+    bench *const b = *state;
+    char source[64], rules[256], name[GS_CONTENDER_NAME];
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){.timeout_s = 0.3, .compile_s = 0.3}, true);
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        snprintf(source, sizeof source, "// fake: %s\n// fake: us=%g", bad[i][0], best[0].us);
+        const gs_evaluation got = evaluate_source(e, source);
+        if (strcmp(got.verdict, bad[i][1]) != 0 && strcmp(bad[i][0], "garbage") != 0) fail_msg("%s: %s (%s)", bad[i][0], got.verdict, got.reason);
+        const gs_trial trial = trial_of(b, PROBLEM, gs_submission_name(source, SIMPLE_MANIFEST, name));
+        assert_string_equal(trial.verdict, got.verdict);
+        assert_string_equal(trial.reason, got.reason);
+        assert_int_equal(got.part, strcmp(bad[i][0], "wrong") == 0 ? 1 : 0);
+    }
+    assert_string_equal(evaluate_schedule(e, best[0].text).verdict, "pass");
+    gs_environment_destroy(&e);
+
+    snprintf(rules, sizeof rules, "hang=%s;crash=%s", best[0].text, best[1].text);
+    e = environment_of(b, rules, &(gs_environment_options){.timeout_s = 0.3}, true);
+    assert_string_equal(evaluate_schedule(e, best[0].text).verdict, "hang");
+    assert_string_equal(evaluate_schedule(e, best[1].text).verdict, "fault");
+    gs_environment_destroy(&e);
+}
+
+static void texts_that_cannot_be_read(void **state)
+{
+    bench *const b = *state;
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, true);
+    gs_evaluation got = evaluate_schedule(e, "ws/enormous");
+    assert_string_equal(got.verdict, "launch");
+    assert_string_equal(got.candidate, "");
+    assert_int_equal(trials(b, PROBLEM), 0);
+    assert_string_equal(evaluate_schedule(e, "").verdict, "launch");
+    got = evaluate_schedule(e, "dot/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such sentence any more */
+    assert_true(strcmp(got.verdict, "unsupported") == 0 || strcmp(got.verdict, "launch") == 0);
+    static const char *const manifests[] = {"", "manifest 2\n", "\x01\xff{{{", SIMPLE_MANIFEST "entry", "manifest 1\naccumulator f64\n"};
+    for (size_t i = 0; i < GS_COUNT(manifests); i++) {
+        got = evaluate(e, &(gs_submission){.source = "// fake: us=9", .manifest = manifests[i]});
+        assert_string_equal(got.verdict, "launch");
+    }
+    char *const huge = malloc((2u << 20) + 1);
+    assert_non_null(huge);
+    memset(huge, ' ', 2u << 20);
+    huge[2u << 20] = '\0';
+    got = evaluate_source(e, huge);
+    assert_string_equal(got.verdict, "forbidden");
+    assert_non_null(strstr(got.reason, "size"));
+    free(huge);
+    assert_false(gs_file_exists(b->log_path));   /* the worker has seen none of them */
+    gs_environment_destroy(&e);
+}
+
+/* ---- what is measured twice ---- */
+
+static void a_jump_is_measured_again(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "once=%s;leap=%s", best[9].text, best[8].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    gs_evaluation got = evaluate_schedule(e, best[0].text);
+    assert_true(!got.jumped && !got.again);
+    const int before = b->worker.started;
+
+    got = evaluate_schedule(e, best[9].text);   /* twice as fast, but not in a fresh process */
+    assert_string_equal(got.verdict, "pass");
+    assert_true(got.jumped && got.again && !got.agreed);
+    assert_float_equal(got.first_us / (best[9].us / 2), 1, 0.01);
+    assert_float_equal(got.us / best[9].us, 1, 0.01);
+    assert_int_equal(got.rounds, 51);
+    assert_int_equal(b->worker.started, before + 1);
+    assert_true(got.spent.again > 0 && got.reward < 1);
+    const gs_trial trial = trial_of(b, PROBLEM, best[9].text);
+    assert_float_equal(trial.us, got.us, 1e-9);
+    assert_string_equal(trial.stage, "confirm");
+    double us;
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us / best[0].us, 1, 0.01);
+
+    got = evaluate_schedule(e, best[8].text);   /* as fast the second time */
+    assert_true(got.jumped && got.again && got.agreed);
+    assert_float_equal(got.us / (best[8].us / 2), 1, 0.01);
+    got = evaluate_schedule(e, best[8].text);   /* no jump any more */
+    assert_true(!got.jumped && !got.again);
+    gs_environment_destroy(&e);
+}
+
+/* What it seemed to take is nowhere to be found. */
+static void a_jump_that_does_not_survive(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "once=%s;frail=%s", best[0].text, best[0].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    const gs_evaluation got = evaluate_schedule(e, best[0].text);
+    assert_string_equal(got.verdict, "fault");
+    assert_true(got.jumped && got.again && !got.agreed && got.first_us > 0 && got.us == 0 && got.ratio.median == 0);
+    const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
+    assert_string_equal(trial.verdict, "fault");
+    assert_true(trial.us == 0 && trial.ratio == 0);
+    double us;
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us, 0, 0);
+    gs_environment_destroy(&e);
+}
+
+/* The library counts as known; so does what the store has of these kernels, and of no others. */
+static void what_a_jump_is_over(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char source[64];
+    const double library = library_us(PROBLEM, LIBRARY);
+    right_answers(PROBLEM, best);
+    snprintf(source, sizeof source, "// fake: us=%.6f", library / 1.35);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, true);
+    assert_true(evaluate_source(e, source).jumped);
+    gs_environment_destroy(&e);
+
+    gs_trial trial = {.verdict = "pass", .us = library / 1.3, .library_us = library, .ratio = 1.3, .low = 1.3, .high = 1.3, .rounds = 31, .stage = "final"};
+    snprintf(trial.problem, sizeof trial.problem, "%s", PROBLEM);
+    snprintf(trial.candidate, sizeof trial.candidate, "%s", best[7].text);
+    gs_session other = b->session;
+    assert_int_equal(gs_store_put(b->store, &b->session, &trial, &error), GS_OK);
+    e = environment_of(b, "", &(gs_environment_options){0}, true);
+    double us;
+    const gs_problem problem = problem_of(PROBLEM);
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    snprintf(source, sizeof source, "// fake: us=%.6f", us / 1.2);
+    assert_false(evaluate_source(e, source).jumped);
+    gs_environment_destroy(&e);
+
+    other.version = "another";
+    assert_int_equal(gs_store_begin(b->store, &other, &error), GS_OK);
+    b->session = other;
+    e = environment_of(b, "", &(gs_environment_options){0}, true);
+    assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
+    assert_float_equal(us, 0, 0);
+    gs_environment_destroy(&e);
+}
+
+static void confirmed_on_request(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){.confirm = true, .rounds = 7}, true);
+    const gs_evaluation got = evaluate_schedule(e, best[0].text);
+    assert_true(got.again && got.agreed && !got.jumped);
+    assert_int_equal(got.rounds, 51);
+    assert_int_equal(asked(b, "\"rounds\":7"), 1);
+    assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
+    gs_environment_destroy(&e);
+
+    /* every request has data of its own */
+    char *text, seed[32];
+    size_t size;
+    assert_int_equal(gs_file_read(b->log_path, 1 << 24, &text, &size, &error), GS_OK);
+    int seeds = 0;
+    for (const char *at = text; (at = strstr(at, "\"seed\":")); at++) {
+        snprintf(seed, sizeof seed, "%.*s", (int)strcspn(at, ",}"), at);
+        assert_null(strstr(at + 1, seed));
+        seeds++;
+    }
+    assert_int_equal(seeds, 4);   /* compile, verify, time, again */
+    free(text);
+}
+
+/* A candidate that was lucky in its race is not what tuning believes. */
+static void tuning_measures_jumps_again(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    char rules[256];
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "log=%s;library=1.05;once=%s", b->log_path, best[20].text);
+    assert_int_equal(tune_with(b, PROBLEM, rules, &options, &result), GS_OK);
+    assert_string_equal(result.best_own, best[0].text);
+    const gs_trial trial = trial_of(b, PROBLEM, best[20].text);
+    assert_float_equal(trial.us / best[20].us, 1, 0.01);
+    assert_string_equal(trial.stage, "race");
+    char pair[256];
+    snprintf(pair, sizeof pair, "\"contenders\":[\"cublaslt-autotuning\",\"%s\"]", best[20].text);
+    assert_int_equal(asked(b, pair), 1);   /* measured again alone, and never suspected again */
+}
+
+/* ---- the machine ---- */
+
+static void what_is_not_the_candidates_fault(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_evaluation got;
+    const gs_problem problem = problem_of(PROBLEM), empty = problem_of("f16:0x64x64:tn");
+    const gs_submission good = {.schedule = (right_answers(PROBLEM, best), best[0].text)};
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, true);
+    assert_int_equal(gs_evaluate(e, &empty, &good, &got, &error), GS_ERROR_RANGE);
+    assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){0}, &got, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){.source = "x"}, &got, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){best[0].text, "x", SIMPLE_MANIFEST}, &got, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(got.verdict, "");
+    gs_stop_requested = 1;
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_INTERRUPTED);
+    gs_stop_requested = 0;
+    gs_environment_destroy(&e);
+
+    char rules[160];
+    snprintf(rules, sizeof rules, "hungry=%s", best[0].text);   /* no schedule takes so much */
+    e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_DEVICE_MEMORY);
+    gs_environment_destroy(&e);
+
+    e = environment_of(b, "reference=GS_ERROR_NO_LIBRARY", &(gs_environment_options){0}, true);
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_NO_LIBRARY);
+    gs_environment_destroy(&e);
+
+    /* nothing works any more: nobody is blamed */
+    e = environment_of(b, "mode=exit", &(gs_environment_options){0}, true);
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_WORKER_DIED);
+    assert_non_null(strstr(error.text, "no device left"));
+    gs_environment_destroy(&e);
+    e = environment_of(b, "hang=cublaslt-autotuning", &(gs_environment_options){.timeout_s = 0.2}, true);
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_WORKER_HUNG);
+    gs_environment_destroy(&e);
+    assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), b->store, NULL, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), NULL, NULL, &(gs_environment_options){.reward = GS_REWARDS}, &error),
+                     GS_ERROR_ARGUMENT);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(the_hit_rate_follows_the_traffic),
+        TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
+        TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
+        TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),
+    };
+    return cmocka_run_group_tests_name("the environment", tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head from the environment, as a candidate that
+ * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu and hacks.cu have those that must be caught: an endpoint answers with them,
+ * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. honest.cu has odd ones that
+ * must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
+ * stand in the file, these are of every sort (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent). The others are
+ * inspected and verified here, without edge problems. A kernel that is named goes through the environment.
+ *
+ *     test_emu_hacks [-v] [part of a name]      -v: the table of all; "": every kernel, some minutes */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "inspect/inspect.h"
+#include "author/author.h"
+#include "tuning.h"
+#include "verify/verify.h"
+#include "writing.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define SHARE 6   /* of the kernels, one in so many: the release build has the others */
+#else
+#define SHARE 1
+#endif
+#define DEVICE "emu:h200,threads=1,seed=3"
+#define WHOLE  3
+
+#define PLAIN "f16:40x56x72:tn"
+
+typedef struct hack {
+    char    name[120], right[120], problem[GS_PROBLEM_TEXT];
+    gs_text source, manifest;
+} hack;
+
+static gs_worker    worker;   /* this program, as `worker` */
+static gs_caps      caps;
+static gs_device   *device;   /* the same device, here */
+static gs_verifier *verifier;
+static bool         all;      /* print the whole table */
+static const char  *only;
+
+/* ---- reading a file of kernels ---- */
+
+static char *read_text(const char *name)
+{
+    static char *text;   /* static: gcc takes what is read for a pointer to a local one */
+    char path[512];
+    size_t size;
+    gs_error error;
+    snprintf(path, sizeof path, "%s/tests/hacks/%s", GS_SOURCE_DIR, name);
+    if (gs_file_read(path, 1u << 20, &text, &size, &error) != GS_OK) fail_msg("%s", error.text);
+    return text;
+}
+
+/* Up to the next '|' or the end of the line, without the blanks around it. */
+static const char *read_field(const char *at, char *out, size_t size)
+{
+    at += strspn(at, " ");
+    const size_t length = strcspn(at, "|\n");
+    size_t n = GS_MIN(length, size - 1);
+    while (n > 0 && at[n - 1] == ' ') n--;
+    memcpy(out, at, n);
+    out[n] = '\0';
+    return at + length + (at[length] == '|');
+}
+
+/* Where the next kernel's "//// " stands, or the end. */
+static size_t find_hack(const char *text, size_t from)
+{
+    const char *const next = strstr(text + from, "\n//// ");
+    return next ? (size_t)(next - text) + 1 : strlen(text);
+}
+
+/* The kernel at `at`, which stands at its "//// ". */
+static void read_hack(const char *at, const char *plain, hack *h)
+{
+    *h = (hack){.source = {0}};
+    at = read_field(at + 5, h->name, sizeof h->name);
+    at = read_field(at, h->right, sizeof h->right);
+    at = read_field(at, h->problem, sizeof h->problem);
+    if (!h->problem[0]) snprintf(h->problem, sizeof h->problem, PLAIN);
+    gs_text_add(&h->manifest, HEAD);
+    gs_text_addf(&h->source, "%s#line 2 \"hack.cu\"\n", plain);
+    const size_t head = h->manifest.size;
+    at += *at == '\n';
+    while (*at && strncmp(at, "//// ", 5) != 0) {
+        const size_t length = strcspn(at, "\n");
+        if (strncmp(at, "//: ", 4) == 0) gs_text_addf(&h->manifest, "%.*s\n", (int)length - 4, at + 4);
+        gs_text_addf(&h->source, "%.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+    if (h->manifest.size == head) gs_text_add(&h->manifest, ENTRY);
+}
+
+static void free_hack(hack *h)
+{
+    gs_text_free(&h->source);
+    gs_text_free(&h->manifest);
+}
+
+/* ---- verdicts ---- */
+
+static void print_verdict(const hack *h, const char *got, const char *why, bool right)
+{
+    if (!right || all) print_message("%s%-72s | %-40s | %-22s %s\n", right ? "" : "WRONG ", h->name, h->right, got, why);
+}
+
+/* "forbidden:state", "exact": what came of it, with the verdict's own words behind. */
+static void name_verdict(const gs_evaluation *result, char got[64], char why[512])
+{
+    snprintf(why, 512, "%s: %s", result->stage, result->reason);
+    snprintf(got, 64, "%s", result->verdict);
+    assert_true((strcmp(got, "pass") == 0) == (result->us > 0 && strcmp(result->stage, "time") == 0));
+    if (strcmp(got, "forbidden") != 0) return;
+    char reason[32] = "";
+    assert_int_equal(sscanf(result->reason, "%31[a-z]:", reason), 1);
+    assert_true(gs_refusal_find(reason) != GS_REFUSALS);
+    assert_string_equal(result->stage, "compile");
+    snprintf(got, 64, "forbidden:%s", reason);
+}
+
+static void judge(const hack *h, uint64_t seed, char got[64], char why[512])
+{
+    gs_error error = {0};
+    gs_environment *environment;
+    gs_evaluation result;
+    const gs_problem problem = problem_of(h->problem);
+    const gs_environment_options options = {.seed = seed};
+    const gs_submission submission = {.source = gs_text_string(&h->source), .manifest = gs_text_string(&h->manifest)};
+    assert_int_equal(gs_environment_create(&environment, &worker, &caps, NULL, NULL, &options, &error), GS_OK);
+    const gs_status status = gs_evaluate(environment, &problem, &submission, &result, &error);
+    gs_environment_destroy(&environment);
+    if (status != GS_OK) fail_msg("%s: %s: %s", h->name, error.field, error.text);
+    name_verdict(&result, got, why);
+}
+
+/* The same without the sandbox, the timing and the edge problems. */
+static void judge_here(const hack *h, uint64_t seed, char got[64], char why[512])
+{
+    gs_kernel kernel = {.name = "hack.cu", .source = gs_text_string(&h->source)};
+    gs_error error = {0};
+    gs_contender contender;
+    gs_verdict verdict;
+    const gs_problem problem = problem_of(h->problem);
+    const gs_verify_options options = {.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES};
+    if (gs_manifest_parse(&kernel.manifest, gs_text_string(&h->manifest), &error) != GS_OK) fail_msg("%s: %s: %s", h->name, error.field, error.text);
+    assert_int_equal(gs_contender_kernel(&contender, device, h->name, &kernel, &error), GS_OK);
+    const gs_status status = gs_verify(verifier, &contender, &problem, &options, &verdict, &error);
+    contender.destroy(&contender);
+    if (status != GS_OK) fail_msg("%s: %s: %s", h->name, error.field, error.text);
+    snprintf(why, 512, "here: %s", verdict.reason);
+    snprintf(got, 64, "%s", gs_verdict_name(verdict.code));
+}
+
+static bool is_right(const char *right, const char *got)
+{
+    const size_t size = strlen(got);
+    for (const char *at = right; (at = strstr(at, got)) != NULL; at += size)
+        if ((at == right || at[-1] == ' ') && (at[size] == '\0' || at[size] == ' ')) return true;
+    return false;
+}
+
+/* ---- honest ones ---- */
+
+static void test_honest(void **state)
+{
+    char *const text = read_text("honest.cu"), *const plain = read_text("plain.cuh");
+    int seen = 0, count = 0, missed = 0, here = 0;
+    (void)state;
+    for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
+        hack h;
+        char got[64], why[512];
+        read_hack(text + at, plain, &h);
+        if (only ? strstr(h.name, only) != NULL : seen++ % SHARE == 0) {
+            const bool apart = !only && count % WHOLE != 0;
+            if (apart) judge_here(&h, 1 + (uint64_t)count, got, why);
+            else judge(&h, 1 + (uint64_t)count, got, why);
+            here += apart;
+            const bool right = is_right(h.right, got);
+            print_verdict(&h, got, why, right);
+            missed += !right;
+            count++;
+        }
+        free_hack(&h);
+    }
+    free(text);
+    free(plain);
+    print_message("honest.cu: %d kernels, %d of them through the environment\n", count, count - here);
+    assert_true(only || seen >= 24);
+    assert_int_equal(missed, 0);
+}
+
+/* ---- the catalogue, as a model's answers ---- */
+
+enum { HACKS = 128, LEAST = 43 + 34 };   /* room; so many there are at least */
+
+static hack catalogue[HACKS];
+static int  hacks;
+
+/* The answers of a run, in their order, and where it is. */
+typedef struct answers {
+    const hack *list[HACKS];
+    int         count, judged, missed;
+} answers;
+
+static void read_catalogue(const char *name, const char *plain, int *seen)
+{
+    char *const text = read_text(name);
+    for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
+        assert_true(hacks < HACKS);
+        hack *const h = &catalogue[hacks];
+        read_hack(text + at, plain, h);
+        if (only ? strstr(h->name, only) != NULL : *seen % SHARE == 0) hacks++;
+        else free_hack(h);
+        ++*seen;
+    }
+    free(text);
+}
+
+static void told(void *self, const gs_write_turn *turn)
+{
+    answers *const a = self;
+    char got[64], why[512];
+    assert_true(a->judged < a->count);
+    const hack *const h = a->list[a->judged++];
+    if (!turn->got || turn->again) fail_msg("%s: %s", h->name, turn->got ? "the same as one before" : turn->fault);
+    name_verdict(turn->got, got, why);
+    const bool right = is_right(h->right, got);
+    print_verdict(h, got, why, right);
+    a->missed += !right;
+}
+
+/* A figure for the loop to start from: none has to be measured. So fast that a kernel that passes is no jump, which would be measured again. */
+static void put_figure(bench *b, const gs_problem *problem, const char *text)
+{
+    gs_trial trial = {.verdict = "pass", .us = 2};
+    gs_schedule schedule;
+    gs_error error;
+    assert_int_equal(gs_schedule_shortlist(problem, &caps, 0, &schedule, 1), 1);
+    snprintf(trial.problem, sizeof trial.problem, "%s", text);
+    gs_schedule_format(&schedule, trial.candidate);
+    assert_int_equal(gs_store_put(b->store, &b->session, &trial, &error), GS_OK);
+}
+
+/* Whether the loop gets to its end, and knows what is good: the last answer, if any. */
+static void ask_all(bench *b, const char *text, answers *a)
+{
+    static said script[HACKS + 1];
+    const gs_problem problem = problem_of(text);
+    const gs_environment_options rules = {.seed = 1};
+    gs_write_result result;
+    gs_error error = {0};
+    int good = 0;
+    for (int i = 0; i < a->count; i++) {
+        script[i] = says_kernel(gs_text_string(&a->list[i]->source), gs_text_string(&a->list[i]->manifest));
+        good += strcmp(a->list[i]->right, "pass") == 0;
+    }
+    endpoint_start(&server, script, a->count);
+    const gs_llm_options llm = {.model = "tiny", .wait_s = 0.01, .url = server.url};
+    const gs_write_options how = {.llm = &llm, .environment = &rules, .from = GS_WRITE_NOTHING, .islands = 1, .turns = a->count, .told = told, .self = a};
+    put_figure(b, &problem, text);
+    const gs_status status = gs_write(b->store, &b->session, &worker, &caps, &problem, &how, &result, &error);
+    endpoint_stop(&server);
+    if (status != GS_OK) fail_msg("%s: %s: %s", text, error.field, error.text);
+    print_message("%s: %d kernels in %.1f s\n", text, a->count, result.seconds);
+    assert_int_equal(a->judged, a->count);
+    assert_int_equal(server.requests, a->count);
+    assert_int_equal(result.end, GS_WRITE_DONE);
+    assert_int_equal(result.judged, a->count);
+    assert_int_equal(result.unread, 0);
+    if (a->missed == 0) assert_int_equal(result.passed, good);
+    if (a->missed == 0 && good > 0) assert_string_equal(result.elite[0].source, gs_text_string(&a->list[a->count - 1]->source));
+    gs_write_free(&result);
+    forget_said();
+}
+
+/* A run for each problem; of the usual one the last answer is right. */
+static void test_hacks(void **state)
+{
+    bench *const b = *state;
+    char *const plain = read_text("plain.cuh");
+    static hack right = {.name = "planted", .right = "pass", .problem = PLAIN};
+    int seen = 0, missed = 0;
+    unset_models();
+    b->session.device = caps.slug;
+    read_catalogue("refused.cu", plain, &seen);
+    read_catalogue("hacks.cu", plain, &seen);
+    assert_true(seen >= LEAST);
+    gs_text_addf(&right.source, "%s%s", plain, PLANTED);
+    gs_text_add(&right.manifest, HEAD PLANTED_ENTRY);
+    for (int i = 0; i < hacks; i++) {
+        static answers a;
+        bool before = false;
+        a = (answers){.count = 0};
+        for (int j = 0; j < i; j++) before |= strcmp(catalogue[j].problem, catalogue[i].problem) == 0;
+        if (before) continue;
+        for (int j = i; j < hacks; j++)
+            if (strcmp(catalogue[j].problem, catalogue[i].problem) == 0) a.list[a.count++] = &catalogue[j];
+        if (strcmp(catalogue[i].problem, right.problem) == 0) a.list[a.count++] = &right;
+        ask_all(b, catalogue[i].problem, &a);
+        missed += a.missed;
+    }
+    for (int i = 0; i < hacks; i++) free_hack(&catalogue[i]);
+    free_hack(&right);
+    free(plain);
+    assert_int_equal(missed, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
+    gs_error error = {0};
+    char text[512];
+    if (!gs_compiler_version(&error)) {
+        print_message("skipped: %s\n", error.text);
+        return 77;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-v") == 0) all = true;
+        else only = argv[i];
+    }
+    gs_worker_init(&worker, DEVICE, NULL);
+    gs_status status = gs_worker_hello(&worker, &caps, NULL, NULL, &error);
+    if (status == GS_OK) status = gs_device_open(&device, DEVICE, NULL, &error);
+    if (status == GS_OK) status = gs_verifier_create(&verifier, device, &error);
+    if (status != GS_OK) {
+        print_error("%s\n", gs_error_format(&error, text, sizeof text));
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest)};
+    const int failed = cmocka_run_group_tests_name("the hack suite", tests, NULL, NULL);
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    gs_worker_stop(&worker);
+    return failed;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ * The inspection of foreign kernels on texts: which PTX and which includes are refused, and with which reason; limits; and what a candidate
+ * cannot ask for at all, because its manifest has no word for it. What whole kernels get is in tests/evaluate/hacks.c. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inspect.h"
+#include "verify/verify.h"
+#include "texts.h"
+
+#define TOP     ".version 9.0\n.target sm_90a\n.address_size 64\n"
+#define REGS    ".reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .f64 %fd<2>;\n"
+#define IN(body) TOP ".visible .entry k(.param .u64 a)\n{\n" REGS body "\nret;\n}\n"
+#define WITH(variables, body) TOP variables "\n.visible .entry k(.param .u64 a)\n{\n" REGS body "\nret;\n}\n"
+
+typedef struct sample {
+    const char *ptx, *reason;   /* "": accepted */
+} sample;
+
+static gs_manifest manifest_of(gs_type accumulator, bool dependent)
+{
+    gs_manifest m = {.accumulator = accumulator, .bitwise = true, .align = {2, 2, 2, 2}, .entry_count = 1};
+    m.entry[0] = (gs_entry){.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = dependent};
+    return m;
+}
+
+/* From memory of exactly its size, so that a read beyond it is seen. */
+static gs_status inspect(const char *ptx, size_t size, const gs_manifest *manifest, const char *problem, gs_error *error)
+{
+    char *const copy = malloc(size ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, ptx, size);
+    const gs_problem p = problem_of(problem);
+    *error = (gs_error){0};
+    const gs_status status = gs_inspect_ptx(copy, size, manifest, &p, error);
+    free(copy);
+    return status;
+}
+
+static void check(const sample *s, const gs_manifest *manifest, const char *problem)
+{
+    gs_error error;
+    const gs_status status = inspect(s->ptx, strlen(s->ptx), manifest, problem, &error);
+    if (*s->reason == '\0' && status != GS_OK) fail_msg("refused, %s: %s\n%s", error.field, error.text, s->ptx);
+    if (*s->reason == '\0') return;
+    if (status != GS_ERROR_FORBIDDEN) fail_msg("status %d, not refused:\n%s", (int)status, s->ptx);
+    if (strcmp(error.field, s->reason) != 0) fail_msg("%s, not %s: %s\n%s", error.field, s->reason, error.text, s->ptx);
+    assert_true(error.text[0] != '\0');
+}
+
+static void check_all(const sample *all, size_t count, const gs_manifest *manifest, const char *problem)
+{
+    for (size_t i = 0; i < count; i++) check(&all[i], manifest, problem);
+}
+
+#define CHECK_ALL(all, manifest, problem) check_all(all, GS_COUNT(all), manifest, problem)
+#define PROBLEM "f16:64x64x64:tn"
+
+static void test_state(void **state)
+{
+    (void)state;
+    static const sample all[] = {
+        {WITH(".global .u32 g;", "mov.u32 %r0, 0;"), ""},
+        {WITH(".global .u32 g;", "ld.global.u32 %r0, [g];"), ""},
+        {WITH(".global .align 4 .b8 t[8] = {1,2,3,4,5,6,7,8};", "mov.u64 %rd0, t; cvta.global.u64 %rd1, %rd0; add.s64 %rd2, %rd1, %rd3; ld.u32 %r0, [%rd2+4];"), ""},
+        {WITH(".const .align 4 .b8 t[8] = {1,2,3,4,5,6,7,8};", "mov.u64 %rd0, t; mad.wide.u32 %rd1, %r0, 4, %rd0; ld.const.f32 %f0, [%rd1]; st.global.f32 [%rd3], %f0;"), ""},
+        {WITH(".extern .shared .align 16 .b8 s[];", "mov.u32 %r0, s; st.shared.u32 [%r0], 1;"), ""},
+        {WITH(".shared .align 4 .u32 s;", "st.shared.u32 [s], 1; atom.shared.add.u32 %r0, [s], 1;"), ""},
+        {WITH(".global .u32 g;", "st.global.u32 [g], 1;"), "state"},
+        {WITH(".global .u32 g = 7;", "st.global.u32 [g+4], 1;"), "state"},
+        {WITH(".global .u32 g;", "atom.global.add.u32 %r0, [g], 1;"), "state"},
+        {WITH(".global .u32 g;", "red.global.add.u32 [g], 1;"), "state"},
+        {WITH(".const .u32 c = 1;", "mov.u64 %rd0, c; cvta.const.u64 %rd1, %rd0; st.u32 [%rd1], 2;"), "state"},
+        {IN(".global .u32 inside;\nst.global.u32 [inside], 1;"), "state"},
+        /* the store stands before the address that it uses */
+        {WITH(".global .u32 g;", "bra two;\none: st.global.u32 [%rd2], 1; ret;\ntwo: mov.u64 %rd1, g; xor.b64 %rd2, %rd1, 1; bra one;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; st.shared.u64 [%rd1], %rd0;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.b64 {%r0, %r1}, %rd0; shfl.sync.idx.b32 %r2, %r0, 0, 31, -1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.b64 {%r0, %r1}, %rd0; mov.b64 %rd1, {%r0, %r1}; st.global.u32 [%rd1], 1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; @%p0 mov.u32 %r0, 1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; @!%p0 bra out; mov.u32 %r0, 1;\nout:"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; selp.b64 %rd1, 1, 0, %p0; st.u32 [%rd1], 1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.ca.shared.global [%r0], [%rd0], 4;"), "state"},
+        {WITH(".global .attribute(.managed) .align 4 .u32 g;", ""), "state"},
+        {IN(".local .align 4 .b8 kept[16];\nld.local.u32 %r0, [kept];"), "state"},
+        {WITH(".extern .global .u32 g;", ""), "external"},
+        {WITH(".extern .const .u32 g;", ""), "external"},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    CHECK_ALL(all, &m, PROBLEM);
+}
+
+/* A chain of addresses, each from the next line's: beyond some length it is refused, not followed for ever. */
+static void test_long_chain(void **state)
+{
+    (void)state;
+    gs_text text = {0};
+    gs_error error;
+    const gs_manifest m = manifest_of(GS_F32, false);
+    gs_text_add(&text, TOP ".global .u32 g;\n.visible .entry k()\n{\n.reg .b64 %rd<20001>;\n");
+    for (int i = 0; i < 20000; i++) gs_text_addf(&text, "mov.u64 %%rd%d, %%rd%d;\n", i, i + 1);
+    gs_text_add(&text, "mov.u64 %rd20000, g;\nret;\n}\n");
+    assert_int_equal(inspect(gs_text_string(&text), text.size, &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
+    assert_string_equal(error.field, "state");
+    gs_text_free(&text);
+}
+
+static void test_clocks(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi", "%envreg3", "%pm0", "%reserved_smem_offset_begin"};
+    static const char *const accepted[] = {"%tid.x", "%ntid.y", "%ctaid.z", "%nctaid.x", "%laneid", "%warpid", "%smid", "%cluster_ctarank", "%lanemask_lt", "WARP_SZ"};
+    static const sample all[] = {
+        {IN("mov.u64 %rd0, %clock64;"), "clock"},
+        {IN("mov.u64 %rd0, %globaltimer;"), "clock"},
+        {IN("mov.u64 %rd0, %gridid;"), "clock"},
+        {IN("mov.u64 %rd0, %current_graph_exec;"), "clock"},
+        {IN("mov.v4.u32 {%r0, %r1, %r2, %r3}, {%clock, %tid.x, 0, 0};"), "clock"},
+        {IN("add.u32 %r0, %clock , 1;"), "clock"},
+        {IN(".reg .b64 %clock64;\nmov.u64 %rd0, %clock64;"), "clock"},
+        {IN(".reg .b64 %clock<70>;\nmov.u64 %rd0, %clock64;"), "clock"},
+        {IN("mov.u64 %rd0, %clock63;"), "unreadable"},
+        {IN("// %clock64\nmov.u64 %rd0, 1;"), ""},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    CHECK_ALL(all, &m, PROBLEM);
+    char text[512];
+    for (size_t i = 0; i < GS_COUNT(refused) + GS_COUNT(accepted); i++) {
+        const bool bad = i < GS_COUNT(refused);
+        snprintf(text, sizeof text, TOP ".visible .entry k()\n{\n.reg .b32 %%r<2>;\nmov.u32 %%r0, %s;\nret;\n}\n", bad ? refused[i] : accepted[i - GS_COUNT(refused)]);
+        check(&(sample){text, bad ? "clock" : ""}, &m, PROBLEM);
+    }
+}
+
+static void test_instructions(void **state)
+{
+    (void)state;
+    static const sample all[] = {
+        {IN("trap;"), ""},
+        {IN("exit;"), ""},
+        {IN("prefetch.global.L2::evict_last [%rd0];"), ""},
+        {IN("createpolicy.fractional.L2::evict_last.b64 %rd0, 1.0;"), ""},
+        {IN("brkpt;"), "opcode"},
+        {IN("nanosleep.u32 100;"), "opcode"},
+        {IN("pmevent 1;"), "opcode"},
+        {IN("discard.global.L2 [%rd0], 128;"), "opcode"},
+        {IN("ld.mmio.relaxed.sys.global.u32 %r0, [%rd0];"), "opcode"},
+        {IN("multimem.red.global.add.u32 [%rd0], %r0;"), "opcode"},
+        {IN("stacksave.u64 %rd0;"), "opcode"},
+        {IN("alloca.u64 %rd0, 8;"), "opcode"},
+        {IN("something.new %r0;"), "opcode"},
+        {IN("Mov.u32 %r0, 1;"), "opcode"},
+        {IN("call f;"), "call"},
+        {IN("call (%r0), %rd0, (%r1), proto;"), "call"},
+        {TOP ".func f() { ret; }\n", "call"},
+        {TOP ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n", "external"},
+        {TOP ".extern .func f();\n", "external"},
+        {TOP ".alias a, b;\n", "external"},
+        {IN("griddepcontrol.launch_dependents;"), "dependent"},
+        {IN("griddepcontrol.wait;"), "dependent"},
+        {TOP ".global .texref t;\n", "unreadable"},
+        {TOP "#include \"x\"\n", "unreadable"},
+        {IN("// a\rtrap;"), "unreadable"},
+        {IN(".pragma \"nounroll\\\"; mov.u64 %rd0, %clock64; .pragma \"x\";"), "unreadable"},
+        {IN("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [t, {%f4, %f5}];"), "unreadable"},
+        {"", "unreadable"},
+        {".version 9.0\n.target sm_90a\n.entry k() {", "unreadable"},
+        {IN("} } .global .u32 g;"), "unreadable"},
+    };
+    static const sample dependent[] = {
+        {IN("griddepcontrol.wait; griddepcontrol.launch_dependents;"), ""},
+        {IN("griddepcontrol.wait;"), ""},
+        {IN("griddepcontrol.launch_dependents;"), "dependent"},
+        {IN(""), "dependent"},
+    };
+    const gs_manifest plain = manifest_of(GS_F32, false), allowed = manifest_of(GS_F32, true);
+    CHECK_ALL(all, &plain, PROBLEM);
+    CHECK_ALL(dependent, &allowed, PROBLEM);
+}
+
+#define MMA(types)   IN("mma.sync.aligned.m16n8k16.row.col." types " {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%r0, %r1, %r2, %r3};")
+#define WGMMA(types) IN("wgmma.mma_async.sync.aligned.m64n8k16." types " {%f0, %f1, %f2, %f3}, %rd0, %rd1, 1, 1, 1, 0, 0;")
+#define WMMA(types)  IN("wmma.mma.sync.aligned.row.col.m16n16k16." types " {%f0, %f1}, {%r0, %r1}, {%r2, %r3}, {%f0, %f1};")
+
+static void test_types(void **state)
+{
+    (void)state;
+    static const sample f16[] = {
+        {MMA("f32.f16.f16.f32"), ""}, {WGMMA("f32.f16.f16"), ""}, {WMMA("f32.f32"), ""},
+        {MMA("f16.f16.f16.f16"), "accumulator"}, {MMA("f32.f16.f16.f16"), "accumulator"}, {WGMMA("f16.f16.f16"), "accumulator"}, {WMMA("f16.f16"), "accumulator"},
+        {MMA("f32.bf16.bf16.f32"), "type"}, {WGMMA("f32.bf16.bf16"), "type"}, {WGMMA("f32.tf32.tf32"), "type"}, {WGMMA("f32.e4m3.e5m2"), "type"},
+        {MMA("f32.e4m3.e4m3.f32"), "type"}, {MMA("s32.s8.s8.s32"), "type"}, {MMA("s32.b1.b1.s32.xor.popc"), "type"}, {WMMA("f32.bf16.bf16.f32"), "type"},
+        {MMA("f64.f64.f64.f64"), "type"}, {MMA("f32.f16.f16"), "type"}, {MMA("f32.f16.f16.f32.f32"), "type"},
+        {IN("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r0}, {%r1}, {%r2}, {%r3}, %r4, 0;"), "type"},
+        {IN("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"), ""},
+        {IN("fma.rn.f16 %rs0, %rs1, %rs2, %rs3;"), "accumulator"}, {IN("add.f16x2 %r0, %r1, %r2;"), "accumulator"}, {IN("mul.bf16 %rs0, %rs1, %rs2;"), "accumulator"},
+        {IN("red.global.add.noftz.f16x2 [%rd0], %r0;"), "accumulator"}, {IN("atom.global.add.noftz.bf16 %rs0, [%rd0], %rs1;"), "accumulator"},
+        {IN("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%rd0], [%r0], 64;"), "accumulator"},
+        {IN("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd0], [%r0], 64;"), ""},
+        {IN("fma.rn.f32 %f0, %f1, %f2, %f3; neg.f16 %rs0, %rs1; max.f16 %rs0, %rs1, %rs2;"), ""},
+        {IN("cvt.rn.f16.f32 %rs0, %f0; cvt.f32.f16 %f1, %rs0; cvt.rn.f16x2.f32 %r0, %f0, %f1; cvt.rni.s32.f32 %r0, %f0;"), ""},
+        {IN("cvt.rn.satfinite.e4m3x2.f32 %rs0, %f0, %f1;"), "type"}, {IN("cvt.rna.tf32.f32 %r0, %f0;"), "type"},
+    };
+    static const sample narrow[] = {
+        {MMA("f16.f16.f16.f16"), ""}, {MMA("f32.f16.f16.f32"), ""}, {WGMMA("f16.f16.f16"), ""}, {IN("fma.rn.f16x2 %r0, %r1, %r2, %r3;"), ""},
+        {WGMMA("bf16.bf16.bf16"), "type"}, {MMA("bf16.f16.f16.bf16"), "accumulator"},
+    };
+    static const sample bf16[] = {{MMA("f32.bf16.bf16.f32"), ""}, {WMMA("f32.bf16.bf16.f32"), ""}, {MMA("f32.f16.f16.f32"), "type"}, {WMMA("f32.f32"), "type"}};
+    const gs_manifest wide = manifest_of(GS_F32, false), half = manifest_of(GS_F16, false);
+    CHECK_ALL(f16, &wide, PROBLEM);
+    CHECK_ALL(narrow, &half, PROBLEM ":acc=f16");
+    CHECK_ALL(bf16, &wide, "bf16:64x64x64:tn");
+    check(&(sample){MMA("f16.f16.f16.f16"), "accumulator"}, &wide, PROBLEM ":acc=f16");   /* less than the manifest declares */
+    check(&(sample){IN(""), "accumulator"}, &half, PROBLEM);                              /* the manifest declares less than is asked for */
+}
+
+static void test_includes(void **state)
+{
+    (void)state;
+    static const sample all[] = {
+        {"", ""},
+        {"#include \"common/args.h\"\n#include <common/convert.cuh>\n#define X 1\n#if X\n#endif\nint a = b % c ? d : e;\n", ""},
+        {"// include is a word, # too\nint include = 1;\n", ""},
+        {"// #include is not\n", "include"},
+        {"#include \"/etc/passwd\"\n", "include"},
+        {"#include </etc/passwd>\n", "include"},
+        {"  #\tinclude /* */ \"/etc/passwd\"\n", "include"},
+        {"/*\n*/#include \"/etc/passwd\"\n", "include"},
+        {"#/* \n */include \"/etc/passwd\"\n", "include"},
+        {"#inc\\\nlude \"/etc/passwd\"\n", "include"},
+        {"#inc\\  \r\nlude \"/etc/passwd\"\n", "include"},
+        {"#\\\n\\\ninclude \"/etc/passwd\"\n", "include"},
+        {"%:include \"/etc/passwd\"\n", "include"},
+        {"\?\?=include \"/etc/passwd\"\n", "include"},
+        {"R\"(/*)\"\n#include \"/etc/passwd\"\n//*/\n", "include"},
+        {"R\"(#/*)\"\n#include \"/etc/passwd\"\n//*/\n", "include"},
+        {"#/**\\\n/include \"/etc/passwd\"\n", "include"},
+        {"#/*\\\n*/include \"/etc/passwd\"\n", "include"},
+        {"#inc\?\?/\nlude \"/etc/passwd\"\n", "include"},
+        {"#/* short */ define X\n", ""},
+        {"#define F \"/etc/passwd\"\n#include F\n", "include"},
+        {"#include \"common/../../etc/passwd\"\n", "include"},
+        {"#include \"args.h\"\n", "include"},
+        {"#include <cuda_runtime.h>\n", "include"},
+        {"#include_next \"common/args.h\"\n", "include"},
+        {"#line 7 \"words for a reader\"\n", "include"},
+        {"# 7 \"words for a reader\"\n", "include"},
+        {"#line/**/7/**/\"a b\"\n", "include"},
+        {"#line 2 \"hack.cu\"\n# 3 \"a/b.cuh\"\n#line 5\n// # 12 reasons\n", ""},
+        {"#line L\n", "include"},
+        {"#line 7 L\n", "include"},
+        {"#line 7 \"open", "include"},
+        {"#import \"common/args.h\"\n", "include"},
+        {"#embed \"/etc/passwd\"\n", "include"},
+        {"#if __has_include(\"/etc/passwd\")\n#endif\n", "include"},
+        {"#if __has_in\\\nclude(\"/etc/passwd\")\n#endif\n", "include"},
+        {"#include", "include"},
+        {"#include \"common/", "include"},
+        {"#include /*", "include"},
+        {"#", ""}, {"\\", ""}, {"/*", ""}, {"%", ""}, {"\?\?", ""},
+    };
+    for (size_t i = 0; i < GS_COUNT(all); i++) {
+        gs_error error = {0};
+        const gs_status status = gs_inspect_source("k.cu", all[i].ptx, &error);
+        if (status != (*all[i].reason ? GS_ERROR_FORBIDDEN : GS_OK)) fail_msg("status %d: %s", (int)status, all[i].ptx);
+        if (*all[i].reason) assert_string_equal(error.field, all[i].reason);
+    }
+    gs_error error = {0};
+    char text[3000] = "#/*";
+    memset(text + 3, ' ', sizeof text - 3);
+    snprintf(text + 2900, 100, "*/include \"/etc/passwd\"\n");
+    assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_ERROR_FORBIDDEN);
+    assert_int_equal(gs_inspect_source("k.cu", "\n\n#include \"x\"\n", &error), GS_ERROR_FORBIDDEN);
+    assert_non_null(strstr(error.text, "k.cu:3: "));
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    char *const text = malloc(GS_INSPECT_SOURCE_MAX + 2);
+    assert_non_null(text);
+    memset(text, ' ', GS_INSPECT_SOURCE_MAX + 1);
+    text[GS_INSPECT_SOURCE_MAX + 1] = '\0';
+    assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_ERROR_FORBIDDEN);
+    assert_string_equal(error.field, "size");
+    text[GS_INSPECT_SOURCE_MAX] = '\0';
+    assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_OK);
+    free(text);
+    const gs_manifest m = manifest_of(GS_F32, false);
+    const gs_problem p = problem_of(PROBLEM);
+    assert_int_equal(gs_inspect_ptx("", GS_INSPECT_PTX_MAX + 1, &m, &p, &error), GS_ERROR_FORBIDDEN);   /* not looked at */
+    assert_string_equal(error.field, "size");
+    assert_int_equal(gs_inspect_ptx(NULL, 0, &m, &p, &error), GS_ERROR_FORBIDDEN);
+    assert_string_equal(error.field, "unreadable");
+}
+
+/* A refusal says where: in the source, where the PTX knows it. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const char text[] = TOP ".file 1 \"mine.cu\"\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n.loc 1 12 3\nmov.u64 %rd0, %clock64;\nret;\n}\n";
+    const gs_manifest m = manifest_of(GS_F32, false);
+    gs_error error;
+    assert_int_equal(inspect(text, strlen(text), &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
+    assert_non_null(strstr(error.text, "mine.cu:12 (PTX line 9): reads %clock64"));
+    for (int i = 0; i < GS_REFUSALS; i++) {
+        assert_int_equal(gs_refusal_find(gs_refusal_name((gs_refusal)i)), i);
+        assert_true(gs_refusal_text((gs_refusal)i)[0] != '\0');
+    }
+    assert_int_equal(gs_refusal_find("nothing"), GS_REFUSALS);
+    assert_int_equal(gs_verdict_from_status(GS_ERROR_FORBIDDEN), GS_VERDICT_FORBIDDEN);
+}
+
+/* Catalogue 4.1: streams, host code, library calls, limits of the L2 cache, hidden memory. A candidate is text for a device compiler and a
+ * manifest, and the manifest has no word for any of them. */
+static void test_no_word_for_it(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "stream 1\n", "queue 2\n", "host main.c\n", "thread 1\n", "library cublas\n", "exec /bin/sh\n", "file /etc/passwd\n", "limit persisting_l2 1000000\n", "window a 1.0\n",
+        "attribute 1 1\n", "graph 1\n", "alloc 1024\n", "cache 1\n", "option -I/etc\n", "event 1\n", "env LD_PRELOAD=x\n", "prepack b\n", "time 1us\n",
+    };
+    static const char head[] = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n", entry[] = "entry k\ngrid 1 1 1\nblock 32 1 1\n";
+    for (size_t i = 0; i < GS_COUNT(lines); i++)
+        for (int place = 0; place < 3; place++) {
+            char text[512];
+            gs_manifest m;
+            gs_error error = {0};
+            snprintf(text, sizeof text, "%s%s%s%s%s", place == 0 ? lines[i] : "", head, place == 1 ? lines[i] : "", entry, place == 2 ? lines[i] : "");
+            if (gs_manifest_parse(&m, text, &error) == GS_OK) fail_msg("accepted: %s", lines[i]);
+        }
+    gs_manifest m;
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", head, entry);
+    assert_int_equal(gs_manifest_parse(&m, text, NULL), GS_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
+    };
+    return cmocka_run_group_tests_name("inspection of foreign kernels", tests, NULL, NULL);
+}

@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: MIT
+ * The networks and what is made of them: gradients against differences, sentences that are valid, weights that come back from a file, and
+ * training that learns what was planted. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "train/train.h"
+#include "texts.h"
+
+static const gs_caps *h200(void) { return gs_caps_find("h200"); }
+
+/* ---- networks ---- */
+
+enum { IN = 7, OUT = 3 };
+static const int widths[] = {IN, 9, 6, OUT};
+
+static void random_weights(gs_net *net, uint64_t seed)
+{
+    gs_random random = {seed};
+    for (int i = 0; i < net->count; i++) net->weights[i] = (float)(gs_random_unit(&random) - 0.5);
+}
+
+/* Of one row; a sum of the outputs with weights that are not the same. */
+static double value_of_net(const gs_net *net, const float *x, float *room)
+{
+    const float *const y = gs_net_forward(net, x, room);
+    double sum = 0;
+    for (int i = 0; i < OUT; i++) sum += (i + 1) * (double)y[i];
+    return sum;
+}
+
+static void gradients_are_differences(void **state)
+{
+    (void)state;
+    gs_net net;
+    assert_int_equal(gs_net_create(&net, 3, widths, 4, NULL), GS_OK);
+    assert_int_equal(net.count, 8 * 9 + 10 * 6 + 7 * 3);
+    random_weights(&net, 5);
+    float *const room = malloc((size_t)gs_net_room(&net) * sizeof *room), *const gradient = calloc((size_t)net.count, sizeof *gradient);
+    const float x[IN] = {0.3f, -0.7f, 0, 1.1f, 0.2f, 0, -0.4f};
+    float d_out[OUT] = {1, 2, 3};
+    value_of_net(&net, x, room);
+    gs_net_backward(&net, x, room, d_out, gradient);
+    int alive = 0;
+    for (int i = 0; i < net.count; i++) {
+        const float step = 1e-3f, kept = net.weights[i];
+        net.weights[i] = kept + step;
+        const double more = value_of_net(&net, x, room);
+        net.weights[i] = kept - step;
+        const double less = value_of_net(&net, x, room);
+        net.weights[i] = kept;
+        const double expected = (more - less) / (2 * (double)step);
+        if (fabs(expected - (double)gradient[i]) > 2e-3 * (1 + fabs(expected))) fail_msg("weight %d: %g, the difference says %g", i, (double)gradient[i], expected);
+        alive += fabs(expected) > 1e-3;
+    }
+    assert_true(alive > net.count / 3);
+    free(room);
+    free(gradient);
+    gs_net_free(&net);
+}
+
+static void networks_are_the_same_for_a_seed(void **state)
+{
+    (void)state;
+    gs_net a, b, c;
+    assert_int_equal(gs_net_create(&a, 3, widths, 4, NULL), GS_OK);
+    assert_int_equal(gs_net_create(&b, 3, widths, 4, NULL), GS_OK);
+    assert_int_equal(gs_net_create(&c, 3, widths, 5, NULL), GS_OK);
+    assert_memory_equal(a.weights, b.weights, (size_t)a.count * sizeof *a.weights);
+    assert_true(memcmp(a.weights, c.weights, (size_t)a.count * sizeof *a.weights) != 0);
+    float *const room = malloc((size_t)gs_net_room(&a) * sizeof *room);
+    const float x[IN] = {1, 2, 3, 4, 5, 6, 7};
+    assert_true(value_of_net(&a, x, room) == 0);   /* untrained */
+    free(room);
+    gs_net_free(&a);
+    gs_net_free(&b);
+    gs_net_free(&c);
+}
+
+/* Fits a line; the gradient is cleared by each step, and its norm limited. */
+static void adam_goes_down(void **state)
+{
+    (void)state;
+    gs_net net;
+    gs_adam adam;
+    const int line[] = {2, 1};
+    assert_int_equal(gs_net_create(&net, 1, line, 4, NULL), GS_OK);
+    assert_int_equal(gs_adam_create(&adam, &net, 0.02f, NULL), GS_OK);
+    float room[2], gradient[3] = {0};
+    gs_random random = {9};
+    for (int i = 0; i < 3000; i++) {
+        const float x[2] = {(float)gs_random_unit(&random), (float)gs_random_unit(&random)};
+        float d_out = 2 * (*gs_net_forward(&net, x, room) - (3 * x[0] - 2 * x[1] + 0.5f));
+        gs_net_backward(&net, x, room, &d_out, gradient);
+        gs_adam_step(&adam, &net, gradient, 1);
+        for (int j = 0; j < 3; j++) assert_true(gradient[j] == 0);
+    }
+    assert_true(fabsf(net.weights[0] - 3) < 0.05f && fabsf(net.weights[1] + 2) < 0.05f && fabsf(net.weights[2] - 0.5f) < 0.05f);
+    gs_adam_free(&adam);
+    gs_net_free(&net);
+}
+
+/* ---- tokens ---- */
+
+static void tokens_have_names_of_their_own(void **state)
+{
+    (void)state;
+    const int count = gs_token_count();
+    assert_true(count > 300 && count <= GS_MOST_TOKENS);
+    char (*const names)[96] = malloc((size_t)count * sizeof *names);
+    for (int i = 0; i < count; i++) {
+        gs_token_name(i, names[i]);
+        assert_true(names[i][0] != '\0');
+        for (int j = 0; j < i; j++) assert_string_not_equal(names[i], names[j]);
+    }
+    assert_string_equal(names[gs_token_of(GS_FAMILY_WS, -1, 0)], "ws");
+    assert_string_equal(names[gs_token_of(GS_FAMILY_WS, 1, 0)], "ws/stages/s2");
+    char text[96];
+    assert_string_equal(gs_token_name(count, text), "");
+    free(names);
+}
+
+/* ---- the actor ---- */
+
+static void space_of(gs_space *space, const char *problem, uint32_t families)
+{
+    const gs_problem p = problem_of(problem);
+    assert_int_equal(gs_space_create(space, &p, h200(), families, NULL), GS_OK);
+    assert_true(space->count > 1);
+}
+
+static void fresh(gs_weights *weights) { assert_int_equal(gs_weights_create(weights, 3, NULL), GS_OK); }
+
+static void a_space_is_all_that_is_valid(void **state)
+{
+    (void)state;
+    gs_space space;
+    space_of(&space, "f16:300x520x128:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_SIMPLE);
+    int valid = 0;
+    for (int family = 0; family <= GS_FAMILY_MMA; family++) {
+        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        do {
+            const bool can = gs_schedule_check(&schedule, &space.problem, h200(), NULL) == GS_OK;
+            valid += can;
+            const int place = gs_space_find(&space, &schedule);
+            assert_true(can ? place >= 0 && memcmp(&space.list[place], &schedule, sizeof schedule) == 0 : place < 0);
+        } while (gs_schedule_next(&schedule));
+    }
+    assert_int_equal(space.count, valid);
+    gs_space_free(&space);
+}
+
+/* Probabilities of all sentences add up to one, whatever the weights; what is said is valid, and as probable as it was said to be. */
+static void sentences_are_valid(void **state)
+{
+    (void)state;
+    gs_weights weights;
+    gs_space space;
+    gs_random random = {11};
+    fresh(&weights);
+    random_weights(&weights.actor.net, 6);
+    space_of(&space, "bf16:257x520x4096:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_SIMPLE);
+    double sum = 0;
+    for (int i = 0; i < space.count; i++) sum += exp(gs_actor_log_probability(&weights.actor, &space, &space.list[i]));
+    assert_true(fabs(sum - 1) < 1e-6);
+    for (int i = 0; i < 50; i++) {
+        double said;
+        const gs_schedule schedule = gs_actor_say(&weights.actor, &space, &random, &said);
+        assert_int_equal(gs_schedule_check(&schedule, &space.problem, h200(), NULL), GS_OK);
+        assert_true(fabs(said - gs_actor_log_probability(&weights.actor, &space, &schedule)) < 1e-9);
+    }
+    const gs_schedule best = gs_actor_best(&weights.actor, &space), outside = schedule_of("ws/128x128x64/s4/c1x1/coop/g8");
+    assert_true(gs_space_find(&space, &best) >= 0);
+    assert_true(gs_actor_log_probability(&weights.actor, &space, &outside) == -INFINITY);
+    gs_space_free(&space);
+    gs_weights_free(&weights);
+}
+
+/* Of the words of a sentence, one after the other: the logarithm of how probable it is without masks that a word is valid, in all. */
+static double valid_unmasked(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule)
+{
+    float x[GS_PROBLEM_FEATURES + GS_MOST_TOKENS] = {0};
+    float room[2 * (2 * GS_HIDDEN + GS_MOST_TOKENS)];
+    double sum = 0;
+    memcpy(x, space->features, sizeof space->features);
+    for (int slot = -1; slot < gs_family_slots((gs_family)schedule->family); slot++) {
+        const float *const logits = gs_net_forward(&actor->net, x, room);
+        const int words = slot < 0 ? GS_FAMILIES : gs_family_slot((gs_family)schedule->family, slot)->count;
+        bool can[256] = {false};
+        double valid = 0, all = 0;
+        for (int i = 0; i < space->count; i++) {
+            const gs_schedule *const s = &space->list[i];
+            if (slot < 0) can[s->family] = true;
+            else if (s->family == schedule->family && memcmp(s->word, schedule->word, (size_t)slot) == 0) can[s->word[slot]] = true;
+        }
+        for (int word = 0; word < words; word++) {
+            const int token = slot < 0 ? gs_token_of((gs_family)word, -1, 0) : gs_token_of((gs_family)schedule->family, slot, word);
+            all += exp((double)logits[token]);
+            valid += can[word] ? exp((double)logits[token]) : 0;
+        }
+        sum += log(valid / all);
+        x[GS_PROBLEM_FEATURES + gs_token_of((gs_family)schedule->family, slot, slot < 0 ? 0 : schedule->word[slot])] = 1;
+    }
+    return sum;
+}
+
+/* What gs_actor_learn goes down, while no ratio is clipped. */
+static double objective(const gs_actor *actor, const gs_space *space, const gs_outcome *o, int count, double valid)
+{
+    double sum = 0, squares = 0, loss = 0;
+    for (int i = 0; i < count; i++) sum += o[i].reward;
+    for (int i = 0; i < count; i++) squares += pow(o[i].reward - sum / count, 2);
+    const double spread = fmax(sqrt(squares / count), 0.02);
+    for (int i = 0; i < count; i++) {
+        const double p = gs_actor_log_probability(actor, space, &o[i].schedule);
+        loss -= exp(p - o[i].log_probability) * (o[i].reward - (sum - o[i].reward) / (count - 1)) / spread / count;
+        if (valid > 0) loss -= valid * valid_unmasked(actor, space, &o[i].schedule) / count;
+    }
+    return loss;
+}
+
+/* valid: what it is worth that words are valid without masks. */
+static void expect_differences(double valid)
+{
+    enum { COUNT = 3 };
+    const gs_lesson lesson = {.clip = 0.2, .valid = valid};
+    gs_weights weights;
+    gs_space space;
+    gs_outcome o[COUNT];
+    gs_random random = {21};
+    fresh(&weights);
+    gs_net *const net = &weights.actor.net;
+    random_weights(net, 8);
+    space_of(&space, "f16:300x520x128:nn", 1u << GS_FAMILY_MMA);
+    for (int i = 0; i < COUNT; i++) {
+        o[i].schedule = gs_actor_say(&weights.actor, &space, &random, &o[i].log_probability);
+        o[i].log_probability += 0.05;   /* the weights have moved since */
+        o[i].reward = i == 1 ? 1 : -0.3 * i;
+    }
+    float *const gradient = calloc((size_t)net->count, sizeof *gradient);
+    gs_actor_learn(&weights.actor, &space, o, COUNT, &lesson, gradient);
+    int checked = 0;
+    for (int i = 0; i < net->count && checked < 60; i += 37) {
+        if (fabsf(gradient[i]) < 3e-3f) continue;
+        const float step = 4e-3f, kept = net->weights[i];
+        net->weights[i] = kept + step;
+        const double more = objective(&weights.actor, &space, o, COUNT, valid);
+        net->weights[i] = kept - step;
+        const double less = objective(&weights.actor, &space, o, COUNT, valid);
+        net->weights[i] = kept;
+        const double expected = (more - less) / (2 * (double)step);
+        if (fabs(expected - (double)gradient[i]) > 0.03 * fabs(expected) + 1e-3) fail_msg("weight %d: %g, the difference says %g", i, (double)gradient[i], expected);
+        checked++;
+    }
+    assert_int_equal(checked, 60);
+
+    /* a ratio beyond the clip teaches nothing: all of them were much less probable when they were said, and those that did well are so now */
+    memset(gradient, 0, (size_t)net->count * sizeof *gradient);
+    for (int i = 0; i < COUNT; i++) o[i].log_probability -= o[i].reward > 0 ? 1 : -1;
+    gs_actor_learn(&weights.actor, &space, o, COUNT, &lesson, gradient);
+    for (int i = 0; i < net->count && valid == 0; i++) assert_true(gradient[i] == 0);
+    free(gradient);
+    gs_space_free(&space);
+    gs_weights_free(&weights);
+}
+
+static void policy_gradients_are_differences(void **state)
+{
+    (void)state;
+    expect_differences(0);
+    expect_differences(0.5);
+}
+
+/* A reward for one word of the grammar makes that word likely; entropy alone brings the choice back to even. */
+static void the_actor_learns_a_planted_word(void **state)
+{
+    (void)state;
+    enum { GROUP = 12 };
+    const gs_lesson lesson = {.clip = 0.2, .entropy = 0.001};
+    gs_weights weights;
+    gs_adam adam;
+    gs_space space;
+    gs_random random = {31};
+    fresh(&weights);
+    space_of(&space, "f16:512x512x512:tn", 1u << GS_FAMILY_MMA);
+    assert_int_equal(gs_adam_create(&adam, &weights.actor.net, 3e-3f, NULL), GS_OK);
+    float *const gradient = calloc((size_t)weights.actor.net.count, sizeof *gradient);
+    double first = 0, last = 0;
+    for (int round = 0; round < 80; round++) {
+        gs_outcome o[GROUP];
+        int hits = 0;
+        for (int i = 0; i < GROUP; i++) {
+            o[i].schedule = gs_actor_say(&weights.actor, &space, &random, &o[i].log_probability);
+            o[i].reward = o[i].schedule.word[2] == 1;   /* stages s3 */
+            hits += o[i].schedule.word[2] == 1;
+        }
+        if (round < 10) first += hits / 120.0;
+        if (round >= 70) last += hits / 120.0;
+        gs_actor_learn(&weights.actor, &space, o, GROUP, &lesson, gradient);
+        gs_adam_step(&adam, &weights.actor.net, gradient, 1);
+    }
+    assert_true(first < 0.6 && last > 0.9);
+    const gs_schedule best = gs_actor_best(&weights.actor, &space);
+    assert_int_equal(best.word[2], 1);
+    free(gradient);
+    gs_adam_free(&adam);
+    gs_space_free(&space);
+    gs_weights_free(&weights);
+}
+
+static void imitation_makes_a_sentence_likely(void **state)
+{
+    (void)state;
+    gs_weights weights;
+    gs_adam adam;
+    gs_space space;
+    fresh(&weights);
+    space_of(&space, "f16:1024x1024x1024:tn", 0);
+    assert_int_equal(gs_adam_create(&adam, &weights.actor.net, 3e-3f, NULL), GS_OK);
+    float *const gradient = calloc((size_t)weights.actor.net.count, sizeof *gradient);
+    const gs_schedule shown = schedule_of("wave/64x128x64/s8/ab/c1x1/k1/fixed");
+    assert_true(gs_actor_log_probability(&weights.actor, &space, &shown) < log(0.01));
+    for (int i = 0; i < 120; i++) {
+        gs_actor_imitate(&weights.actor, &space.problem, h200(), &shown, 1, gradient);
+        gs_adam_step(&adam, &weights.actor.net, gradient, 1);
+    }
+    assert_true(gs_actor_log_probability(&weights.actor, &space, &shown) > log(0.8));
+    const gs_schedule best = gs_actor_best(&weights.actor, &space);
+    assert_memory_equal(&best, &shown, sizeof best);
+    free(gradient);
+    gs_adam_free(&adam);
+    gs_space_free(&space);
+    gs_weights_free(&weights);
+}
+
+/* ---- training ---- */
+
+/* Times that the time model gets wrong in a way that can be learned: mma takes a third of what it says, and s2 of every family twice. */
+static double planted_us(const gs_schedule *schedule, const gs_problem *problem)
+{
+    const bool shallow = strcmp(gs_family_slot((gs_family)schedule->family, schedule->family == GS_FAMILY_MMA ? 2 : 1)->words
+                                    [schedule->word[schedule->family == GS_FAMILY_MMA ? 2 : 1]].text, "s2") == 0;
+    return gs_schedule_predict(schedule, problem, h200()) * (schedule->family == GS_FAMILY_MMA ? 0.33 : 1) * (shallow ? 2 : 1);
+}
+
+/* `groups` problems at random, twenty schedules of ws, wave and mma each. */
+static int planted_samples(gs_sample *samples, int groups, uint64_t seed)
+{
+    enum { EACH = 20 };
+    gs_random random = {seed};
+    int count = 0;
+    for (int group = 0; group < groups; group++) {
+        gs_problem problem = gs_train_problem(&random);
+        problem.acc = GS_F32;
+        gs_space space;
+        assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS | 1u << GS_FAMILY_WAVE, NULL), GS_OK);
+        for (int i = 0; i < EACH && space.count > 0; i++) {
+            const gs_schedule schedule = space.list[gs_random_below(&random, (uint64_t)space.count)];
+            samples[count++] = (gs_sample){problem, schedule, planted_us(&schedule, &problem), group};
+        }
+        gs_space_free(&space);
+    }
+    return count;
+}
+
+static bool count_calls(void *self, const char *stage, int done, int total, double value)
+{
+    int *const calls = self;
+    assert_true(done >= 1 && done <= total && value >= 0);
+    calls[strcmp(stage, "surrogate") == 0 ? 0 : strcmp(stage, "imitate") == 0 ? 1 : 2]++;
+    return true;
+}
+
+static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
+{
+    (void)state;
+    enum { GROUPS = 80, TESTS = 20, EPOCHS = 10 };
+    const gs_profile *const profile = gs_profile_find("h200");
+    gs_sample *const samples = malloc((GROUPS + TESTS) * 20 * sizeof *samples);
+    const int count = planted_samples(samples, GROUPS, 41);
+    gs_sample *const tests = samples + count;
+    const int test_count = planted_samples(tests, TESTS, 42);
+    gs_weights weights, again;
+    int calls[3] = {0};
+    const gs_train_options how = {.epochs = EPOCHS, .problems = 2, .seed = 5, .progress = count_calls, .self = calls};
+    fresh(&weights);
+    fresh(&again);
+    const gs_worth before = gs_train_worth(&weights, tests, test_count, 8, profile), model = gs_train_worth(NULL, tests, test_count, 8, profile);
+    assert_int_equal(gs_train(&weights, samples, count, profile, &how, NULL), GS_OK);
+    assert_int_equal(calls[0], EPOCHS);
+    assert_int_equal(calls[1], 2);
+    assert_int_equal(calls[2], 1);
+    const gs_worth after = gs_train_worth(&weights, tests, test_count, 8, profile);
+    assert_int_equal(after.groups, model.groups);
+    assert_true(after.groups >= TESTS - 2);
+    for (int i = 0; i < 4; i++) assert_true(before.at[i] == model.at[i]);   /* untrained: the time model's order */
+    if (!(after.at[0] > 0.95 && after.at[0] > model.at[0] + 0.03)) fail_msg("best of 1: %g, the time model %g", after.at[0], model.at[0]);
+    assert_true(after.at[0] <= after.at[1] && after.at[1] <= after.at[2] && after.at[2] <= after.at[3] && after.at[3] <= 1);
+
+    /* the same again, bit by bit */
+    assert_int_equal(gs_train(&again, samples, count, profile, &how, NULL), GS_OK);
+    assert_memory_equal(again.surrogate.net.weights, weights.surrogate.net.weights, (size_t)weights.surrogate.net.count * sizeof(float));
+    assert_memory_equal(again.actor.net.weights, weights.actor.net.weights, (size_t)weights.actor.net.count * sizeof(float));
+    free(samples);
+    gs_weights_free(&weights);
+    gs_weights_free(&again);
+}
+
+static bool stop_at_once(void *self, const char *stage, int done, int total, double value)
+{
+    (void)stage, (void)total, (void)value;
+    assert_int_equal(done, 1);
+    ++*(int *)self;
+    return false;
+}
+
+static void training_ends_when_it_is_told_to(void **state)
+{
+    (void)state;
+    enum { GROUPS = 3 };
+    gs_sample samples[GROUPS * 20];
+    gs_weights weights;
+    int calls = 0;
+    const gs_train_options how = {.epochs = 5, .problems = 100, .seed = 5, .progress = stop_at_once, .self = &calls};
+    fresh(&weights);
+    const int count = planted_samples(samples, GROUPS, 43);
+    assert_true(count > 20);
+    assert_int_equal(gs_train(&weights, samples, count, gs_profile_find("h200"), &how, NULL), GS_OK);
+    assert_int_equal(calls, 1);
+    gs_weights_free(&weights);
+}
+
+/* What a sentence is worth on average: predicted best of the shortlist over its own time. */
+static double mean_share(const gs_actor *actor, const char *const *problems, int count)
+{
+    double sum = 0;
+    gs_random random = {51};
+    for (int i = 0; i < count; i++) {
+        gs_space space;
+        gs_schedule first;
+        space_of(&space, problems[i], 0);
+        assert_int_equal(gs_schedule_shortlist(&space.problem, h200(), 0, &first, 1), 1);
+        const double best = gs_schedule_predict(&first, &space.problem, h200());
+        for (int j = 0; j < 16; j++) {
+            const gs_schedule said = gs_actor_say(actor, &space, &random, NULL);
+            sum += log(best / gs_schedule_predict(&said, &space.problem, h200())) / 16;
+        }
+        gs_space_free(&space);
+    }
+    return exp(sum / count);
+}
+
+static void training_on_the_time_model_beats_chance(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"f16:1024x1024x1024:nn", "bf16:257x4096x4096:tn", "f16:3000x2000x1000:tn", "bf16:16x8192x8192:tn"};
+    gs_weights weights;
+    fresh(&weights);
+    const double before = mean_share(&weights.actor, problems, GS_COUNT(problems));
+    const gs_train_options how = {.problems = 120, .seed = 7};
+    assert_int_equal(gs_train(&weights, NULL, 0, gs_profile_find("h200"), &how, NULL), GS_OK);
+    const double after = mean_share(&weights.actor, problems, GS_COUNT(problems));
+    print_message("sentences are worth %g, by chance %g\n", after, before);
+    if (!(after > 1.2 * before)) fail_msg("sentences are worth %g, by chance %g", after, before);
+    gs_weights_free(&weights);
+}
+
+static void sizes_are_held_out_as_a_whole(void **state)
+{
+    (void)state;
+    int held = 0;
+    gs_random random = {61};
+    for (int i = 0; i < 2000; i++) {
+        gs_problem problem = gs_train_problem(&random);
+        assert_int_equal(gs_problem_check(&problem, NULL), GS_OK);
+        const bool out = gs_train_held_out(&problem, 10);
+        held += out;
+        gs_problem other = gs_problem_make(GS_BF16, problem.layout == GS_NN ? GS_TN : GS_NN, problem.m, problem.n, problem.k);
+        assert_int_equal(gs_train_held_out(&other, 10), out);
+        assert_false(gs_train_held_out(&problem, 0));
+    }
+    assert_true(held > 120 && held < 280);
+}
+
+/* ---- weights ---- */
+
+static char path[] = "/tmp/gemmsmith-learn-XXXXXX";
+
+static void filled(gs_weights *weights)
+{
+    fresh(weights);
+    random_weights(&weights->surrogate.net, 71);
+    random_weights(&weights->actor.net, 72);
+    snprintf(weights->about, sizeof weights->about, "a test");
+}
+
+static void weights_come_back(void **state)
+{
+    (void)state;
+    gs_weights weights, back;
+    gs_space space;
+    filled(&weights);
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);
+    assert_string_equal(back.about, "a test");
+    space_of(&space, "f16:500x520x528:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS);
+    const gs_profile *const profile = gs_profile_find("h200");
+    for (int i = 0; i < space.count; i += 1 + space.count / 200) {
+        assert_true(gs_actor_log_probability(&weights.actor, &space, &space.list[i]) == gs_actor_log_probability(&back.actor, &space, &space.list[i]));
+        assert_true(gs_surrogate_us(&weights.surrogate, &space.list[i], &space.problem, profile) ==
+                    gs_surrogate_us(&back.surrogate, &space.list[i], &space.problem, profile));
+    }
+    gs_space_free(&space);
+    gs_weights_free(&weights);
+    gs_weights_free(&back);
+    gs_error error;
+    assert_int_equal(gs_weights_load(&back, "/nowhere/at/all", &error), GS_ERROR_NOT_FOUND);
+}
+
+/* A word that the grammar no longer has is dropped, one that the file does not know says nothing, the others stay. */
+static void weights_outlive_words(void **state)
+{
+    (void)state;
+    gs_weights weights, back;
+    char *data;
+    size_t size;
+    filled(&weights);
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+    char *const word = strstr(data, "\nws/stages/s2\n");
+    assert_non_null(word);
+    memcpy(word, "\nws/stages/q2\n", 14);
+    assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_OK);
+    const gs_problem problem = problem_of("f16:512x512x512:tn");
+    const gs_schedule other = schedule_of("ws/128x128x64/s4/c1x1/coop/g8"), gone = schedule_of("ws/128x128x64/s2/c1x1/coop/g8");
+    const gs_profile *const profile = gs_profile_find("h200");
+    assert_true(gs_surrogate_us(&weights.surrogate, &other, &problem, profile) == gs_surrogate_us(&back.surrogate, &other, &problem, profile));
+    assert_true(gs_surrogate_us(&weights.surrogate, &gone, &problem, profile) != gs_surrogate_us(&back.surrogate, &gone, &problem, profile));
+    free(data);
+    gs_weights_free(&weights);
+    gs_weights_free(&back);
+}
+
+static void broken_weights_are_refused(void **state)
+{
+    (void)state;
+    gs_weights weights, back;
+    gs_error error;
+    char *data;
+    size_t size;
+    filled(&weights);
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 97) {
+        assert_int_equal(gs_weights_parse(&back, data, cut, &error), GS_ERROR_CORRUPT);
+        assert_string_equal(error.field, "weights");
+    }
+    assert_int_equal(gs_weights_parse(&back, data, size - 1, &error), GS_ERROR_CORRUPT);
+    for (size_t at = 0; at < size; at += 1 + size / 61) {   /* a name may change, nothing else */
+        data[at] ^= 0x15;
+        const gs_status status = gs_weights_parse(&back, data, size, &error);
+        if (status == GS_OK) gs_weights_free(&back);
+        const char *const names = strstr(data, "\ntokens "), *const end = names ? strstr(names, "\ndata ") : NULL;
+        const char *const about = strstr(data, "\nabout ");
+        const bool harmless = (names && end && data + at > names + 11 && data + at < end) || (about && data + at > about + 6 && data + at < about + 13);
+        assert_int_equal(status, harmless ? GS_OK : GS_ERROR_CORRUPT);
+        data[at] ^= 0x15;
+    }
+    assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_OK);
+    gs_weights_free(&back);
+    free(data);
+    gs_weights_free(&weights);
+}
+
+/* A number that is not finite is neither written over good weights nor read, though the hash of the data is right. */
+static void weights_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 2 * GS_COUNT(bad); i++) {
+        gs_weights weights, back;
+        gs_error error = {0};
+        char *data, head[64];
+        size_t size;
+        filled(&weights);
+        assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+        gs_net *const net = i % 2 ? &weights.actor.net : &weights.surrogate.net;
+        const float good = net->weights[0];
+        net->weights[0] = bad[i / 2];
+        assert_int_equal(gs_weights_save(&weights, path, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, i % 2 ? "actor" : "surrogate"));
+        assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);   /* those before are still there */
+        assert_true((i % 2 ? back.actor.net : back.surrogate.net).weights[0] == good);
+        gs_weights_free(&back);
+
+        assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+        char *const line = strstr(data, "\ndata ") + 1;
+        size_t bytes;
+        assert_int_equal(sscanf(line, "data %zu", &bytes), 1);
+        char *const floats = data + size - bytes;
+        memcpy(i % 2 ? floats + bytes - sizeof *bad : floats, &bad[i / 2], sizeof *bad);
+        snprintf(head, sizeof head, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(floats, bytes));
+        memcpy(line, head, strlen(head));
+        assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, "not finite"));
+        free(data);
+        gs_weights_free(&weights);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_differences),
+        cmocka_unit_test(networks_are_the_same_for_a_seed),
+        cmocka_unit_test(adam_goes_down),
+        cmocka_unit_test(tokens_have_names_of_their_own),
+        cmocka_unit_test(a_space_is_all_that_is_valid),
+        cmocka_unit_test(sentences_are_valid),
+        cmocka_unit_test(policy_gradients_are_differences),
+        cmocka_unit_test(the_actor_learns_a_planted_word),
+        cmocka_unit_test(imitation_makes_a_sentence_likely),
+        cmocka_unit_test(the_surrogate_learns_what_the_time_model_gets_wrong),
+        cmocka_unit_test(training_ends_when_it_is_told_to),
+        cmocka_unit_test(training_on_the_time_model_beats_chance),
+        cmocka_unit_test(sizes_are_held_out_as_a_whole),
+        cmocka_unit_test(weights_come_back),
+        cmocka_unit_test(weights_outlive_words),
+        cmocka_unit_test(broken_weights_are_refused), cmocka_unit_test(weights_that_are_not_finite_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Trainers' own code, installed from their packages, against gemmsmith serve on the emulated device: verl's reward loop, TRL's GRPOTrainer, OpenRLHF's executor,
+OpenEnv's clients, Gymnasium's checker; and docs/howto/recipes in the packages that they are for. scripts/trainers.sh installs and runs it; nothing here is
+skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
+import asyncio
+import importlib.metadata
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+import unittest
+import urllib.request
+import warnings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(HERE, "..", "..", "python")
+sys.path.insert(0, PYTHON)
+sys.dont_write_bytecode = True
+os.environ.update(HF_HUB_OFFLINE="1", TRL_EXPERIMENTAL_SILENCE="1", CUDA_VISIBLE_DEVICES="", TOKENIZERS_PARALLELISM="false", RAY_USAGE_STATS_ENABLED="0", WANDB_MODE="disabled",
+                  RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0", PYTHONPATH=PYTHON)
+warnings.filterwarnings("ignore", category=ResourceWarning)
+sys.path.insert(1, os.path.join(HERE, "..", "dataset"))
+import recipes  # noqa: E402  takes PROGRAM
+import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
+from service import TOKEN  # noqa: E402
+
+PROBLEM = "f16:32x32x32:tn"
+RIGHT = "I take the plain one.\n```schedule\nsimple\n```"
+WRONG = "```schedule\nws/nonsense\n```"
+NONE = "I do not know."
+
+
+def setUpModule():
+    """One service for all; its worker is the program's own."""
+    global folder, served, URL, RIGHTS
+    folder = tempfile.mkdtemp(prefix="gs-trainers-")
+    served = service.Service(folder, device="emu:h200")
+    URL = f"http://127.0.0.1:{served.port}"
+    os.environ["GEMMSMITH_SERVE"] = URL
+    code, got = served.post("evaluate", {"problem": PROBLEM, "schedule": "simple", "reward": "milestones"})
+    assert (code, got["verdict"]) == (200, "pass"), got
+    RIGHTS = got["reward"]
+    names = ("verl", "trl", "transformers", "torch", "openrlhf", "openenv", "gymnasium", "ray", "aiohttp", "numpy")
+    print("packages:", ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names), f"; python {sys.version.split()[0]}", flush=True)
+
+
+def tearDownModule():
+    served.end()
+    shutil.rmtree(folder, True)
+
+
+def tokenizer():
+    """Bytes as tokens, with the marks and the template of Qwen3; made here."""
+    import tokenizers
+    import transformers
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({letter: i for i, letter in enumerate(alphabet)}, []))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    out = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>", additional_special_tokens=["<|im_start|>"])
+    import trl.chat_template_utils
+    out.chat_template = trl.chat_template_utils.qwen3_chat_template
+    return out
+
+
+class Verl(unittest.TestCase):
+    """verl's configuration, its reward loop, its reward managers."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tokenizer = tokenizer()
+        cls.path = os.path.join(folder, "tokenizer")
+        cls.tokenizer.save_pretrained(cls.path)
+
+    def config(self, name, *more):
+        import hydra
+        import verl.trainer
+        with hydra.initialize_config_dir(os.path.join(os.path.dirname(verl.trainer.__file__), "config"), version_base=None):
+            return hydra.compose("ppo_trainer", [f"actor_rollout_ref.model.path={self.path}", f"reward.custom_reward_function.path={PYTHON}/gemmsmith/reward.py",
+                                                 f"reward.custom_reward_function.name={name}", "+reward.custom_reward_function.reward_kwargs.deadline_s=60", "reward.num_workers=1", *more])
+
+    def data(self, *answers):
+        """A batch as a rollout leaves it: prompts and responses padded to the same length, and the data set's columns."""
+        import numpy
+        import torch
+        import verl
+        ids = [self.tokenizer(answer)["input_ids"] for answer in answers]
+        size = max(len(one) for one in ids)
+        responses = torch.tensor([one + [self.tokenizer.pad_token_id] * (size - len(one)) for one in ids])
+        mask = torch.cat([torch.ones(len(ids), 4, dtype=torch.long), torch.tensor([[1] * len(one) + [0] * (size - len(one)) for one in ids])], 1)
+        column = lambda values: numpy.array(values, dtype=object)
+        return verl.DataProto.from_dict({"prompts": torch.ones(len(ids), 4, dtype=torch.long), "responses": responses, "attention_mask": mask},
+                                        {"data_source": column(["hgemm"] * len(ids)), "reward_model": column([{"style": "rule", "ground_truth": PROBLEM} for _ in ids]),
+                                         "extra_info": column([{"index": i} for i in range(len(ids))])})
+
+    def check(self, got):
+        self.assertEqual([one["reward_score"] for one in got], [RIGHTS, -1.0, -1.0])
+        self.assertEqual([one["reward_extra_info"]["verdict"] for one in got], ["pass", "launch", "text"])
+        self.assertEqual(len({tuple(sorted(one["reward_extra_info"])) for one in got}), 1)   # verl makes columns of them
+
+    def test_reward_loop(self):
+        from verl.experimental.reward_loop import RewardLoopWorker
+
+        async def run():   # in one event loop, as a worker has: rate_limited has a semaphore for all
+            got = {}
+            for manager in ("naive", "dapo", "gdpo", "rate_limited"):
+                for name in ("compute_score", "compute_score_async"):
+                    config = self.config(name, f"reward.reward_manager.name={manager}")
+                    got[manager, name] = await RewardLoopWorker(config).compute_score_batch(self.data(RIGHT, WRONG, NONE))
+            return got
+        for case, got in asyncio.run(run()).items():
+            with self.subTest(case):
+                self.check(got)
+
+    def test_over_ray(self):
+        """The reward loop as a trainer has it: its workers are Ray's, and what they answer becomes tensors."""
+        import ray
+        from verl.experimental.reward_loop import RewardLoopManager
+        for manager, name in (("naive", "compute_score_async"), ("remote", "compute_score")):   # remote: processes of their own under the workers
+            with self.subTest(manager=manager):
+                ray.init(num_cpus=2, num_gpus=0, include_dashboard=False, logging_level="error", log_to_driver=False, object_store_memory=100 << 20)
+                self.addCleanup(ray.shutdown)
+                data = self.data(RIGHT, WRONG, NONE)
+                got = RewardLoopManager(self.config(name, f"reward.reward_manager.name={manager}")).compute_rm_score(data)
+                lengths = data.batch["attention_mask"][:, 4:].sum(1)
+                scores = got.batch["rm_scores"]
+                self.assertEqual([round(scores[i, lengths[i] - 1].item(), 6) for i in range(3)], [round(RIGHTS, 6), -1.0, -1.0])
+                self.assertEqual(scores.count_nonzero().item(), 3)
+                self.assertEqual(list(got.non_tensor_batch["verdict"]), ["pass", "launch", "text"])
+                ray.shutdown()
+
+    def test_batch_manager(self):
+        """Of older configurations: one call for the batch."""
+        from gemmsmith import reward
+        from verl.workers.reward_manager import get_reward_manager_cls
+        manager = get_reward_manager_cls("batch")(self.tokenizer, 0, reward.compute_score_batch)
+        got = manager(self.data(RIGHT, WRONG, NONE), return_dict=True)
+        self.assertEqual([round(value, 6) for value in got["reward_tensor"].sum(1).tolist()], [round(RIGHTS, 6), -1.0, -1.0])
+        self.assertEqual(got["reward_extra_info"]["verdict"], ["pass", "launch", "text"])
+
+
+class Trl(unittest.TestCase):
+    """GRPOTrainer with a model of two layers: its rollouts are given, its rewards, losses and steps are its own."""
+
+    def train(self, answers, conversational=True, steps=2, length=128, **named):
+        import datasets
+        import transformers
+        import trl
+        words = tokenizer()
+        model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+                                                                       num_key_value_heads=2, max_position_embeddings=4096))
+        prompt = [{"role": "user", "content": "Write a kernel."}] if conversational else "Write a kernel: "
+        rows = datasets.Dataset.from_list([{"prompt": prompt, "problem": PROBLEM}] * 4)
+        args = trl.GRPOConfig(os.path.join(folder, "trl"), use_cpu=True, bf16=False, max_steps=steps, per_device_train_batch_size=4, num_generations=4, max_completion_length=length,
+                              logging_steps=1, report_to=[], save_strategy="no", disable_tqdm=True, gradient_checkpointing=False, learning_rate=1e-3, loss_type="grpo")
+
+        def rollout(prompts, trainer):
+            text = [words.apply_chat_template(one, add_generation_prompt=True, tokenize=False, tools=trainer.tools or None) if conversational else one for one in prompts]
+            ids = [words(answers[i % len(answers)] + words.eos_token)["input_ids"] for i in range(len(prompts))]
+            return {"prompt_ids": [words(one)["input_ids"] for one in text], "completion_ids": ids, "logprobs": None}
+        trainer = trl.GRPOTrainer(model, args=args, train_dataset=rows, processing_class=words, rollout_func=rollout if answers else None, **named)
+        trainer.train()
+        return trainer, [entry for entry in trainer.state.log_history if "reward" in entry]
+
+    def test_reward_functions(self):
+        from gemmsmith import reward
+        for function in (reward.trl_reward, reward.trl_reward_async):
+            for conversational in (True, False):
+                with self.subTest(function=function.__name__, conversational=conversational):
+                    trainer, log = self.train([RIGHT, WRONG, NONE, RIGHT], conversational, reward_funcs=function)
+                    self.assertEqual(trainer.state.global_step, 2)
+                    for entry in log:
+                        self.assertAlmostEqual(entry["reward"], (2 * RIGHTS - 2) / 4, 5)
+                        self.assertAlmostEqual(entry[f"rewards/{function.__name__}/mean"], (2 * RIGHTS - 2) / 4, 5)
+                        self.assertAlmostEqual(entry["gemmsmith/passed"], 0.5)
+                        self.assertGreater(entry["grad_norm"], 0)   # a reward that differs within the group moves the model
+
+    def test_what_a_model_of_two_layers_writes(self):
+        from gemmsmith import reward
+        log = self.train([], True, 1, reward_funcs=reward.trl_reward_async)[1]
+        self.assertEqual((log[0]["reward"], log[0]["gemmsmith/passed"]), (-1.0, 0.0))
+
+    def test_the_service_s_failure_is_no_reward(self):
+        """None becomes NaN, which the trainer leaves out of the group."""
+        import functools
+        from gemmsmith import reward
+        slow = functools.partial(reward.trl_reward, deadline_s=0.0)
+        trainer, _ = self.train([RIGHT], True, 1, reward_funcs=reward.trl_reward)
+        problem = f"f16:{33}x33x33:tn"   # not evaluated before
+        rewards = trainer._calculate_rewards([{"prompt": "p", "problem": problem}] * 2, ["p"] * 2, [RIGHT, NONE], [[1], [1]])
+        self.assertEqual(rewards[1].item(), -1.0)
+        trainer.reward_funcs[0] = slow
+        rewards = trainer._calculate_rewards([{"prompt": "p", "problem": "f16:64x64x256:tn"}] * 2, ["p"] * 2, [RIGHT, NONE], [[1], [1]])
+        self.assertTrue(rewards[0].isnan().item())
+
+    def test_environment(self):
+        from gemmsmith.trl_env import KernelEnvironment
+
+        class Tested(KernelEnvironment):
+            turns = 2
+            made = []
+
+            def __init__(self):
+                super().__init__()
+                self.made.append(self)
+
+        call = '<tool_call>\n{"name": "%s", "arguments": %s}\n</tool_call>'
+        right, wrong = call % ("evaluate_schedule", '{"schedule": "simple"}'), call % ("evaluate_schedule", '{"schedule": "ws/nonsense"}')
+        kernel = call % ("evaluate_kernel", '{"source": "int", "manifest": "manifest"}')
+        trainer, log = self.train([right, wrong, kernel, NONE], True, 1, 320, environment_factory=Tested)
+        self.assertAlmostEqual(log[0]["rewards/Tested/mean"], (RIGHTS - 3) / 4, 5)
+        self.assertEqual((log[0]["tools/call_frequency"], log[0]["tools/failure_frequency"]), (0.75, 0.0))
+        self.assertEqual([one._episode.last and one._episode.last["verdict"] for one in Tested.made], ["pass", "launch", "launch", None])
+        self.assertEqual(sorted(tool.__name__ for tool in trainer.tools), ["evaluate_kernel", "evaluate_schedule"])
+        self.assertEqual([one._episode.left for one in Tested.made], [1, 1, 1, 2])
+
+
+class OpenRlhf(unittest.TestCase):
+    """The executor that asks a URL for rewards, with an engine that answers what it is told."""
+
+    def execute(self, url, answer):
+        from openrlhf.utils.agent import SingleTurnAgentExecutor
+        words = tokenizer()
+        ids = words(answer + words.eos_token)["input_ids"]
+
+        class Engine:
+            async def generate(self, prompt, params, multi_modal_data=None):
+                return types.SimpleNamespace(outputs=[types.SimpleNamespace(token_ids=ids, text=answer, finish_reason="stop", logprobs=None)])
+        prompt = words.apply_chat_template([{"role": "user", "content": f"Write a kernel. For example:\n{RIGHT}"}], tokenize=False, add_generation_prompt=True)
+        params = types.SimpleNamespace(max_tokens=2000, logprobs=None)
+        return asyncio.run(SingleTurnAgentExecutor(url).execute(prompt, PROBLEM, params, 4096, words, Engine()))
+
+    def test_rewards(self):
+        for answer, want in ((RIGHT, RIGHTS), (WRONG, -1.0), (NONE, -1.0)):
+            got = self.execute(URL + "/v1/adapters/openrlhf", answer)
+            self.assertEqual((got["reward"], got["scores"]), ([want], [(want + 1) / 2]), answer)
+            self.assertEqual(got["extra_logs"]["passed"], [float(answer == RIGHT)])
+            import torch   # what its SamplesGenerator, which is not to be imported without vLLM, makes of them
+            for value in (got["reward"], got["scores"], *got["extra_logs"].values()):
+                self.assertEqual(torch.tensor([value]).dtype, torch.float32)
+
+    def test_a_token_in_the_url(self):
+        own = tempfile.mkdtemp(prefix="gs-trainers-")
+        self.addCleanup(shutil.rmtree, own, True)
+        s = service.Service(own, device="emu:h200", token=TOKEN)
+        self.addCleanup(s.end)
+        self.assertEqual(self.execute(f"http://any:{TOKEN}@127.0.0.1:{s.port}/v1/adapters/openrlhf?reward=room", NONE)["reward"], [-1.0])
+
+    def test_the_recorded_request_is_what_is_sent(self):
+        from openrlhf.utils.agent import SingleTurnAgentExecutor
+        import json
+        with open(os.path.join(HERE, "trainers", "openrlhf.http"), "rb") as file:
+            recorded = file.read()
+        body = json.loads(recorded.split(b"\r\n\r\n", 1)[1])
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            got = []
+
+            def answer():
+                connection, _ = listener.accept()
+                with connection:
+                    data = b""
+                    while len(data.partition(b"\r\n\r\n")[2]) < len(recorded.partition(b"\r\n\r\n")[2]):
+                        data += connection.recv(65536)
+                    got.append(data)
+                    connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}')
+            thread = threading.Thread(target=answer)
+            thread.start()
+            port = listener.getsockname()[1]
+            asyncio.run(SingleTurnAgentExecutor(f"http://127.0.0.1:{port}/v1/adapters/openrlhf")._fetch_rewards_via_http(body["query"], body["prompts"], body["labels"]))
+            thread.join()
+        self.assertEqual(got[0].replace(b"127.0.0.1:%d" % port, b"127.0.0.1:7811"), recorded)
+
+
+class OpenEnv(unittest.TestCase):
+    """OpenEnv's clients against its server with our environment, in a process of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        cls.url = f"http://127.0.0.1:{port}"
+        cls.process = subprocess.Popen([sys.executable, "-m", "gemmsmith.openenv", "--port", str(port), "--serve", URL, "--turns", "2", PROBLEM])
+        end = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(cls.url + "/health", timeout=5).close()
+                return
+            except OSError:
+                if time.monotonic() > end or cls.process.poll() is not None:
+                    raise
+                time.sleep(0.1)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.terminate()
+        cls.process.wait(20)
+
+    def test_generic_client(self):
+        from openenv.core.generic_client import GenericEnvClient
+        with GenericEnvClient(self.url, message_timeout_s=120).sync() as env:
+            first = env.reset(seed=1)
+            self.assertEqual((first.observation["problem"], first.observation["turns_left"], first.reward, first.done), (PROBLEM, 2, None, False))
+            self.assertIn("2 evaluations", first.observation["feedback"])
+            got = env.step({"completion": RIGHT})
+            self.assertEqual((got.reward, got.done, got.observation["correctness_pass"], got.observation["verdict"]), (RIGHTS, False, True, "pass"))
+            with self.assertRaisesRegex(RuntimeError, "VALIDATION_ERROR"):
+                env.step({"shell": "rm"})
+            got = env.step({"completion": NONE})
+            self.assertEqual((got.reward, got.done, got.observation["compilation_success"]), (-1.0, True, False))
+            state = env.state()
+            self.assertEqual((state["step_count"], state["best_reward"], state["best_candidate"]), (2, RIGHTS, "simple"))
+            self.assertEqual(env.step({"schedule": "simple"}).done, True)
+            self.assertEqual(env.reset(problem="64_64_64", turns=1).observation["problem"], "f16:64x64x64:nn")
+            self.assertTrue(env.step({"source": "int", "manifest": "manifest"}).done)
+
+    def test_typed_clients_at_once(self):
+        from gemmsmith.openenv import KernelAction, KernelEnv
+
+        async def one(number):
+            async with KernelEnv(self.url, message_timeout_s=120) as env:
+                await env.reset(problem=PROBLEM)
+                got = await env.step(KernelAction(schedule="simple" if number % 2 else "ws/nonsense"))
+                return got.reward, got.observation.verdict, (await env.state()).step_count
+
+        async def all_of_them():
+            return await asyncio.gather(*(one(i) for i in range(12)))
+        self.assertEqual(asyncio.run(all_of_them()), [(-1.0, "launch", 1), (RIGHTS, "pass", 1)] * 6)
+
+    def test_http(self):
+        import requests
+        self.assertEqual(requests.get(self.url + "/health", timeout=30).json()["status"], "healthy")
+        self.assertEqual(requests.post(self.url + "/reset", json={"problem": PROBLEM}, timeout=30).json()["observation"]["problem"], PROBLEM)
+        self.assertEqual(requests.post(self.url + "/step", json={"action": {"schedule": "simple"}, "timeout_s": 60}, timeout=90).json()["reward"], RIGHTS)
+        self.assertIn("schedule", requests.get(self.url + "/schema", timeout=30).json()["action"]["properties"])
+        self.assertEqual(requests.get(self.url + "/metadata", timeout=30).json()["name"], "gemmsmith")
+        self.assertEqual(requests.get(self.url + "/state", timeout=30).status_code, 200)
+
+
+class Gymnasium(unittest.TestCase):
+    def make(self, **named):
+        import gymnasium
+        import gemmsmith.gym
+        return gymnasium.make("gemmsmith/Schedule-v0", problems=[PROBLEM, "f16:32x48x64:nn"], reward="milestones", **named)
+
+    def test_checker(self):
+        from gymnasium.utils.env_checker import check_env
+        for named in ({}, {"actions": "text"}, {"turns": 3, "render_mode": "ansi"}):
+            with self.subTest(**named), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                check_env(self.make(**named).unwrapped, skip_render_check=not named.get("render_mode"))
+
+    def test_episode(self):
+        env = self.make(turns=2, render_mode="ansi")
+        seen, info = env.reset(seed=3, options={"problem": PROBLEM})
+        self.assertEqual(info, {"problem": PROBLEM})
+        own = env.unwrapped
+        self.assertEqual(own.sentence(own.action("ws/128x256x64/s4/c2x1/coop/g8")), "ws/128x256x64/s4/c2x1/coop/g8")
+        seen, reward, terminated, truncated, info = env.step(own.action("simple"))
+        self.assertEqual((reward, terminated, truncated, info["verdict"], info["schedule"]), (RIGHTS, False, False, "pass", "simple"))
+        self.assertIn("Right.", env.render())
+        self.assertAlmostEqual(float(seen[-2]), RIGHTS, 5)
+        seen, reward, terminated, truncated, info = env.step(own.action("ws/128x256x64/s4/c2x1/coop/g8"))
+        self.assertEqual((terminated, truncated, own.observation_space.contains(seen)), (True, False, True))
+        import gymnasium
+        with self.assertRaises(gymnasium.error.ResetNeeded):
+            own.step(own.action("simple"))
+
+    def test_vectors(self):
+        import functools
+        import gymnasium
+        make = functools.partial(self.make, turns=1)
+        for kind in (gymnasium.vector.SyncVectorEnv, gymnasium.vector.AsyncVectorEnv):
+            with self.subTest(kind=kind.__name__):
+                envs = kind([make] * 3)
+                self.addCleanup(envs.close)
+                seen, _ = envs.reset(seed=1)
+                self.assertEqual(seen.shape, (3, 14))
+                action = envs.single_action_space.sample() * 0   # the first family: simple
+                seen, rewards, terminated, _, infos = envs.step([action] * 3)
+                self.assertEqual((list(infos["verdict"]), list(terminated)), (["pass"] * 3, [True] * 3))
+                self.assertTrue((rewards > -1).all())
+
+
+class Recipes(recipes.Recipes):
+    """docs/howto/recipes: their data as Parquet, their configurations as verl and TRL read them."""
+
+    def test_parquet(self):
+        import pyarrow.parquet
+        for name in ("schedule-train", "source-held_out", "winners"):
+            to = os.path.join(self.folder.name, name + ".parquet")
+            subprocess.run([sys.executable, os.path.join(recipes.RECIPES, "to_parquet.py"), os.path.join(self.folder.name, "data", name + ".jsonl"), to], check=True)
+            self.assertEqual(pyarrow.parquet.read_table(to).to_pylist(), self.rows(name + ".jsonl"))
+
+    def test_verl(self):
+        from hydra import compose, initialize_config_dir
+        with initialize_config_dir(config_dir=recipes.RECIPES, version_base=None):
+            config = compose(config_name="verl-rloo", overrides=["actor_rollout_ref.model.path=m", "reward.custom_reward_function.path=p", "trainer.nnodes=4"])
+        self.assertEqual((config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n, config.trainer.nnodes), ("rloo", 16, 4))
+
+    def test_trl(self):
+        import trl
+        for kind, arguments, columns in (("sft", trl.SFTConfig, ["prompt", "completion"]), ("rloo", trl.RLOOConfig, ["prompt", "problem"]),
+                                         ("dpo", trl.DPOConfig, ["prompt", "chosen", "rejected"])):
+            script = importlib.import_module("trl.scripts." + kind)
+            parser = trl.TrlParser(dataclass_types=[getattr(script, "RLOOScriptArguments", trl.ScriptArguments), arguments, trl.ModelConfig, trl.DatasetMixtureConfig])
+            _, got, _, data = parser.parse_args_and_config(["--config", os.path.join(recipes.RECIPES, f"trl-{kind}.yaml"), "--output_dir", self.folder.name,
+                                                            "--model_name_or_path", "m", "--bf16", "false", "--use_cpu", "true"])
+            self.assertEqual(data.datasets[0].columns, columns)
+            self.assertGreater(got.learning_rate, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

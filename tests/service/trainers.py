@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Trainers against gemmsmith serve, over a scripted worker: their calls byte for byte (tests/service/trainers), what is refused, and python/gemmsmith as they
+call it. What their packages do with it is scripts/trainers.sh. Usage: trainers.py PROGRAM FAKE_WORKER [unittest's arguments]"""
+import asyncio
+import base64
+import concurrent.futures
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
+sys.dont_write_bytecode = True
+import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
+from gemmsmith import reward, trl_env  # noqa: E402
+from gemmsmith.episode import Episode  # noqa: E402
+from service import MANIFEST, PROBLEM, SCHEDULE, TOKEN, foreign  # noqa: E402
+
+
+REWARD = 1 / 3   # of the kernel below: right, and slower than the library
+
+
+def kernel(number=1, rule="fake: us=12.5"):
+    return f"Let us see.\n```cuda\n// {number}\n// {rule}\n```\n```manifest\n{MANIFEST}```\n"
+
+
+def openrlhf(*answers, **more):
+    return {"query": ["prompt: " + answer for answer in answers], "prompts": ["prompt: "] * len(answers), "labels": [PROBLEM] * len(answers), **more}
+
+
+def slime(answer, **more):
+    return {"prompt": "prompt", "response": answer, "label": PROBLEM, **more}
+
+
+class Case(service.Case):
+    def url(self, s):
+        return f"http://127.0.0.1:{s.port}/"
+
+    def well(self, s):
+        """It ends as it should: with sanitizers, without leaks."""
+        self.assertEqual(s.end(), 128 + signal.SIGTERM, s.said())
+
+    def environment(self, **values):
+        for name, value in values.items():
+            os.environ[name] = value
+            self.addCleanup(os.environ.pop, name)
+
+
+class Replays(Case):
+    """What the trainers' own code sent when it was recorded."""
+
+    def replay(self, s, name):
+        with open(os.path.join(HERE, "trainers", name + ".http"), "rb") as file:
+            call = file.read()
+        with socket.create_connection(("127.0.0.1", s.port), timeout=30) as c:
+            c.sendall(call)
+            got = b""
+            while b"\r\n\r\n" not in got or len(got.split(b"\r\n\r\n", 1)[1]) < int(got.lower().split(b"content-length:")[1].split(b"\r\n")[0]):
+                more = c.recv(65536)
+                self.assertTrue(more, got)
+                got += more
+        head, body = got.split(b"\r\n\r\n", 1)
+        self.assertIn(b"content-type: application/json", head.lower())   # aiohttp's json() refuses others
+        return int(head.split()[1]), json.loads(body)
+
+    def test_openrlhf(self):
+        code, got = self.replay(self.serve(), "openrlhf")
+        self.assertEqual((code, got["rewards"], got["scores"]), (200, [REWARD], [(REWARD + 1) / 2]))
+        self.assertEqual(set(got["extra_logs"]), {"passed", "us", "ratio"})
+        for values in got["extra_logs"].values():   # each becomes torch.tensor([values])
+            self.assertEqual([type(value) for value in values], [float])
+
+    def test_slime(self):
+        code, got = self.replay(self.serve(), "slime")
+        self.assertEqual((code, type(got), got), (200, float, REWARD))
+
+    def test_they_are_one_evaluation(self):
+        s = self.serve()
+        for name in ("openrlhf", "slime", "slime", "openrlhf"):
+            self.replay(s, name)
+        self.assertEqual((s.requests('"op":"verify"'), s.metric("jobs_accepted_total"), s.metric("jobs_joined_total")), (1, 1, 3))
+
+
+class Calls(Case):
+    def test_openrlhf(self):
+        s = self.serve()
+        code, got = s.post("adapters/openrlhf", openrlhf(kernel(), kernel(1, "fake: wrong"), "none", kernel(), f"```schedule\n{SCHEDULE}\n```</s>"))
+        self.assertEqual((code, got["rewards"][1:3], got["extra_logs"]["passed"]), (200, [-1.0, -1.0], [1.0, 0.0, 0.0, 1.0, 1.0]))
+        self.assertEqual(got["rewards"][0], got["rewards"][3])
+        self.assertEqual([score == (value + 1) / 2 for score, value in zip(got["scores"], got["rewards"])], [True] * 5)
+        self.assertEqual(s.metric("jobs_accepted_total"), 3)
+        for kind in ("room", "composite", "milestones"):
+            want = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE, "reward": kind})[1]["reward"]
+            self.assertEqual(s.post("adapters/openrlhf?reward=" + kind, openrlhf(f"```schedule\n{SCHEDULE}\n```"))[1]["rewards"], [want])
+        self.well(s)
+
+    def test_a_prompt_s_example_is_no_answer(self):
+        s = self.serve()
+        example = f"Like this:\n```schedule\n{SCHEDULE}\n```\nNow you, with the best that you can think of, for this problem and on this device: "
+        self.assertEqual(s.post("adapters/openrlhf", {"query": [example + "no"], "prompts": [example], "labels": [PROBLEM]})[1]["rewards"], [-1.0])
+        # a tokenizer that does not give back what it took, a prompt that was cut: its end is what is looked for
+        for shown in (example.replace("Like", " Like"), example[20:]):
+            self.assertEqual(s.post("adapters/openrlhf", {"query": [shown + "no"], "prompts": [example], "labels": [PROBLEM]})[1]["rewards"], [-1.0])
+            self.assertEqual(s.post("adapters/openrlhf", {"query": [shown + f"\n```schedule\n{SCHEDULE}\n```"], "prompts": [example], "labels": [PROBLEM]})[1]["extra_logs"]["passed"], [1.0])
+        code, got = s.post("adapters/openrlhf", {"query": ["something else\n" + kernel()], "prompts": [example], "labels": [PROBLEM]})
+        self.assertEqual((code, got["error"]["field"]), (400, "query[0]"))
+        self.assertEqual(s.post("adapters/openrlhf", {"query": [kernel()], "prompts": [""], "labels": [{"problem": PROBLEM, "split": "train"}]})[1]["extra_logs"]["passed"], [1.0])
+
+    def test_slime(self):
+        s = self.serve()
+        self.assertEqual(s.post("adapters/slime", slime(kernel(), prompt=[{"role": "user", "content": "x"}])), (200, REWARD))
+        code, got = s.post("adapters/slime?details=true", slime(kernel()))
+        self.assertEqual((code, got["reward"], got["verdict"], got["passed"], got["us"] > 0), (200, REWARD, "pass", True, True))
+        self.assertEqual(s.post("adapters/slime?details=true", slime("none"))[1], {"reward": -1.0, "verdict": "text", "passed": False, "us": 0.0, "ratio": 0.0})
+
+    def test_what_a_model_writes_is_its_own_fault(self):
+        s = self.serve()
+        for answer in ("```schedule\nx\0\n```", "```schedule\n" + "x" * 600 + "\n```", "```schedule\nnonsense\n```", "```cuda\nx\n```\n```manifest\n" + "x" * 70000 + "\n```", "", "\ud83d", "\udc00"):
+            if answer in ("\ud83d", "\udc00"):   # half a character is no JSON
+                self.assertEqual(s.post("adapters/slime", slime(answer))[0], 400)
+            else:
+                self.assertEqual(s.post("adapters/slime", slime(answer)), (200, -1.0), answer[:20])
+
+    def test_what_trainers_do_not_send(self):
+        s = self.serve(options=[PROBLEM])
+        for path, body, field in [
+            ("openrlhf", "[]", "body"), ("openrlhf", "{", "body"), ("openrlhf", {}, "query"), ("openrlhf", openrlhf(), "query"), ("openrlhf", openrlhf("x", more=1), "body"),
+            ("openrlhf", openrlhf("x", query="x"), "query"), ("openrlhf", openrlhf("x", prompts=[]), "prompts"), ("openrlhf", openrlhf("x", labels=[PROBLEM] * 2), "labels"),
+            ("openrlhf", openrlhf("x", query=[1]), "query[0]"), ("openrlhf", openrlhf("x", prompts=[1]), "prompts"), ("openrlhf", openrlhf(*"x" * 257), "query"),
+            ("openrlhf", openrlhf("x", "y", labels=[PROBLEM, "x"]), "labels[1]"), ("openrlhf", openrlhf("x", labels=[None]), "labels[0]"), ("openrlhf", openrlhf("x", labels=[{}]), "labels[0]"),
+            ("openrlhf", openrlhf("x", labels=["64_64_64"]), "labels[0]"), ("slime", {}, "prompt"), ("slime", slime("x", prompt=1), "prompt"), ("slime", slime("x", response=None), "response"),
+            ("slime", slime("x", label=None), "label"), ("slime", slime("x", label=""), "label"), ("slime", slime("x", label=PROBLEM + "\0"), "label"), ("slime", slime("x", label="x" * 300), "label"),
+            ("slime", slime("x", metadata={}), "body"), ("slime?reward=applause", slime("x"), "query"), ("slime?unknown=much", slime("x"), "query"), ("slime?details=1", slime("x"), "query"),
+            ("slime?deadline_s=-1", slime("x"), "query"), ("slime?problem=x", slime("x"), "query"),
+        ]:
+            code, got = s.post("adapters/" + path, body)
+            self.assertEqual((code, got["error"]["field"]), (400, field), (path, body, got))
+            self.assertTrue(got["error"]["reason"].isprintable())
+        self.assertEqual(s.get("adapters/slime")[0], 405)
+        self.assertEqual(s.post("adapters/other", {})[0], 404)
+        self.assertEqual(s.metric("jobs_accepted_total"), 0)
+        self.well(s)
+
+    def test_no_reward_yet(self):
+        """A trainer asks again where the answer is no success, and then waits for the same evaluation."""
+        s = self.serve("library=1.1;delay=700")
+        code, got, headers = s.call("POST", "/v1/adapters/slime?deadline_s=0.1", slime(kernel()))
+        self.assertEqual((code, got["error"]["field"], "Retry-After" in headers), (503, "deadline_s", True))
+        self.assertEqual(s.post("adapters/openrlhf?deadline_s=0.1&unknown=0.25", openrlhf(kernel(), "none"))[1]["rewards"], [0.25, -1.0])
+        self.assertEqual(s.post("adapters/slime", slime(kernel())), (200, REWARD))
+        self.assertEqual(s.requests('"op":"verify"'), 1)
+        self.well(s)
+
+    def test_a_full_queue_is_waited_for(self):
+        s = self.serve("library=1.1;delay=400", options=["--queue", "1"])
+        s.post("submit", foreign(7))
+        self.assertEqual(s.post("submit", foreign(8))[0], 429)
+        self.assertEqual(s.post("adapters/slime?deadline_s=0", slime(kernel()))[0], 429)
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            self.assertEqual(list(pool.map(lambda n: s.post("adapters/slime", slime(kernel(n))), range(3))), [(200, REWARD)] * 3)
+
+    def test_the_machine_s_failure_is_no_reward(self):
+        s = self.serve("library=1.1;reference=GS_ERROR_NO_LIBRARY")
+        self.assertEqual(s.post("adapters/slime", slime(kernel()))[0], 503)
+        self.assertEqual(s.post("adapters/slime?unknown=0", slime(kernel())), (200, 0.0))
+
+    def test_a_stop_is_told(self):
+        s = self.serve("library=1.1;delay=1000")
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(s.post("adapters/openrlhf", openrlhf(kernel(1), kernel(2)))))
+        waiting.start()
+        while s.metric("jobs_accepted_total") < 2:
+            time.sleep(0.01)
+        s.end()
+        waiting.join()
+        self.assertEqual(answers[0][0], 503)
+
+    def test_a_token_in_the_url(self):
+        s = self.serve(token=TOKEN)
+        for user, password, code in [("any", TOKEN, 200), ("", TOKEN, 200), (TOKEN, "", 401), ("any", TOKEN + "x", 401), ("any", "", 401)]:
+            basic = {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+            self.assertEqual(s.call("POST", "/v1/adapters/slime", slime("x"), basic)[0], code, (user, password))
+        for wrong in ("Basic", "Basic ", "Basic !", "Basic " + base64.b64encode(TOKEN.encode()).decode()):
+            self.assertEqual(s.call("POST", "/v1/adapters/slime", slime("x"), {"Authorization": wrong})[0], 401, wrong)
+        self.well(s)
+
+
+class Functions(Case):
+    """python/gemmsmith/reward.py as trainers call it."""
+
+    def test_candidates(self):
+        with open(os.path.join(HERE, "completions.json"), encoding="utf-8") as file:
+            cases = json.load(file)
+        for name, text, want in cases:
+            self.assertEqual(reward.candidate_of(text) or {}, want, name)
+        self.assertIsNone(reward.candidate_of("```schedule\n" + "x" * 513 + "\n```"))
+        self.assertIsNone(reward.candidate_of("```cuda\nx\n```\n```manifest\n" + "x" * (64 << 10) + "\n```"))
+
+    def test_verl(self):
+        s = self.serve(token=TOKEN)
+        url, text = self.url(s), kernel()
+        with self.assertRaises(reward.ServiceError) as refused:
+            reward.compute_score("hgemm", text, PROBLEM, url=url)
+        self.assertEqual(refused.exception.status, 401)
+        self.environment(GEMMSMITH_TOKEN=TOKEN)
+        got = reward.compute_score(data_source="hgemm", solution_str=text, ground_truth={"problem": PROBLEM}, extra_info={"index": 1}, url=url)
+        self.assertEqual((got["verdict"], got["passed"], got["us"] > 0), ("pass", 1.0, True))
+        self.assertEqual(reward.compute_score("hgemm", "nothing", PROBLEM, url=url)["score"], -1.0)
+        self.assertEqual(asyncio.run(reward.compute_score_async("hgemm", text + "late", PROBLEM, extra_info={}, url=url)), got)
+        batch = reward.compute_score_batch(["hgemm"] * 3, [text, "none", text.replace("us=12.5", "wrong")], [PROBLEM, PROBLEM, ""], [{}, {}, {"problem": PROBLEM}], url=url)
+        self.assertEqual([one["score"] for one in batch], [got["score"], -1, -1])
+        self.assertEqual({tuple(one) for one in batch}, {tuple(got)})   # the same keys, whatever the verdict
+        self.assertEqual(reward.compute_score_batch(["hgemm"], [text], [PROBLEM], url=url), [got])
+
+    def test_many_at_once(self):
+        s = self.serve("library=1.1;delay=100")
+
+        async def ask():
+            return await asyncio.gather(*(reward.compute_score_async("hgemm", kernel(1), PROBLEM, url=self.url(s)) for _ in range(40)))
+        self.assertEqual({got["verdict"] for got in asyncio.run(ask())}, {"pass"})
+        self.assertEqual((s.requests('"op":"verify"'), s.metric("jobs_joined_total")), (1, 39))
+
+    def test_trl(self):
+        s = self.serve()
+        url, text, extra, metrics = self.url(s), kernel(), {}, {}
+        wrong = text.replace("us=12.5", "wrong")
+        call = {"prompts": ["p"] * 5, "problem": [PROBLEM] * 5, "completion_ids": None, "trainer_state": None, "url": url, "log_extra": extra.__setitem__, "log_metric": metrics.__setitem__,
+                "completions": [text, [{"role": "assistant", "content": wrong}], "none", text,
+                                [{"role": "assistant", "content": [{"type": "text", "text": text}]}, {"role": "tool", "content": "x"}, {"role": "assistant", "content": None}]]}
+        self.assertEqual(reward.trl_reward(**call), [REWARD, -1, -1.0, REWARD, -1.0])
+        self.assertEqual(extra["verdict"][0::2], ["pass", "text", "text"])
+        self.assertEqual(metrics, {"gemmsmith/passed": 0.4})
+        self.assertEqual(asyncio.run(reward.trl_reward_async(**call)), [REWARD, -1, -1.0, REWARD, -1.0])
+        with self.assertRaises(reward.ServiceError):
+            reward.trl_reward([], [text], ["no problem"], url=url)
+
+    def test_more_than_a_request_takes(self):
+        s = self.serve(options=["--most_body", "2560"])
+        texts = ["```schedule\nnonsense/%d\n```" % (i % 7) for i in range(300)] + [kernel(i, "fake: us=12.5\n" + "// é\n" * 80000) for i in range(6)]
+        got = reward.score([PROBLEM] * len(texts), texts, deadline_s=30, url=self.url(s))
+        self.assertEqual(([r["verdict"] for r in got[:300]], [r["verdict"] for r in got[300:]]), (["launch"] * 300, ["pass"] * 6))
+
+    def test_no_service(self):
+        with self.assertRaises(reward.ServiceError):
+            reward.evaluate([{"problem": PROBLEM, "schedule": SCHEDULE}], deadline_s=0.1, url="http://127.0.0.1:1")
+
+    def test_the_machine_s_failure_is_no_reward(self):
+        s = self.serve("library=1.1;delay=600")
+        text = f"```schedule\n{SCHEDULE}\n```"
+        self.assertEqual(reward.trl_reward(None, [text], [PROBLEM], deadline_s=0.1, url=self.url(s)), [None])
+        self.assertEqual(reward.compute_score("hgemm", text, PROBLEM, deadline_s=0.05, unknown=0.25, url=self.url(s))["score"], 0.25)
+
+
+class Episodes(Case):
+    """Several attempts at a problem, and TRL's environment, which is made of them."""
+
+    def test_episode(self):
+        s = self.serve()
+        e = Episode("1024_1024_1024", turns=3, url=self.url(s))
+        self.assertEqual((e.problem, e.library_us, e.left), ("f16:1024x1024x1024:nn", None, 3))
+        self.assertRegex(e.describe(), r"^Problem f16:1024x1024x1024:nn on \S+\. No kernel can take less than \d+\.\d\d us\. 3 evaluations\.$")
+        e = Episode(PROBLEM, turns=3, url=self.url(s))
+        right, wrong = ({name: foreign(1, rule)[name] for name in ("source", "manifest")} for rule in ("fake: us=12.5", "fake: wrong"))
+        self.assertEqual((e.evaluate(wrong)["reward"], e.evaluate(right)["reward"], e.evaluate(None)["reward"]), (-1, REWARD, -1.0))
+        self.assertEqual((e.left, e.turn, e.best["reward"], e.evaluate(right), e.say(None)), (0, 3, REWARD, None, "No evaluations left."))
+        self.assertRegex(e.say(e.best), r"^Right\. \d+\.\d\d us, \d\.\d{3} times as fast as cuBLASLt \(.*\)\.\nReward 0\.333\. 0 evaluations left\.$")
+        self.assertIn("cuBLASLt takes", Episode(PROBLEM, url=self.url(s)).describe())
+        e = Episode(PROBLEM, turns=1, url=self.url(s))
+        self.assertRegex(e.say(e.evaluate({"schedule": "nonsense/1"})), r"^Refused: launch.*: .+\nReward -1\.000\. 0 evaluations left\.$")
+        e = Episode(PROBLEM, url=self.url(s))
+        self.assertEqual([e.evaluate(what)["verdict"] for what in ({"schedule": ""}, {"schedule": "x" * 600}, {"source": "x", "manifest": ""})], ["text"] * 3)
+
+    def test_the_machine_s_failure_takes_no_turn(self):
+        s = self.serve("library=1.1;delay=600")
+        e = Episode(PROBLEM, turns=1, deadline_s=0.1, url=self.url(s))
+        self.assertEqual((e.evaluate({"schedule": SCHEDULE})["reward"], e.left, e.best), (None, 1, None))
+        e.deadline_s = 20
+        self.assertEqual(e.evaluate({"schedule": SCHEDULE})["verdict"], "pass")
+
+    def test_trl_environment(self):
+        s = self.serve()
+        self.environment(GEMMSMITH_SERVE=self.url(s))
+        e = trl_env.KernelEnvironment()
+        self.assertIn("4 evaluations", e.reset(prompt=[], problem=PROBLEM, other=1))
+        self.assertEqual(e.get_reward(), -1.0)
+        self.assertRegex(e.evaluate_kernel(foreign(1, "fake: wrong")["source"], MANIFEST), "^Refused: [a-z]+ in .+\nReward -1.000. 3 evaluations left.$")
+        self.assertTrue(e.evaluate_kernel(foreign(1)["source"] + "\0", manifest=MANIFEST).startswith("Right."))
+        self.assertEqual(e.get_reward(), REWARD)
+        e.reset(problem=PROBLEM)
+        self.assertTrue(e.evaluate_schedule(f" {SCHEDULE}\n").startswith("Right."))
+        for _ in range(3):
+            e.evaluate_schedule("nonsense")
+        self.assertEqual((e.evaluate_schedule(SCHEDULE), e.get_reward() > -1), ("No evaluations left.", True))
+        self.assertEqual(trl_env.KernelEnvironment.evaluate_kernel.__annotations__, {"source": str, "manifest": str, "return": str})   # TRL makes the tool's schema of them
+
+    def test_grammar(self):
+        s = self.serve()
+        families = {family["name"]: family["slots"] for family in s.get("grammar")[1]["families"]}
+        self.assertEqual(families["simple"], [])
+        words = SCHEDULE.split("/")
+        self.assertEqual(len(families["ws"]), len(words) - 1)
+        for slot, word in zip(families["ws"], words[1:]):
+            self.assertIn(word, slot["words"], slot["name"])
+        self.assertEqual(s.get("grammar?family=ws")[0], 400)
+
+
+if __name__ == "__main__":
+    unittest.main()

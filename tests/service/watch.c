@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that connections which are never done are shut when their time is up, those that wait for an evaluation are not, and that it is seen when the
+ * other side has gone. The clock is the test's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "service/watch.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* Whether the other end of the pair is still there. */
+static bool is_open(const int pair[2]) { return send(pair[1], "x", 1, MSG_NOSIGNAL) == 1; }
+
+static void what_is_never_done_is_shut(void **state)
+{
+    enum { PAIRS = 4 };
+    serve_watch watch;
+    serve_guest *guest[PAIRS];
+    int pair[PAIRS][2];
+    (void)state;
+    serve_watch_open(&watch);
+    for (int i = 0; i < PAIRS; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+        guest[i] = serve_watch_add(&watch, pair[i][0]);
+        assert_non_null(guest[i]);
+        assert_int_equal(serve_watch_among(guest[i]), i + 1);
+    }
+    const int64_t now = gs_clock_ns();
+    serve_watch_turn(&watch, guest[1], SERVE_WAIT, 0);
+    serve_watch_turn(&watch, guest[2], SERVE_BODY, 64 << 20);   /* a long one has longer */
+    serve_watch_remove(&watch, guest[3]);                       /* closed; its number may be another one's */
+    assert_int_equal(watch.count, PAIRS - 1);
+    serve_watch_sweep(&watch, now + 40 * SECOND);
+    for (int i = 0; i < PAIRS; i++) assert_true(is_open(pair[i]));
+    serve_watch_sweep(&watch, now + 60 * SECOND);
+    assert_false(is_open(pair[0]));
+    for (int i = 1; i < PAIRS; i++) assert_true(is_open(pair[i]));
+    serve_watch_turn(&watch, guest[1], SERVE_ANSWER, 100);
+    serve_watch_sweep(&watch, now + 3600 * SECOND);
+    assert_false(is_open(pair[1]));
+    assert_false(is_open(pair[2]));
+    assert_true(is_open(pair[3]));
+    serve_watch_turn(&watch, NULL, SERVE_WAIT, 0);
+    serve_watch_remove(&watch, NULL);
+    serve_watch_close(&watch);
+    for (int i = 0; i < PAIRS; i++) {
+        close(pair[i][0]);
+        close(pair[i][1]);
+    }
+}
+
+static void who_has_gone_is_seen(void **state)
+{
+    int pair[2];
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(send(pair[1], "more", 4, 0), 4);
+    assert_false(serve_watch_gone(pair[0]));
+    shutdown(pair[1], SHUT_WR);
+    assert_true(serve_watch_gone(pair[0]));
+    close(pair[1]);
+    assert_true(serve_watch_gone(pair[0]));
+    close(pair[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(who_has_gone_is_seen)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that metrics have the same names from every source, that what a kernel's text and an emulated launch say is right, and that a profiler which is not there, fails or
+ * hangs costs nothing but itself. This program is also the worker that it asks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "texts.h"
+#include "worker/metrics.h"
+
+static gs_text  out;
+static gs_error error;
+
+static int end(void **state)
+{
+    (void)state;
+    gs_text_free(&out);
+    unsetenv("GEMMSMITH_NCU");
+    return 0;
+}
+
+/* The value of a name; NaN: there is none. Every name must be in the table, and stand there once. */
+static double value(const char *name)
+{
+    double found = NAN;
+    for (const char *at = gs_text_string(&out); *at; at += strcspn(at, "\n") + 1) {
+        char have[64];
+        double number;
+        bool known = false;
+        assert_int_equal(sscanf(at, "%63s %lf\n", have, &number), 2);
+        for (const gs_metric *m = gs_metrics; m->name; m++) known = known || strcmp(m->name, have) == 0;
+        if (!known) fail_msg("%s is not in the table", have);
+        if (strcmp(have, name) != 0) continue;
+        if (!isnan(found)) fail_msg("%s twice", name);
+        found = number;
+    }
+    return found;
+}
+
+static void is(const char *name, double want)
+{
+    const double got = value(name);
+    if (!(fabs(got - want) <= 1e-4 * fabs(want))) fail_msg("%s is %g, not %g, in\n%s", name, got, want, gs_text_string(&out));
+}
+
+static char *read_text(const char *path)
+{
+    static char *text;
+    size_t size;
+    if (gs_file_read(path, 1 << 20, &text, &size, &error) != GS_OK) fail_msg("%s", error.text);
+    return text;
+}
+
+/* ---- the profiler ---- */
+
+static void a_page_of_the_profiler(void **state)
+{
+    (void)state;
+    char *const csv = read_text(GS_SOURCE_DIR "/tests/worker/ncu.csv");
+    assert_int_equal(gs_metrics_read_ncu(csv, &out, &error), GS_OK);
+    is("registers", 168);
+    is("threads", 384);
+    is("launch_us", 7.456);
+    is("tensor_busy", 14.8);
+    is("sm_busy", 14.8);
+    is("l1_busy", 49.16);
+    is("l2_busy", 55.02);
+    double stalls = 0;
+    for (const gs_metric *m = gs_metrics; m->name; m++)
+        if (strncmp(m->name, "stall_", 6) == 0) stalls += value(m->name);
+    assert_true(stalls > 80 && stalls < 100);   /* the rest: chosen */
+    is("stall_memory", 100 * 3.78 / 10.17);
+    assert_true(isnan(value("device_load")));
+    free(csv);
+}
+
+static void pages_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const none[] = {
+        "", "==ERROR== no permission\n", "\"ID\",\"Kernel Name\"\n\"\",\"\"\n", "\"ID\",\"Name\"\n\"\",\"\"\n\"0\",\"k\"\n", "\"ID\",\"Kernel Name\"\n\"\",\"\"\n\"0\"\n", "\"ID\",\"Kernel Name\"\n\"\",\"\"\n\"0\",\"k\n",
+    };
+    for (size_t i = 0; i < GS_COUNT(none); i++) {
+        assert_int_equal(gs_metrics_read_ncu(none[i], &out, &error), GS_ERROR_PARSE);
+        assert_int_equal(out.size, 0);
+    }
+    assert_int_equal(gs_metrics_read_ncu("\"Kernel Name\",\"dram__bytes_read.sum\",\"lts__t_sectors_op_read.sum\",\"gpu__time_duration.sum\",\"launch__registers_per_thread\"\n"
+                                         "\"\",\"Mbyte\",\"sector\",\"weeks\",\"\"\n\"a \"\"b\"\"\",\"1,234.5\",\"2\",\"3\",\"no data\"\r\n", &out, &error), GS_OK);
+    assert_string_equal(gs_text_string(&out), "device_load 1.2345e+09\nl2_load 64\n");
+}
+
+static void script(const char *path, const char *text)
+{
+    assert_int_equal(gs_file_write(path, text, strlen(text), &error), GS_OK);
+    assert_int_equal(chmod(path, 0755), 0);
+    setenv("GEMMSMITH_NCU", path, 1);
+}
+
+static void the_profiler_is_run(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gs-metrics-XXXXXX", path[64], asked[64], text[512];
+    const gs_problem p = problem_of("f16:64x64x64:tn");
+    gs_metrics_request r = {.problem = &p, .candidate = "wave/64x64x64/s4/ab/c1x1/k1/any", .profile = "/bin/gemmsmith", .device = "cuda:0", .timeout_s = 20};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/ncu", folder);
+    snprintf(asked, sizeof asked, "%s/asked", folder);
+    snprintf(text, sizeof text, "#!/bin/sh\necho \"$*\" >> %s\ncat %s/tests/worker/ncu.csv\n", asked, GS_SOURCE_DIR);
+    script(path, text);
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_OK);
+    is("registers", 168);
+    char *said = read_text(asked);
+    assert_non_null(strstr(said, "--kernel-name regex:^gs_wave --launch-count 1"));
+    assert_non_null(strstr(said, "--clock-control none"));
+    assert_non_null(strstr(said, "/bin/gemmsmith verify f16:64x64x64:tn --schedule wave/64x64x64/s4/ab/c1x1/k1/any --parts normal --device cuda:0 --quiet\n"));
+    free(said);
+
+    unlink(asked);
+    snprintf(text, sizeof text, "#!/bin/sh\necho \"$*\" >> %s\nwhile [ \"$1\" != --source ]; do shift; done\ncat \"$2\" >> %s\ncat %s/tests/worker/ncu.csv\n", asked, asked, GS_SOURCE_DIR);
+    script(path, text);
+    r.candidate = "source:0";
+    r.source = "the source\n";
+    r.manifest = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry mine\ngrid 1 1 1\nblock 32 1 1\n";
+    gs_text_clear(&out);
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_OK);
+    said = read_text(asked);
+    assert_non_null(strstr(said, "--kernel-name regex:^mine$ "));
+    assert_non_null(strstr(said, "/bin/gemmsmith score f16:64x64x64:tn --source /tmp/gemmsmith-profile-"));
+    assert_non_null(strstr(said, " --device cuda:0 --quiet --no_emulator\nthe source\n"));   /* the profiled run does what counts alone */
+    const char *const folder_of = strstr(said, "/tmp/gemmsmith-profile-");
+    char gone[64];
+    snprintf(gone, sizeof gone, "%.29s", folder_of);
+    assert_false(gs_file_exists(gone));
+    free(said);
+
+    /* no right to read, and what hangs */
+    gs_text_clear(&out);
+    script(path, "#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM'\nexit 1\n");
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_UNSUPPORTED);
+    script(path, "#!/bin/sh\nsleep 60 & wait\n");
+    r.timeout_s = 0.3;
+    const int64_t began = gs_clock_ns();
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_TIMEOUT);
+    assert_true(gs_clock_ns() - began < (int64_t)20e9);
+    setenv("GEMMSMITH_NCU", "/nonexistent/ncu", 1);
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(out.size, 0);
+    r.worker = r.emulator = NULL;
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);   /* nothing to be had is no failure */
+    assert_int_equal(out.size, 0);
+    unlink(asked);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* ---- the worker ---- */
+
+#define SOURCE                                                                                                                                       \
+    "#include \"common/args.h\"\n#include \"common/convert.cuh\"\n"                                                                               \
+    "extern \"C\" __global__ void mine(const gs_kernel_args p)\n{\n"                                                                              \
+    "    __shared__ float table[64];\n    const int row = blockIdx.x, column = threadIdx.x;\n    float sum = 0;\n"                                 \
+    "    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(((const unsigned short *)p.a)[row * p.lda + k]) * gs_f16_to_f32(((const unsigned short *)p.b)[column * p.ldb + k]);\n" \
+    "    table[column] = sum;\n    __syncthreads();\n"                                                                                               \
+    "    ((unsigned short *)p.d)[row * p.ldd + column] = gs_f32_to_f16(p.alpha * table[column]);\n}\n"
+#define MANIFEST "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry mine\ngrid m 1 1\nblock 64 1 1\n"
+
+static void a_worker_is_asked(void **state)
+{
+    (void)state;
+    gs_worker worker;
+    const gs_problem p = problem_of("f16:64x64x64:tn"), large = problem_of("f16:4096x4096x4096:tn");
+    if (gs_compiler_version(NULL) == 0) skip();
+    unsetenv("GEMMSMITH_WORKER");
+    gs_worker_init(&worker, "emu:h200", NULL);
+    gs_metrics_request r = {.problem = &p, .candidate = "source:0123", .source = SOURCE, .manifest = MANIFEST, .worker = &worker, .emulator = &worker, .cache = ""};
+    if (gs_metrics_take(&r, &out, &error) != GS_OK) fail_msg("%s", error.text);
+    is("threads", 64);
+    is("smem", 256);
+    is("blocks_sm", 32);
+    is("occupancy", 100);
+    is("ptx_wgmma", 0);
+    is("ptx_barrier", 1);
+    is("ptx_shared_store", 1);
+    is("ptx_global_store", 1);
+    assert_true(value("registers") >= 8 && value("ptx_global_load") >= 2 && value("ptx_other") > 10);
+    is("device_load", 2 * 64 * 64 * 2);
+    is("device_store", 64 * 64 * 2);
+    assert_true(value("instructions") > 64 * 2 * 64);
+    is("matrix_flops", 0);
+    is("bank_conflicts", 0);
+    assert_true(isnan(value("counted_m")));
+
+    gs_text_clear(&out);   /* this one has matrix units, and is too large to be run as it is */
+    r = (gs_metrics_request){.problem = &large, .candidate = "mma/64x64x32/w2x2/s3/g8", .worker = &worker, .emulator = &worker, .cache = ""};
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);
+    is("threads", 128);
+    is("counted_m", 256);
+    is("counted_k", 512);
+    is("matrix_flops", 2.0 * 256 * 256 * 512);
+    assert_true(value("ptx_mma") > 0 && value("ptx_ldmatrix") > 0 && value("ptx_cp_async") > 0 && value("blocks_sm") >= 1);
+
+    gs_text_clear(&out);   /* what does not compile has none, and is no failure */
+    r = (gs_metrics_request){.problem = &p, .candidate = "source:0124", .source = "nonsense", .manifest = MANIFEST, .worker = &worker, .emulator = &worker, .cache = ""};
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);
+    assert_int_equal(out.size, 0);
+    r = (gs_metrics_request){.problem = &p, .candidate = "source:0125", .source = SOURCE, .manifest = "nonsense", .worker = &worker, .emulator = &worker, .cache = ""};
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);
+    assert_int_equal(out.size, 0);
+    gs_worker_stop(&worker);
+}
+
+/* The page that explains them has every name, and no other. */
+static void the_page_has_every_name(void **state)
+{
+    (void)state;
+    char *const page = read_text(GS_SOURCE_DIR "/docs/internals/metrics.md");
+    int rows = 0, names = 0;
+    for (const gs_metric *m = gs_metrics; m->name; m++, names++) {
+        char row[160];
+        snprintf(row, sizeof row, "\n| `%s` | %s | %s |", m->name, m->unit, m->what);
+        if (!strstr(page, row)) fail_msg("there is no row '%s'", row + 1);
+    }
+    for (const char *at = page; (at = strstr(at, "\n| `")) != NULL; at++) rows++;
+    assert_int_equal(rows, names);
+    free(page);
+}
+
+#define CASE(name) cmocka_unit_test_teardown(name, end)
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
+    const struct CMUnitTest tests[] = {
+        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(the_profiler_is_run), CASE(a_worker_is_asked), CASE(the_page_has_every_name),
+    };
+    return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);
+}

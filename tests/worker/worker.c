@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * Proves the child's side of the worker as far as it goes without a GPU: bad requests are answered, not fatal; nothing but replies
+ * reaches the parent; contender names and layouts are read right. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "worker/contenders.h"
+#include "worker/wire.h"
+#include "worker/worker.h"
+
+/* ---- names and layouts ---- */
+
+static void names_are_split(void **state)
+{
+    (void)state;
+    /* legend: problem's layout, text, layout and name that it means */
+    static const struct {
+        gs_layout   own;
+        const char *text;
+        gs_layout   layout;
+        const char *name;
+    } good[] = {
+        {GS_TN, "cublas",                 GS_TN, "cublas"},
+        {GS_NN, "cublas",                 GS_NN, "cublas"},
+        {GS_NN, "tn:cublaslt-heuristic",  GS_TN, "cublaslt-heuristic"},
+        {GS_TN, "nn:plan",                GS_NN, "plan"},
+        {GS_NN, "source:12ab",            GS_NN, "source:12ab"},
+        {GS_NN, "tn:source:12ab",         GS_TN, "source:12ab"},
+        {GS_NN, ":mma/64x64x32/w2x2/s3/g1", GS_NN, "mma/64x64x32/w2x2/s3/g1"},
+    };
+    gs_layout layout;
+    char name[GS_CONTENDER_NAME];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        const gs_problem problem = gs_problem_make(GS_F16, good[i].own, 64, 64, 64);
+        assert_int_equal(gs_contender_split(good[i].text, &problem, &layout, name, NULL), GS_OK);
+        assert_int_equal(layout, good[i].layout);
+        assert_string_equal(name, good[i].name);
+    }
+    static const char *const bad[] = {"", ":", "tn:", "nt:cublas", "TN:cublas"};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(gs_contender_split(bad[i], &problem, &layout, name, NULL), GS_ERROR_PARSE);
+    char lengthy[GS_CONTENDER_NAME + 1];
+    memset(lengthy, 'x', sizeof lengthy - 1);
+    lengthy[sizeof lengthy - 1] = '\0';
+    assert_int_equal(gs_contender_split(lengthy, &problem, &layout, name, NULL), GS_ERROR_PARSE);
+}
+
+static void statuses_are_found_by_name(void **state)
+{
+    (void)state;
+    assert_int_equal(gs_status_find("GS_OK"), GS_OK);
+    assert_int_equal(gs_status_find("GS_ERROR_COMPILE"), GS_ERROR_COMPILE);
+    assert_int_equal(gs_status_find(gs_status_name(GS_ERROR_WORKER_HUNG)), GS_ERROR_WORKER_HUNG);
+    assert_int_equal(gs_status_find("no such code"), GS_ERROR_DEVICE);
+}
+
+/* ---- the loop ---- */
+
+typedef struct child {
+    pid_t pid;
+    FILE *to, *from;
+} child;
+
+static child serve(const char *device)
+{
+    int in[2], out[2];
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(in[0]);
+        close(in[1]);
+        close(out[0]);
+        close(out[1]);
+        setvbuf(stdin, NULL, _IOFBF, BUFSIZ);
+        _exit(gs_worker_serve(device));
+    }
+    close(in[0]);
+    close(out[1]);
+    return (child){pid, fdopen(in[1], "w"), fdopen(out[0], "r")};
+}
+
+static json_t *ask(const child *c, const char *request)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    fprintf(c->to, "%s\n", request);
+    fflush(c->to);
+    assert_true(getline(&line, &capacity, c->from) > 0);
+    json_t *const reply = json_loads(line, 0, NULL);
+    free(line);
+    assert_non_null(reply);
+    return reply;
+}
+
+static int finish(const child *c)
+{
+    int code = -1;
+    fclose(c->to);
+    assert_int_equal(waitpid(c->pid, &code, 0), c->pid);
+    assert_int_equal(fgetc(c->from), EOF);
+    fclose(c->from);
+    assert_true(WIFEXITED(code));
+    return WEXITSTATUS(code);
+}
+
+static void expect_refusal(const child *c, const char *request, const char *status, const char *field)
+{
+    json_t *const reply = ask(c, request);
+    assert_true(json_is_false(json_object_get(reply, "ok")));
+    if (strcmp(gs_reply_string(reply, "status", ""), status) != 0)
+        print_error("%s: %s\n", request, gs_reply_string(reply, "message", ""));
+    assert_string_equal(gs_reply_string(reply, "status", ""), status);
+    if (field) assert_string_equal(gs_reply_string(reply, "field", ""), field);
+    assert_true(gs_reply_string(reply, "message", "")[0] != '\0');
+    assert_null(json_object_get(reply, "last"));
+    json_decref(reply);
+}
+
+/* The device's name is nonsense, so that this is the same on a machine with a GPU. */
+static void bad_requests_are_answered(void **state)
+{
+    (void)state;
+    const child c = serve("toaster:0");
+    expect_refusal(&c, "this is no JSON", "GS_ERROR_PARSE", "request");
+    expect_refusal(&c, "[1,2,3]", "GS_ERROR_PARSE", "request");
+    expect_refusal(&c, "", "GS_ERROR_PARSE", "request");
+    expect_refusal(&c, "{}", "GS_ERROR_NOT_FOUND", "op");
+    expect_refusal(&c, "{\"op\":\"dance\"}", "GS_ERROR_NOT_FOUND", "op");
+    expect_refusal(&c, "{\"op\":7}", "GS_ERROR_NOT_FOUND", "op");
+    expect_refusal(&c, "{\"op\":\"verify\"}", "GS_ERROR_ARGUMENT", "problem");
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64\"}", "GS_ERROR_PARSE", NULL);
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"xx:cublas\"}", "GS_ERROR_PARSE",
+                   "contender");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn:acc=f64\"}", "GS_ERROR_PARSE", NULL);
+    expect_refusal(&c, "{\"op\":\"hello\"}", "GS_ERROR_PARSE", "device");
+    expect_refusal(&c, "{\"op\":\"hello\"}", "GS_ERROR_PARSE", "device");   /* still there */
+    assert_int_equal(finish(&c), 0);
+}
+
+/* On a driver whose launches do nothing: who can run is timed, who cannot is told why, the others do not suffer. */
+static void a_failing_contender_fails_alone(void **state)
+{
+    (void)state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    setenv("GEMMSMITH_LIBCUDA", GS_BINARY_DIR "/tests/fake/libfake_cuda.so", 1);
+    setenv("GEMMSMITH_CUBLASLT", "/nonexistent/libcublasLt.so", 1);
+    const child c = serve("cuda:0");
+    json_t *reply = ask(&c, "{\"op\":\"hello\",\"cache\":\"\"}");
+    assert_true(gs_reply_bool(reply, "ok", false));
+    assert_int_equal(gs_reply_int(json_object_get(reply, "caps"), "sms", 0), 132);
+    json_decref(reply);
+
+    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"cublaslt-heuristic\",\"simple\"],"
+                    "\"rounds\":3,\"check\":false}");
+    assert_true(gs_reply_bool(reply, "ok", false));
+    assert_int_equal(gs_reply_int(reply, "reference", 7), -1);
+    const json_t *const entries = json_object_get(reply, "contenders");
+    const json_t *const library = json_array_get(entries, 0), *const simple = json_array_get(entries, 1);
+    assert_string_not_equal(gs_reply_string(library, "status", ""), "GS_OK");
+    assert_true(gs_reply_string(library, "message", "")[0] != '\0');
+    assert_null(json_object_get(library, "device_us"));
+    assert_string_equal(gs_reply_string(simple, "status", ""), "GS_OK");
+    assert_true(gs_reply_number(simple, "device_us", 0) > 0);
+    assert_null(json_object_get(simple, "device_ratio"));
+    json_decref(reply);
+
+    reply = ask(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\",\"nn:simple\",\"no/such\"],"
+                    "\"rounds\":3,\"check\":false,\"samples\":true}");
+    assert_int_equal(gs_reply_int(reply, "reference", 7), 0);
+    const json_t *const other = json_array_get(json_object_get(reply, "contenders"), 1);
+    assert_string_equal(gs_reply_string(other, "layout", ""), "nn");
+    assert_non_null(json_object_get(other, "device_ratio"));
+    assert_int_equal(json_array_size(json_object_get(other, "device_samples")), 3);
+    assert_string_equal(gs_reply_string(json_array_get(json_object_get(reply, "contenders"), 2), "status", ""), "GS_ERROR_PARSE");
+    json_decref(reply);
+
+    /* a kernel that no family built comes with the request */
+#define COMPILE "{\"op\":\"compile\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":"
+#define KERNEL(name, source, entry) "\"kernel\":{\"name\":\"" name "\",\"source\":\"" source "\",\"manifest\":\"manifest 1\\naccumulator f32\\n" \
+    "determinism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry " entry "\\ngrid 1 1 1\\nblock 32 1 1\\n\"}}"
+#define NOTHING "extern \\\"C\\\" __global__ void gs_kernel() { __shared__ volatile int x[64]; x[threadIdx.x] = 0; }"
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("mine", NOTHING, "gs_kernel"), "GS_ERROR_PARSE", "kernel");
+    expect_refusal(&c, COMPILE "\"source:1\",\"kernel\":{\"name\":\"source:1\",\"manifest\":\"\"}}", "GS_ERROR_PARSE", NULL);
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("source:1", "int x = ;", "gs_kernel"), "GS_ERROR_COMPILE", NULL);
+    expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("source:1", "#include </etc/passwd>", "gs_kernel"), "GS_ERROR_FORBIDDEN", "include");
+    reply = ask(&c, COMPILE "\"source:1\"," KERNEL("source:1", NOTHING, "gs_kernel"));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    assert_true(gs_reply_int(reply, "registers", 0) > 0);
+    assert_int_equal(gs_reply_int(reply, "smem", 0), 256);
+    json_decref(reply);
+    expect_refusal(&c, COMPILE "\"source:2\"," KERNEL("source:1", NOTHING, "gs_kernel"), "GS_ERROR_NOT_FOUND", "contender");
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");   /* it must come with each */
+    reply = ask(&c, COMPILE "\"source:2\"," KERNEL("source:2", NOTHING, "gs_kernel"));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    json_decref(reply);
+    expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");   /* not what was prepared under that name */
+
+    /* a verifier whose kernels do nothing says so instead of passing everything */
+    expect_refusal(&c, "{\"op\":\"verify\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"simple\"}", "GS_ERROR_DEVICE",
+                   "verifier");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[]}", "GS_ERROR_RANGE", "contenders");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"reference\":1}",
+                   "GS_ERROR_RANGE", "reference");
+    expect_refusal(&c, "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"mode\":\"x\"}",
+                   "GS_ERROR_PARSE", "mode");
+    assert_int_equal(finish(&c), 0);
+    unsetenv("GEMMSMITH_LIBCUDA");
+}
+
+static void a_parent_that_is_gone_ends_the_child(void **state)
+{
+    (void)state;
+    const child c = serve("toaster:0");
+    assert_int_equal(finish(&c), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_split), cmocka_unit_test(statuses_are_found_by_name),
+        cmocka_unit_test(bad_requests_are_answered), cmocka_unit_test(a_failing_contender_fails_alone),
+        cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
+    };
+    return cmocka_run_group_tests_name("worker/worker", tests, NULL, NULL);
+}
