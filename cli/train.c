@@ -2,7 +2,7 @@
  * gemmsmith train: weights for the policy "learned", from what stores know, or from the same as rows of text. No GPU is needed.
  *
  *     group,problem,schedule,us
- *     1,f16:64x64x64:nn,sliced/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
+ *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

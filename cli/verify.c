@@ -62,7 +62,7 @@ static int64_t random_padding(gs_random *random)
     return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
 }
 
-/* A few rows of A, or with tn columns of B, times a large matrix, K in eights: what family dot is for. Others hardly ever give one. */
+/* A few rows of A, or with tn columns of B, times a large matrix, K in eights: what family gemv is for. Others hardly ever give one. */
 static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bool emulated)
 {
     const uint64_t most = emulated ? 32 : 1024;
@@ -226,7 +226,7 @@ static gs_problem suited_problem(gs_random *random, const settings *s, const gs_
 {
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = random_problem(random, s->families == 1u << GS_FAMILY_DOT, caps->emulated);
+        problem = random_problem(random, s->families == 1u << GS_FAMILY_GEMV, caps->emulated);
         if (!s->families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;

@@ -37,6 +37,15 @@ MOST = 1e30   # of any figure
 
 # ---- reading ----
 
+OLD_FAMILIES = {"sliced": "slicek", "wave": "splitk", "dot": "gemv"}
+
+
+def family_now(schedule):
+    """The schedule string with the name that its family has now: rows that were kept earlier have the old ones."""
+    family, slash, rest = schedule.partition("/")
+    return OLD_FAMILIES.get(family, family) + slash + rest
+
+
 def lines_of(path):
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8", errors="replace") as file:
@@ -285,9 +294,9 @@ def twin(problem):
 
 
 def report_rows(asked):
-    truth, found = {}, {problem: schedule for problem, (schedule, _) in tuned_rows(asked.table).items()}
+    truth, found = {}, {problem: family_now(schedule) for problem, (schedule, _) in tuned_rows(asked.table).items()}
     for row in comma_rows(asked.truth):
-        truth.setdefault(read_problem(row.text("problem")), {})[row.text("schedule")] = row.needed("us")
+        truth.setdefault(read_problem(row.text("problem")), {})[family_now(row.text("schedule"))] = row.needed("us")
 
     def nearest(problem):
         near = [(far, schedule) for far, schedule in ((distance(problem, other), schedule) for other, schedule in found.items()) if far is not None]

@@ -14,9 +14,9 @@ static const builder builders[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = gs_kernel_build_simple,
     [GS_FAMILY_MMA]    = gs_kernel_build_mma,
     [GS_FAMILY_WS]     = gs_kernel_build_ws,
-    [GS_FAMILY_SLICED] = gs_kernel_build_sliced,
-    [GS_FAMILY_WAVE]   = gs_kernel_build_wave,
-    [GS_FAMILY_DOT]    = gs_kernel_build_dot,
+    [GS_FAMILY_SLICEK] = gs_kernel_build_slicek,
+    [GS_FAMILY_SPLITK]   = gs_kernel_build_splitk,
+    [GS_FAMILY_GEMV]    = gs_kernel_build_gemv,
 };
 
 gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,

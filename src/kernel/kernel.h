@@ -36,9 +36,9 @@ gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const 
 gs_status gs_kernel_build_simple(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status gs_kernel_build_mma(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status gs_kernel_build_ws(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_sliced(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_wave(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_dot(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_slicek(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_splitk(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status gs_kernel_build_gemv(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 
 /* Adds "-Dname=value"; for the families. */
 void gs_kernel_define(gs_kernel *kernel, const char *name, int value);

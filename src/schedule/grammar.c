@@ -63,15 +63,15 @@ static const gs_word mma_stages[] = {{"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5
 
 static const gs_word sizes_words[] = {{"any", {0}}, {"fixed", {1}}};   /* extents as arguments, or compiled in */
 
-/* ---- sliced: tile / warps / depth / split / sizes / fetch ---- */
+/* ---- slicek: tile / warps / depth / split / sizes / fetch ---- */
 
-static const gs_word sliced_tile[] = {   /* of a block, M x N */
+static const gs_word slicek_tile[] = {   /* of a block, M x N */
     {"16x16",  { 16, 16}}, {"16x32",  { 16, 32}}, {"16x64",  { 16, 64}}, {"16x128", { 16, 128}},
     {"32x16",  { 32, 16}}, {"32x32",  { 32, 32}}, {"32x64",  { 32, 64}}, {"32x128", { 32, 128}},
     {"64x16",  { 64, 16}}, {"64x32",  { 64, 32}}, {"64x64",  { 64, 64}}, {"64x128", { 64, 128}},
     {"128x16", {128, 16}}, {"128x32", {128, 32}}, {"128x64", {128, 64}},
 };
-static const gs_word sliced_warps[] = {   /* along M x along N x along K */
+static const gs_word slicek_warps[] = {   /* along M x along N x along K */
     {"w1x1x1", {1, 1, 1}}, {"w1x1x2", {1, 1, 2}}, {"w1x1x4", {1, 1, 4}}, {"w1x1x8", {1, 1, 8}}, {"w1x1x16", {1, 1, 16}},
     {"w2x1x1", {2, 1, 1}}, {"w2x1x2", {2, 1, 2}}, {"w2x1x4", {2, 1, 4}}, {"w2x1x8", {2, 1, 8}},
     {"w1x2x1", {1, 2, 1}}, {"w1x2x2", {1, 2, 2}}, {"w1x2x4", {1, 2, 4}}, {"w1x2x8", {1, 2, 8}},
@@ -80,13 +80,13 @@ static const gs_word sliced_warps[] = {   /* along M x along N x along K */
     {"w1x4x1", {1, 4, 1}}, {"w1x4x2", {1, 4, 2}}, {"w1x4x4", {1, 4, 4}},
     {"w4x2x1", {4, 2, 1}}, {"w4x2x2", {4, 2, 2}}, {"w2x4x1", {2, 4, 1}}, {"w2x4x2", {2, 4, 2}}, {"w4x4x1", {4, 4, 1}},
 };
-static const gs_word sliced_depth[] = {{"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d8", {8}}};   /* steps of 32 k in flight per warp */
-static const gs_word sliced_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
-static const gs_word sliced_fetch[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings to L2 */
+static const gs_word slicek_depth[] = {{"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d8", {8}}};   /* steps of 32 k in flight per warp */
+static const gs_word slicek_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
+static const gs_word slicek_fetch[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings to L2 */
 
-/* ---- wave: tile / stages / order / cluster / split / sizes ---- */
+/* ---- splitk: tile / stages / order / cluster / split / sizes ---- */
 
-static const gs_word wave_tile[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128 or 256 */
+static const gs_word splitk_tile[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128 or 256 */
     {"64x16x64", {64, 16, 64}}, {"64x32x64", {64, 32, 64}}, {"64x64x64", {64, 64, 64}}, {"64x96x64", {64, 96, 64}}, {"64x128x64", {64, 128, 64}},
     {"64x192x64", {64, 192, 64}}, {"64x256x64", {64, 256, 64}},
     {"128x32x64", {128, 32, 64}}, {"128x64x64", {128, 64, 64}}, {"128x96x64", {128, 96, 64}}, {"128x128x64", {128, 128, 64}},
@@ -104,32 +104,32 @@ static const gs_word wave_tile[] = {   /* of D, M x N x K; the side that meets w
     {"72x64x64", {72, 64, 64}}, {"72x128x64", {72, 128, 64}}, {"88x64x64", {88, 64, 64}}, {"88x128x64", {88, 128, 64}}, {"104x128x64", {104, 128, 64}},
     {"120x128x64", {120, 128, 64}}, {"128x88x64", {128, 88, 64}}, {"128x112x64", {128, 112, 64}}, {"128x120x64", {128, 120, 64}}, {"64x112x64", {64, 112, 64}},
 };
-static const gs_word wave_stages[] = {{"s2", {2}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}, {"s12", {12}}, {"s16", {16}}, {"s3", {3}}, {"s5", {5}}};
-static const gs_word wave_order[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
-static const gs_word wave_cluster[] = {   /* blocks along M x along N that share an operand */
+static const gs_word splitk_stages[] = {{"s2", {2}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}, {"s12", {12}}, {"s16", {16}}, {"s3", {3}}, {"s5", {5}}};
+static const gs_word splitk_order[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
+static const gs_word splitk_cluster[] = {   /* blocks along M x along N that share an operand */
     {"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c4x1", {4, 1}}, {"c1x4", {1, 4}},
 };
-static const gs_word wave_split[] = {   /* shares of K: all, whether some meet in the workspace (t), blocks of a cluster (k) */
+static const gs_word splitk_split[] = {   /* shares of K: all, whether some meet in the workspace (t), blocks of a cluster (k) */
     {"k1", {1, 0, 1}}, {"k2", {2, 0, 2}}, {"k3", {3, 0, 3}}, {"k4", {4, 0, 4}}, {"k8", {8, 0, 8}}, {"k16", {16, 0, 16}},
     {"t2", {2, 1, 1}}, {"t4", {4, 1, 1}}, {"k4t4", {16, 1, 4}}, {"k8t4", {32, 1, 8}}, {"k8t8", {64, 1, 8}}, {"k8t16", {128, 1, 8}},
 };
 
-/* ---- dot: tile / warps / depth / ring / ahead / split / sizes ---- */
+/* ---- gemv: tile / warps / depth / ring / ahead / split / sizes ---- */
 
 /* the most rows of A that are multiplied (or columns of B, roles exchanged) x columns of D of a block; nn: 64 columns per warp */
-static const gs_word dot_tile[] = {
+static const gs_word gemv_tile[] = {
     {"8x8",  { 8, 8}},  {"8x16",  { 8, 16}}, {"8x32",  { 8, 32}}, {"8x64",  { 8, 64}}, {"8x128",  { 8, 128}}, {"8x256",  { 8, 256}},
     {"16x8", {16, 8}},  {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"16x64", {16, 64}}, {"16x128", {16, 128}}, {"16x256", {16, 256}},
 };
-static const gs_word dot_warps[] = {{"w1", {1}}, {"w2", {2}}, {"w4", {4}}, {"w8", {8}}, {"w16", {16}}};
-static const gs_word dot_depth[] = {   /* steps of 64 k (tn) or 32 k (nn) in flight per warp */
+static const gs_word gemv_warps[] = {{"w1", {1}}, {"w2", {2}}, {"w4", {4}}, {"w8", {8}}, {"w16", {16}}};
+static const gs_word gemv_depth[] = {   /* steps of 64 k (tn) or 32 k (nn) in flight per warp */
     {"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d6", {6}}, {"d8", {8}}, {"d12", {12}}, {"d16", {16}},
 };
-static const gs_word dot_ring[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
+static const gs_word gemv_ring[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
     {"r128", {128, 0}}, {"r256", {256, 0}}, {"s128", {128, 1}}, {"s256", {256, 1}},
 };
-static const gs_word dot_ahead[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
-static const gs_word dot_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
+static const gs_word gemv_ahead[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
+static const gs_word gemv_split[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
 
 #define WORDS(table) table, sizeof table / sizeof table[0]
 
@@ -147,29 +147,29 @@ static const gs_slot mma_slots[] = {
     {"raster",  WORDS(ws_raster)},
 };
 
-static const gs_slot sliced_slots[] = {
-    {"tile",    WORDS(sliced_tile)},
-    {"warps",   WORDS(sliced_warps)},
-    {"depth",   WORDS(sliced_depth)},
-    {"split",   WORDS(sliced_split)},
+static const gs_slot slicek_slots[] = {
+    {"tile",    WORDS(slicek_tile)},
+    {"warps",   WORDS(slicek_warps)},
+    {"depth",   WORDS(slicek_depth)},
+    {"split",   WORDS(slicek_split)},
     {"sizes",   WORDS(sizes_words)},
-    {"fetch",   WORDS(sliced_fetch)},
+    {"fetch",   WORDS(slicek_fetch)},
 };
-static const gs_slot wave_slots[] = {
-    {"tile",    WORDS(wave_tile)},
-    {"stages",  WORDS(wave_stages)},
-    {"order",   WORDS(wave_order)},
-    {"cluster", WORDS(wave_cluster)},
-    {"split",   WORDS(wave_split)},
+static const gs_slot splitk_slots[] = {
+    {"tile",    WORDS(splitk_tile)},
+    {"stages",  WORDS(splitk_stages)},
+    {"order",   WORDS(splitk_order)},
+    {"cluster", WORDS(splitk_cluster)},
+    {"split",   WORDS(splitk_split)},
     {"sizes",   WORDS(sizes_words)},
 };
-static const gs_slot dot_slots[] = {
-    {"tile",    WORDS(dot_tile)},
-    {"warps",   WORDS(dot_warps)},
-    {"depth",   WORDS(dot_depth)},
-    {"ring",    WORDS(dot_ring)},
-    {"ahead",   WORDS(dot_ahead)},
-    {"split",   WORDS(dot_split)},
+static const gs_slot gemv_slots[] = {
+    {"tile",    WORDS(gemv_tile)},
+    {"warps",   WORDS(gemv_warps)},
+    {"depth",   WORDS(gemv_depth)},
+    {"ring",    WORDS(gemv_ring)},
+    {"ahead",   WORDS(gemv_ahead)},
+    {"split",   WORDS(gemv_split)},
     {"sizes",   WORDS(sizes_words)},
 };
 
@@ -180,7 +180,7 @@ const gs_grammar gs_grammars[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = {NULL, 0},
     [GS_FAMILY_MMA]    = {SLOTS(mma_slots)},
     [GS_FAMILY_WS]     = {SLOTS(ws_slots)},
-    [GS_FAMILY_SLICED] = {SLOTS(sliced_slots)},
-    [GS_FAMILY_WAVE]   = {SLOTS(wave_slots)},
-    [GS_FAMILY_DOT]    = {SLOTS(dot_slots)},
+    [GS_FAMILY_SLICEK] = {SLOTS(slicek_slots)},
+    [GS_FAMILY_SPLITK]   = {SLOTS(splitk_slots)},
+    [GS_FAMILY_GEMV]    = {SLOTS(gemv_slots)},
 };

@@ -14,23 +14,23 @@ extern const gs_grammar gs_grammars[GS_FAMILIES];
 
 enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
 enum { GS_MMA_TILE, GS_MMA_WARPS, GS_MMA_STAGES, GS_MMA_RASTER };
-enum { GS_SLICED_TILE, GS_SLICED_WARPS, GS_SLICED_DEPTH, GS_SLICED_SPLIT, GS_SLICED_SIZES, GS_SLICED_FETCH };
-enum { GS_WAVE_TILE, GS_WAVE_STAGES, GS_WAVE_ORDER, GS_WAVE_CLUSTER, GS_WAVE_SPLIT, GS_WAVE_SIZES };
-enum { GS_DOT_TILE, GS_DOT_WARPS, GS_DOT_DEPTH, GS_DOT_RING, GS_DOT_AHEAD, GS_DOT_SPLIT, GS_DOT_SIZES };
+enum { GS_SLICEK_TILE, GS_SLICEK_WARPS, GS_SLICEK_DEPTH, GS_SLICEK_SPLIT, GS_SLICEK_SIZES, GS_SLICEK_FETCH };
+enum { GS_SPLITK_TILE, GS_SPLITK_STAGES, GS_SPLITK_ORDER, GS_SPLITK_CLUSTER, GS_SPLITK_SPLIT, GS_SPLITK_SIZES };
+enum { GS_GEMV_TILE, GS_GEMV_WARPS, GS_GEMV_DEPTH, GS_GEMV_RING, GS_GEMV_AHEAD, GS_GEMV_SPLIT, GS_GEMV_SIZES };
 
 /* One family's rules: src/schedule/<family>.c. check assumes that the problem itself is valid. */
 gs_status    gs_check_simple(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status    gs_check_mma(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_status    gs_check_ws(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status    gs_check_sliced(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status    gs_check_wave(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status    gs_check_dot(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_slicek(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_splitk(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
+gs_status    gs_check_gemv(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
 gs_resources gs_resources_simple(const gs_schedule *, const gs_problem *, const gs_caps *);
 gs_resources gs_resources_mma(const gs_schedule *, const gs_problem *, const gs_caps *);
 gs_resources gs_resources_ws(const gs_schedule *, const gs_problem *, const gs_caps *);
-gs_resources gs_resources_sliced(const gs_schedule *, const gs_problem *, const gs_caps *);
-gs_resources gs_resources_wave(const gs_schedule *, const gs_problem *, const gs_caps *);
-gs_resources gs_resources_dot(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_slicek(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_splitk(const gs_schedule *, const gs_problem *, const gs_caps *);
+gs_resources gs_resources_gemv(const gs_schedule *, const gs_problem *, const gs_caps *);
 
 /* Blocks of an mma schedule that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
 int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
@@ -54,8 +54,8 @@ typedef struct gs_ws_shape {
 } gs_ws_shape;
 gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 
-/* What a wave sentence means for a problem: the constants of kernels/wave.cu. */
-typedef struct gs_wave_shape {
+/* What a splitk sentence means for a problem: the constants of kernels/splitk.cu. */
+typedef struct gs_splitk_shape {
     int  bm, bn, bk, stages;
     bool turned, fixed;           /* order ba; sizes compiled in */
     int  cm, cn, ck, tickets;     /* blocks of a cluster along M, N, K; shares of K that meet in the workspace */
@@ -68,18 +68,18 @@ typedef struct gs_wave_shape {
     int64_t tiles_m, tiles_n;
     int64_t blocks;               /* k-blocks of the largest share */
     int  smem;                    /* bytes of a block */
-} gs_wave_shape;
-gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *problem);
+} gs_splitk_shape;
+gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 
 /* D is stored by element: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
-bool gs_wave_direct(const gs_problem *problem);
+bool gs_splitk_direct(const gs_problem *problem);
 
 /* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
  * beyond the last column: into the rows' padding, and past the end of D. */
 bool gs_ws_direct(const gs_problem *problem);
 
-/* Whether dot takes the few columns of B for the few rows of A: D is then computed transposed. Only tn is symmetric. */
-bool gs_dot_swapped(const gs_problem *problem);
+/* Whether gemv takes the few columns of B for the few rows of A: D is then computed transposed. Only tn is symmetric. */
+bool gs_gemv_swapped(const gs_problem *problem);
 
 /* Widest access, in elements (8, 4, 2, 1), that the leading dimensions of A and B allow, when pointers are 16-byte aligned. */
 int gs_problem_vector(const gs_problem *problem);

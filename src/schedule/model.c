@@ -210,9 +210,9 @@ gs_work gs_schedule_work(const gs_schedule *schedule, const gs_problem *problem,
         [GS_FAMILY_SIMPLE] = simple_work,
         [GS_FAMILY_MMA]    = mma_work,
         [GS_FAMILY_WS]     = ws_work,
-        [GS_FAMILY_SLICED] = gs_work_sliced,
-        [GS_FAMILY_WAVE]   = gs_work_wave,
-        [GS_FAMILY_DOT]    = gs_work_dot,
+        [GS_FAMILY_SLICEK] = gs_work_slicek,
+        [GS_FAMILY_SPLITK]   = gs_work_splitk,
+        [GS_FAMILY_GEMV]    = gs_work_gemv,
     };
     gs_work work = works[schedule->family](schedule, problem, profile);
     work.floor_us = fmax(roofline_us(problem, &profile->caps, &profile->rates), profile->caps.launch_us);

@@ -8,9 +8,9 @@
 #include "schedule/work.h"
 
 /* What a schedule of a family does; model.c has simple, mma and ws. */
-gs_work gs_work_sliced(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
-gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
-gs_work gs_work_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+gs_work gs_work_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+gs_work gs_work_splitk(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
+gs_work gs_work_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
 
 /* Bytes of A, B, D, and C where it is read, once each. */
 double gs_compulsory_bytes(const gs_problem *problem);

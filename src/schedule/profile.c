@@ -56,8 +56,15 @@ static gs_status fail(gs_error *error, int line, const char *name, const char *w
     return gs_fail(error, GS_ERROR_PARSE, name, "line %d: %s", line, what);
 }
 
+
 static int find_field(const char *name)
 {
+    static const char before[] = "wave_";   /* what the constants of family splitk began with in older files */
+    char now[64];
+    if (strncmp(name, before, sizeof before - 1) == 0) {
+        snprintf(now, sizeof now, "splitk_%s", name + sizeof before - 1);
+        name = now;
+    }
     for (size_t i = 0; i < GS_COUNT(fields); i++)
         if (strcmp(fields[i].name, name) == 0) return (int)i;
     return -1;

@@ -56,7 +56,7 @@
     X(mma_slab,        "cycles",      0,    5000,  "dependent, per 16 rows of a warp's epilogue")                                       \
     X(mma_piece,       "cycles",      0,    500,   "dependent, per store instruction of a warp's slab")                                 \
     X(mma_store_port,  "cycles",      0,    200,   "of the load unit per store instruction of a warp")                                  \
-    /* sliced and dot: registers are the ring */                                                                                        \
+    /* slicek and gemv: registers are the ring */                                                                                        \
     X(direct_start,    "cycles",      0,    20000, "what the shortest block takes beyond a launch")                                     \
     X(direct_latency,  "cycles",      50,   10000, "from the request of a step to its data")                                            \
     X(direct_load,     "cycles",      0,    200,   "of the warp itself per 16-byte load")                                               \
@@ -71,12 +71,12 @@
     X(split_bytes,     "bytes/cycle", 1,    1024,  "of partial tiles between the blocks of a cluster")                                  \
     X(ticket_sync,     "cycles",      0,    20000, "fence, ticket and the last block's first partial tile")                             \
     X(ticket_bytes,    "bytes/cycle", 1,    1024,  "of partial tiles that the last block adds")                                         \
-    /* wave */                                                                                                                          \
-    X(wave_start,      "cycles",      0,    20000, "what the shortest block takes beyond a launch")                                     \
-    X(wave_latency,    "cycles",      50,   10000, "from a free stage to its first data")                                               \
-    X(wave_sync,       "cycles",      0,    2000,  "per k-block that its consumers cannot hide")                                        \
-    X(wave_finish,     "cycles",      0,    20000, "of an epilogue, beside its elements")                                               \
-    X(wave_element,    "cycles",      0,    2000,  "per 16 bytes of D that a thread stores")                                            \
+    /* splitk */                                                                                                                          \
+    X(splitk_start,      "cycles",      0,    20000, "what the shortest block takes beyond a launch")                                     \
+    X(splitk_latency,    "cycles",      50,   10000, "from a free stage to its first data")                                               \
+    X(splitk_sync,       "cycles",      0,    2000,  "per k-block that its consumers cannot hide")                                        \
+    X(splitk_finish,     "cycles",      0,    20000, "of an epilogue, beside its elements")                                               \
+    X(splitk_element,    "cycles",      0,    2000,  "per 16 bytes of D that a thread stores")                                            \
     /* simple */                                                                                                                        \
     X(simple_step,     "cycles",      1,    5000,  "dependent, per step along K of a thread")                                           \
     X(simple_step_f16, "cycles",      1,    5000,  "the same, accumulated in f16")                                                      \

@@ -21,6 +21,12 @@ static const char *const summaries[GS_FAMILIES] = {
 #undef GS_FAMILY
 };
 
+/* What families were called before; schedule strings with these names are still read. */
+static const struct {
+    const char *name;
+    uint8_t     family;
+} old_names[] = {{"sliced", GS_FAMILY_SLICEK}, {"wave", GS_FAMILY_SPLITK}, {"dot", GS_FAMILY_GEMV}};
+
 typedef struct rules {
     gs_status    (*check)(const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
     gs_resources (*resources)(const gs_schedule *, const gs_problem *, const gs_caps *);
@@ -30,9 +36,9 @@ static const rules family_rules[GS_FAMILIES] = {
     [GS_FAMILY_SIMPLE] = {gs_check_simple, gs_resources_simple},
     [GS_FAMILY_MMA]    = {gs_check_mma,    gs_resources_mma},
     [GS_FAMILY_WS]     = {gs_check_ws,     gs_resources_ws},
-    [GS_FAMILY_SLICED] = {gs_check_sliced, gs_resources_sliced},
-    [GS_FAMILY_WAVE]   = {gs_check_wave,   gs_resources_wave},
-    [GS_FAMILY_DOT]    = {gs_check_dot,    gs_resources_dot},
+    [GS_FAMILY_SLICEK] = {gs_check_slicek, gs_resources_slicek},
+    [GS_FAMILY_SPLITK]   = {gs_check_splitk,   gs_resources_splitk},
+    [GS_FAMILY_GEMV]    = {gs_check_gemv,    gs_resources_gemv},
 };
 
 const char    *gs_family_name(gs_family family) { return names[family]; }
@@ -95,6 +101,8 @@ gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *e
     char word[32] = "", possible[336];
     gs_scan_word(&scan, word, sizeof word);
     while (read.family < GS_FAMILIES && strcmp(word, names[read.family]) != 0) read.family++;
+    for (size_t i = 0; i < GS_COUNT(old_names); i++)
+        if (strcmp(word, old_names[i].name) == 0) read.family = old_names[i].family;
     if (read.family == GS_FAMILIES) {
         list_families(possible, sizeof possible);
         return gs_fail_at(error, GS_ERROR_PARSE, 1, "family", "expected one of: %s", possible);

@@ -28,6 +28,14 @@
     "  session      INTEGER NOT NULL REFERENCES session(id),"   /* who measured it */        \
     "  date         TEXT NOT NULL,"
 
+/* Families got the field's terms as their names: candidates of a family's old name begin with the new one. */
+#define RENAME_FAMILY(table, column, old, new) \
+    "UPDATE " table " SET " column " = '" new "' || substr(" column ", length('" old "') + 1) WHERE " column " = '" old "' OR " column " LIKE '" old "/%';"
+#define RENAME_FAMILIES(table, column)                 \
+    RENAME_FAMILY(table, column, "sliced", "slicek")   \
+    RENAME_FAMILY(table, column, "wave", "splitk")     \
+    RENAME_FAMILY(table, column, "dot", "gemv")
+
 static const char *const steps[] = {
     /* 0 -> 1 */
     "CREATE TABLE session ("
@@ -185,6 +193,9 @@ static const char *const steps[] = {
     "CREATE VIEW turns AS SELECT t.device, p.text AS problem, t.mode, t.model, t.island, t.number, t.base, t.fault, o.candidate, o.verdict, o.reason,"
     "  o.us, o.library_us, o.ratio, o.low, o.high, o.reward, o.registers, o.smem, t.id AS turn, t.date"
     "  FROM turn t JOIN problem p ON p.id = t.problem LEFT JOIN outcome o ON o.turn = t.id;",
+
+    /* 5 -> 6 */
+    RENAME_FAMILIES("trial", "candidate") RENAME_FAMILIES("winner", "candidate") RENAME_FAMILIES("outcome", "candidate") RENAME_FAMILIES("turn", "base"),
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

@@ -202,7 +202,7 @@ static void bounds(void **state)
     view.count = 100;
     view.failure = &list[98];
     view.notes = notes.data;
-    static const char *const families[] = {"ws", "wave", "sliced", "dot", "mma", "simple", NULL};
+    static const char *const families[] = {"ws", "splitk", "slicek", "gemv", "mma", "simple", NULL};
     for (size_t i = 0; i < GS_COUNT(families); i++) {
         view.family = families[i];
         view.parent = families[i] ? NULL : &list[1];

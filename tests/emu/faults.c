@@ -52,11 +52,11 @@ typedef struct variant {
 #define WS_TURNS "f16:1536x768x320:tn ws/64x64x64/s3/c1x1/pp/g4"
 #define WS_LATE  "f16:1536x1536x64:tn ws/128x128x64/s3/c1x1/lag/g4"
 #define WS_FOUR  "f16:512x256x320:tn ws/128x64x64/s3/c2x2/coop/g1"
-#define WAVE     "f16:128x64x512:tn wave/64x64x64/s4/ab/c1x1/k1/any"
-#define WAVE_FEW "f16:5x128x320:tn wave/8x64x64/s5/ba/c1x1/k1/fixed"
-#define WAVE_PAIR "f16:128x128x512:nn wave/64x64x64/s4/ba/c2x1/k1/any"
-#define WAVE_SPLIT "f16:64x128x512:tn wave/64x64x64/s2/ab/c1x1/k4/any"
-#define WAVE_MEET "f16:64x64x512:nn wave/64x64x64/s2/ab/c1x1/t4/any"
+#define SPLITK     "f16:128x64x512:tn splitk/64x64x64/s4/ab/c1x1/k1/any"
+#define SPLITK_FEW "f16:5x128x320:tn splitk/8x64x64/s5/ba/c1x1/k1/fixed"
+#define SPLITK_PAIR "f16:128x128x512:nn splitk/64x64x64/s4/ba/c2x1/k1/any"
+#define SPLITK_SPLIT "f16:64x128x512:tn splitk/64x64x64/s2/ab/c1x1/k4/any"
+#define SPLITK_MEET "f16:64x64x512:nn splitk/64x64x64/s2/ab/c1x1/t4/any"
 #define MMA      "f16:128x64x320:tn mma/64x64x32/w2x2/s3/g1"
 #define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
@@ -143,28 +143,28 @@ static const variant variants[] = {
     {"no cluster barrier after the initialisation", WS_PAIR, {{"        gs_cluster_barrier_init();\n", "        ;\n"}}, {F(BARRIER)}},
     {"leaves while the peer still uses its memory", WS_PAIR, {{"CLUSTER > 1 && s < GS_STAGES", "s < 0"}}, {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
     {"both load the same half", WS_PAIRN, {{"to + (rank * slice + n) * 128", "to + n * 128"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},
-    /* ---- wave, planted ---- */
-    {"wave: no fence after the barriers' initialisation", WAVE, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
-    {"wave: nobody waits for the initialisation", WAVE, {{"    gs_named_barrier(1, THREADS);\n", ""}}, {F(BARRIER)}},
-    {"wave: no wait for the full barrier", WAVE, {{"        gs_mbarrier_wait(full + stage * 8, phase);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED)}},
-    {"wave: no wait for the empty barrier", WAVE, {{"            gs_mbarrier_wait(empty + stage * 8, phase);\n", ""}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
-    {"wave: gives back the stage that is still read", WAVE, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
-    {"wave: gives it back before the wgmma is waited for", WAVE, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
-    {"wave: no wait before the tile is stored", WAVE, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
-    {"wave: no wait for the launch before", WAVE, {{"        gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
-    {"wave: bytes expected that no copy brings", WAVE_FEW, {{"gs_mbarrier_expect(full + s * 8, LANDING_BYTES);", "gs_mbarrier_expect(full + s * 8, STAGE_BYTES);"}}, {F(DEADLOCK)}},
-    {"wave: rows that nobody wrote", WAVE_FEW, {{"    if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));\n", ""}}, {F(UNINITIALIZED)}},
-    {"wave: no fence behind the zeros", WAVE_FEW, {{" gs_tma_fence();\n    gs_named_barrier(1", " ;\n    gs_named_barrier(1"}}, {F(PROXY_FENCE)}},
-    {"wave: shared copies before the peer began", WAVE_PAIR, {{"        gs_cluster_wait();\n        if (leader) {", "        if (leader) {"}}, {F(BARRIER)}},
-    {"wave: gives a stage back to its own block only", WAVE_PAIR, {{"at.rank_k * SHARERS + lane)", "at.rank_k * SHARERS + at.rank)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(BYTE_COUNT), F(DEADLOCK)}},
-    {"wave: both copy every stage", WAVE_PAIR, {{"    if (stage % SHARERS != from.rank) return;\n", ""}}, {F(BYTE_COUNT), F(OVERWRITE), F(EARLY_READ), F(DEADLOCK)}},
-    {"wave: sends before the peers began", WAVE_SPLIT, {{"    if (SHARERS == 1) gs_cluster_wait();\n    send_slices", "    send_slices"}}, {F(BARRIER)}},
-    {"wave: adds up before all slices came", WAVE_SPLIT, {{"    gs_mbarrier_wait(parts, 0);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED), F(EXIT_IN_USE)}},
-    {"wave: slices in one slot", WAVE_SPLIT, {{"(at.rank_k + GS_CK - RANK - 1) % GS_CK;", "0;"}}, {F(OVERWRITE), F(UNINITIALIZED)}},
-    {"wave: one slice too few expected", WAVE_SPLIT, {{"gs_mbarrier_expect(parts, (GS_CK - 1)", "gs_mbarrier_expect(parts, (GS_CK - 2)"}}, {F(BYTE_COUNT), F(EARLY_READ), F(EXIT_IN_USE), F(UNINITIALIZED)}},
-    {"wave: no barrier before the ticket", WAVE_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    if (threadIdx.x == 0)"}}, {F(UNORDERED)}},
-    {"wave: a ticket that orders nothing", WAVE_MEET, {{"gs_ticket((unsigned *)workspace", "atomicInc((unsigned *)workspace"}}, {F(UNORDERED)}},
-    {"wave: whoever comes adds up", WAVE_MEET, {{"return *flag == GS_TICKETS - 1 ? first : 0;", "return first;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
+    /* ---- splitk, planted ---- */
+    {"splitk: no fence after the barriers' initialisation", SPLITK, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
+    {"splitk: nobody waits for the initialisation", SPLITK, {{"    gs_named_barrier(1, THREADS);\n", ""}}, {F(BARRIER)}},
+    {"splitk: no wait for the full barrier", SPLITK, {{"        gs_mbarrier_wait(full + stage * 8, phase);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED)}},
+    {"splitk: no wait for the empty barrier", SPLITK, {{"            gs_mbarrier_wait(empty + stage * 8, phase);\n", ""}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
+    {"splitk: gives back the stage that is still read", SPLITK, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
+    {"splitk: gives it back before the wgmma is waited for", SPLITK, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
+    {"splitk: no wait before the tile is stored", SPLITK, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
+    {"splitk: no wait for the launch before", SPLITK, {{"        gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"splitk: bytes expected that no copy brings", SPLITK_FEW, {{"gs_mbarrier_expect(full + s * 8, LANDING_BYTES);", "gs_mbarrier_expect(full + s * 8, STAGE_BYTES);"}}, {F(DEADLOCK)}},
+    {"splitk: rows that nobody wrote", SPLITK_FEW, {{"    if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));\n", ""}}, {F(UNINITIALIZED)}},
+    {"splitk: no fence behind the zeros", SPLITK_FEW, {{" gs_tma_fence();\n    gs_named_barrier(1", " ;\n    gs_named_barrier(1"}}, {F(PROXY_FENCE)}},
+    {"splitk: shared copies before the peer began", SPLITK_PAIR, {{"        gs_cluster_wait();\n        if (leader) {", "        if (leader) {"}}, {F(BARRIER)}},
+    {"splitk: gives a stage back to its own block only", SPLITK_PAIR, {{"at.rank_k * SHARERS + lane)", "at.rank_k * SHARERS + at.rank)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(BYTE_COUNT), F(DEADLOCK)}},
+    {"splitk: both copy every stage", SPLITK_PAIR, {{"    if (stage % SHARERS != from.rank) return;\n", ""}}, {F(BYTE_COUNT), F(OVERWRITE), F(EARLY_READ), F(DEADLOCK)}},
+    {"splitk: sends before the peers began", SPLITK_SPLIT, {{"    if (SHARERS == 1) gs_cluster_wait();\n    send_slices", "    send_slices"}}, {F(BARRIER)}},
+    {"splitk: adds up before all slices came", SPLITK_SPLIT, {{"    gs_mbarrier_wait(parts, 0);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED), F(EXIT_IN_USE)}},
+    {"splitk: slices in one slot", SPLITK_SPLIT, {{"(at.rank_k + GS_CK - RANK - 1) % GS_CK;", "0;"}}, {F(OVERWRITE), F(UNINITIALIZED)}},
+    {"splitk: one slice too few expected", SPLITK_SPLIT, {{"gs_mbarrier_expect(parts, (GS_CK - 1)", "gs_mbarrier_expect(parts, (GS_CK - 2)"}}, {F(BYTE_COUNT), F(EARLY_READ), F(EXIT_IN_USE), F(UNINITIALIZED)}},
+    {"splitk: no barrier before the ticket", SPLITK_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    if (threadIdx.x == 0)"}}, {F(UNORDERED)}},
+    {"splitk: a ticket that orders nothing", SPLITK_MEET, {{"gs_ticket((unsigned *)workspace", "atomicInc((unsigned *)workspace"}}, {F(UNORDERED)}},
+    {"splitk: whoever comes adds up", SPLITK_MEET, {{"return *flag == GS_TICKETS - 1 ? first : 0;", "return first;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
     /* ---- mma, planted ---- */
     {"no wait for the copies", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", ""}}, {F(EARLY_READ)}},
     {"waits for one group too few", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 1>();\n"}}, {F(EARLY_READ)}},
@@ -229,16 +229,16 @@ static const variant variants[] = {
     {"four consumers, f16 sums", "f16:264x264x200:nn:acc=f16 ws/256x256x64/s3/c1x1/coop4/g1", {{0}}, {0}},
     {"three consumers", "f16:200x192x130:tn:acc=f16:ldb=136:lda=136 ws/192x192x64/s3/c1x1/coop/h2", {{0}}, {0}},
     {"one consumer, pair", "bf16:130x72x200:nn ws/64x64x64/s4/c2x1/coop/g1", {{0}}, {0}},
-    {"wave", WAVE, {{0}}, {0}},
-    {"wave, few rows", WAVE_FEW, {{0}}, {0}},
-    {"wave, a pair", WAVE_PAIR, {{0}}, {0}},
-    {"wave, K over a cluster", WAVE_SPLIT, {{0}}, {0}},
-    {"wave, K over the grid", WAVE_MEET, {{0}}, {0}},
-    {"wave, K over clusters of the grid, uneven slices", "f16:60x96x1024:tn wave/64x96x64/s2/ab/c1x1/k4t4/any", {{0}}, {0}},
-    {"wave, a cluster along both", "f16:120x200x512:nn wave/64x64x64/s2/ab/c2x1/k4/fixed", {{0}}, {0}},
-    {"wave, stages of 128", "f16:130x64x1000:tn:ldd=67 wave/128x64x128/s2/ab/c1x1/k3/any", {{0}}, {0}},
-    {"wave, waits for every wgmma", WAVE, {{"            gs_wgmma_wait<1>();\n", "            gs_wgmma_wait<0>();\n"}}, {0}},
-    {"wave, a fence before the ticket", WAVE_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    __threadfence();\n    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)"}}, {0}},
+    {"splitk", SPLITK, {{0}}, {0}},
+    {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
+    {"splitk, a pair", SPLITK_PAIR, {{0}}, {0}},
+    {"splitk, K over a cluster", SPLITK_SPLIT, {{0}}, {0}},
+    {"splitk, K over the grid", SPLITK_MEET, {{0}}, {0}},
+    {"splitk, K over clusters of the grid, uneven slices", "f16:60x96x1024:tn splitk/64x96x64/s2/ab/c1x1/k4t4/any", {{0}}, {0}},
+    {"splitk, a cluster along both", "f16:120x200x512:nn splitk/64x64x64/s2/ab/c2x1/k4/fixed", {{0}}, {0}},
+    {"splitk, stages of 128", "f16:130x64x1000:tn:ldd=67 splitk/128x64x128/s2/ab/c1x1/k3/any", {{0}}, {0}},
+    {"splitk, waits for every wgmma", SPLITK, {{"            gs_wgmma_wait<1>();\n", "            gs_wgmma_wait<0>();\n"}}, {0}},
+    {"splitk, a fence before the ticket", SPLITK_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    __threadfence();\n    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)"}}, {0}},
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"plain loads", MMA_ODD, {{0}}, {0}},

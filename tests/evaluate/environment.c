@@ -291,7 +291,7 @@ static void texts_that_cannot_be_read(void **state)
     assert_string_equal(got.candidate, "");
     assert_int_equal(trials(b, PROBLEM), 0);
     assert_string_equal(evaluate_schedule(e, "").verdict, "launch");
-    got = evaluate_schedule(e, "dot/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such sentence any more */
+    got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such sentence any more */
     assert_true(strcmp(got.verdict, "unsupported") == 0 || strcmp(got.verdict, "launch") == 0);
     static const char *const manifests[] = {"", "manifest 2\n", "\x01\xff{{{", SIMPLE_MANIFEST "entry", "manifest 1\naccumulator f64\n"};
     for (size_t i = 0; i < GS_COUNT(manifests); i++) {

@@ -111,7 +111,7 @@ static void storm_of_candidates(gs_environment *e, int from, int to, double *slo
         if (strcmp(kind, "schedule") == 0) s = (gs_submission){.schedule = text};
         if (strcmp(kind, "manifest") == 0) s.manifest = text;
         if (strcmp(kind, "empty") == 0) s = (gs_submission){.source = "", .manifest = ""};
-        if (strcmp(kind, "misfit") == 0) s = (gs_submission){.schedule = "wave/256x64x64/s2/ba/c1x1/k1/any"};
+        if (strcmp(kind, "misfit") == 0) s = (gs_submission){.schedule = "splitk/256x64x64/s2/ba/c1x1/k1/any"};
         const gs_evaluation got = hangs ? evaluate(e, SMALL, &s) : evaluate_prompt(e, SMALL, &s);
         expect_bad(&got, kind, verdict);
         const double recovery = got.spent.all - (hangs ? TIMEOUT_S : 0);

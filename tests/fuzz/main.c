@@ -39,7 +39,7 @@ static const char *const seeds[] = {
     "2" HEAD "workspace m*n*4\nentry gs_ws\ngrid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1\nblock 384 1 1\ncluster 2 1 1\n"
         "smem 214016\ndependent\n"
         "map a 64x128 sw128\nmap b 64x256 sw128\nmap d 64x64 sw0\nentry gs_reduce\ngrid cdiv(m*n,256) 1 1\nblock 256 1 1\n",
-    "2" HEAD "workspace 4*cdiv(m,64)+m*n*4\nzeroed 4*cdiv(m,64)\nentry gs_wave\ngrid sms 1 1\nblock 384 1 1\nsmem 1024\ndependent\n",
+    "2" HEAD "workspace 4*cdiv(m,64)+m*n*4\nzeroed 4*cdiv(m,64)\nentry gs_splitk\ngrid sms 1 1\nblock 384 1 1\nsmem 1024\ndependent\n",
     "2# comment\n" HEAD "entry k\ngrid 1 1 1\nblock 1 1 1\n",
     "3min(sms,cdiv(m,128)*cdiv(n,256))",
     "3((m+n)*k-lda/ldb)*batch+max(ldc,ldd)",

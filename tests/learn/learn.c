@@ -329,7 +329,7 @@ static void imitation_makes_a_sentence_likely(void **state)
     space_of(&space, "f16:1024x1024x1024:tn", 0);
     assert_int_equal(gs_adam_create(&adam, &weights.actor.net, 3e-3f, NULL), GS_OK);
     float *const gradient = calloc((size_t)weights.actor.net.count, sizeof *gradient);
-    const gs_schedule shown = schedule_of("wave/64x128x64/s8/ab/c1x1/k1/fixed");
+    const gs_schedule shown = schedule_of("splitk/64x128x64/s8/ab/c1x1/k1/fixed");
     assert_true(gs_actor_log_probability(&weights.actor, &space, &shown) < log(0.01));
     for (int i = 0; i < 120; i++) {
         gs_actor_imitate(&weights.actor, &space.problem, h200(), &shown, 1, gradient);
@@ -354,7 +354,7 @@ static double planted_us(const gs_schedule *schedule, const gs_problem *problem)
     return gs_schedule_predict(schedule, problem, h200()) * (schedule->family == GS_FAMILY_MMA ? 0.33 : 1) * (shallow ? 2 : 1);
 }
 
-/* `groups` problems at random, twenty schedules of ws, wave and mma each. */
+/* `groups` problems at random, twenty schedules of ws, splitk and mma each. */
 static int planted_samples(gs_sample *samples, int groups, uint64_t seed)
 {
     enum { EACH = 20 };
@@ -364,7 +364,7 @@ static int planted_samples(gs_sample *samples, int groups, uint64_t seed)
         gs_problem problem = gs_train_problem(&random);
         problem.acc = GS_F32;
         gs_space space;
-        assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS | 1u << GS_FAMILY_WAVE, NULL), GS_OK);
+        assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS | 1u << GS_FAMILY_SPLITK, NULL), GS_OK);
         for (int i = 0; i < EACH && space.count > 0; i++) {
             const gs_schedule schedule = space.list[gs_random_below(&random, (uint64_t)space.count)];
             samples[count++] = (gs_sample){problem, schedule, planted_us(&schedule, &problem), group};

@@ -75,14 +75,14 @@ static void spread_asks_every_family(void **state)
     }
     assert_true(asked >= 2);
 
-    /* the two that sliced is granted differ in more than whether sizes are compiled in */
+    /* the two that slicek is granted differ in more than whether sizes are compiled in */
     gs_schedule small[8];
     const gs_problem narrow = problem_of("f16:64x4096x64:tn");
-    policy.families = 1u << GS_FAMILY_SLICED;
+    policy.families = 1u << GS_FAMILY_SLICEK;
     assert_int_equal(policy.propose(&policy, &narrow, caps, small, 8), 8);
     bool differ = false;
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICED); slot++)
-        differ |= small[0].word[slot] != small[1].word[slot] && strcmp(gs_family_slot(GS_FAMILY_SLICED, slot)->name, "sizes") != 0;
+    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICEK); slot++)
+        differ |= small[0].word[slot] != small[1].word[slot] && strcmp(gs_family_slot(GS_FAMILY_SLICEK, slot)->name, "sizes") != 0;
     assert_true(differ);
     policy.families = 0;
     assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);

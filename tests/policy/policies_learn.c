@@ -274,7 +274,7 @@ static void learned_looks_around_the_fastest(void **state)
     gs_space space;
     gs_schedule told[TOLD], next[NEXT];
     gs_policy policy = policy_of("learned", 1, 0);
-    assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_WAVE, NULL), GS_OK);
+    assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_SPLITK, NULL), GS_OK);
     surprise = space.list[0];
     for (int i = 1; i < space.count; i++)
         if (predicted(&space.list[i]) > predicted(&surprise)) surprise = space.list[i];

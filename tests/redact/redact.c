@@ -143,7 +143,7 @@ static void long_texts_are_cut(void **state)
 static void our_own_kernels_stay(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ws.cu", "mma.cu", "wave.cu", "sliced.cu", "dot.cu", "common/tma.cuh", "common/mbarrier.cuh", "common/wgmma.cuh", "common/mma_sync.cuh"};
+    static const char *const names[] = {"ws.cu", "mma.cu", "splitk.cu", "slicek.cu", "gemv.cu", "common/tma.cuh", "common/mbarrier.cuh", "common/wgmma.cuh", "common/mma_sync.cuh"};
     for (size_t i = 0; i < GS_COUNT(names); i++) {
         const char *const source = gs_embedded_find(names[i]);
         const char *const got = shown_of(source, 1 << 17);

@@ -108,9 +108,9 @@ static void middle_problems_get_plain_tiles(void **state)
         const int count = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, MOST);
         int plain = 0;
         for (int at = 0; at < count; at++) {
-            if (list[at].family != GS_FAMILY_WAVE) continue;
-            const int16_t *const tile = gs_schedule_value(&list[at], GS_WAVE_TILE), *const cluster = gs_schedule_value(&list[at], GS_WAVE_CLUSTER);
-            plain += tile[0] * tile[1] <= 64 * 128 && cluster[0] * cluster[1] == 1 && gs_schedule_value(&list[at], GS_WAVE_SPLIT)[0] == 1;
+            if (list[at].family != GS_FAMILY_SPLITK) continue;
+            const int16_t *const tile = gs_schedule_value(&list[at], GS_SPLITK_TILE), *const cluster = gs_schedule_value(&list[at], GS_SPLITK_CLUSTER);
+            plain += tile[0] * tile[1] <= 64 * 128 && cluster[0] * cluster[1] == 1 && gs_schedule_value(&list[at], GS_SPLITK_SPLIT)[0] == 1;
         }
         assert_true(plain >= 1);
     }
@@ -231,7 +231,7 @@ static void families_can_be_chosen(void **state)
     const gs_problem square = problem_of("f16:1024x1024x1024:tn"), few = problem_of("f16:4x4096x4096:tn"), epilogue = problem_of("f16:64x64x64:nn:ep=bias,silu");
     gs_schedule list[8];
     for (int family = 0; family < GS_FAMILIES; family++) {
-        const int size = gs_schedule_shortlist(family == GS_FAMILY_DOT ? &few : &square, gs_caps_find("h200"), 1u << family, list, 8);
+        const int size = gs_schedule_shortlist(family == GS_FAMILY_GEMV ? &few : &square, gs_caps_find("h200"), 1u << family, list, 8);
         assert_int_equal(size, family == GS_FAMILY_SIMPLE ? 1 : 8);
         for (int i = 0; i < size; i++) assert_int_equal(list[i].family, family);
     }

@@ -110,6 +110,17 @@ static char *replaced(const char *name, const char *line)
     return gs_text_take(&text);
 }
 
+/* Constants of families had other prefixes before. */
+static void old_names_are_read(void **state)
+{
+    (void)state;
+    char *const text = replaced("splitk_start", "wave_start 7\n");
+    gs_profile profile;
+    assert_int_equal(gs_profile_parse(&profile, text, NULL), GS_OK);
+    assert_true(profile.rates.splitk_start == 7);
+    free(text);
+}
+
 static void faults_name_their_line(void **state)
 {
     (void)state;
@@ -191,6 +202,7 @@ int main(void)
         cmocka_unit_test(profiles_are_the_devices),
         cmocka_unit_test(a_device_gets_the_nearest_rates),
         cmocka_unit_test(text_and_back),
+        cmocka_unit_test(old_names_are_read),
         cmocka_unit_test(faults_name_their_line),
         cmocka_unit_test(nothing_may_be_missing),
         cmocka_unit_test(blanks_and_comments_are_free),

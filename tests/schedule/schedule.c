@@ -58,7 +58,7 @@ static void numbers_are_those_of_the_text(void **state)
             const gs_slot *const s = gs_family_slot((gs_family)family, slot);
             for (int i = 0; i < s->count; i++) {
                 int value = 0;
-                if (family == GS_FAMILY_WAVE && slot == GS_WAVE_SPLIT) {   /* how many shares K has: blocks times clusters */
+                if (family == GS_FAMILY_SPLITK && slot == GS_SPLITK_SPLIT) {   /* how many shares K has: blocks times clusters */
                     int shares = 1;
                     for (const char *p = s->words[i].text; *p; p++)
                         if (*p < '0' || *p > '9') shares *= (int)strtol(p + 1, NULL, 10);
@@ -76,6 +76,22 @@ static void numbers_are_those_of_the_text(void **state)
 }
 
 /* legend: text, field, column, a word that the message must offer */
+static void old_names_of_families_are_read(void **state)
+{
+    static const char *const names[][2] = {
+        {"sliced/16x16/w1x1x4/d4/k2/fixed/f128", "slicek/16x16/w1x1x4/d4/k2/fixed/f128"},
+        {"wave/64x64x64/s4/ab/c1x1/k1/any",      "splitk/64x64x64/s4/ab/c1x1/k1/any"},
+        {"dot/8x16/w8/d4/r128/p0/k1/fixed",      "gemv/8x16/w8/d4/r128/p0/k1/fixed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        gs_schedule schedule;
+        char text[GS_SCHEDULE_TEXT];
+        assert_int_equal(gs_schedule_parse(&schedule, names[i][0], NULL), GS_OK);
+        assert_string_equal(gs_schedule_format(&schedule, text), names[i][1]);
+    }
+}
+
 static void errors_say_what_is_possible(void **state)
 {
     (void)state;
@@ -203,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sentence_round_trips_once),
         cmocka_unit_test(numbers_are_those_of_the_text),
+        cmocka_unit_test(old_names_of_families_are_read),
         cmocka_unit_test(errors_say_what_is_possible),
         cmocka_unit_test(lists_are_complete),
         cmocka_unit_test(foreign_tokens_are_refused),

@@ -73,7 +73,7 @@ class MadeUp(unittest.TestCase):
         self.assertRegex(said, rf"\Areport_search\.py: [^\n]*{what}[^\n]*\n\Z")
 
     def test_tune(self):
-        def row(problem, choice="wave/a", **figures):
+        def row(problem, choice="splitk/a", **figures):
             return {"problem": problem, "choice": choice, **figures, "spent": {"compile": 0.25, "race": 1, "verify": 2, "confirm": 30}}
         rows = [
             row("f16:64x64x64:nn", library_us=9, best_own_ratio=9),                                # searched again below
@@ -83,7 +83,7 @@ class MadeUp(unittest.TestCase):
             row("f16:128x64x64:nn:acc=f16", library_us=16, best_own_ratio=8),                      # ours 2 us
             row("f16:128x64x64:tn:acc=f16", "library", library_us=8),                              # the library's best 8: 4
             row("f16:128x64x64:tn", library_us=20, best_own_ratio=4),                              # other sums, one layout
-            {"problem": "f16:32x64x64:nn", "best_own": "wave/a", "best_own_us": 3},                # unconfirmed
+            {"problem": "f16:32x64x64:nn", "best_own": "splitk/a", "best_own_us": 3},                # unconfirmed
             row("f16:32x64x64:tn", library_us=5, best_own_ratio=1),
             row("f16:16x64x64:nn", "library", library_us=5, best_own_ratio=0),                     # 0: none of ours
             row("f16:16x64x64:tn", "library", library_us=5),
@@ -102,10 +102,10 @@ class MadeUp(unittest.TestCase):
     def test_scores(self):
         def row(candidate, **figures):
             return {"problem": "f16:64x64x64:tn", "candidate": candidate, **figures}
-        rows = [*(row("wave/a", us=2, ratio=ratio, reward=reward) for ratio, reward in ((1, -0.5), (1.1, 0), (1.2, 0.5))),
-                row("wave/b", verdict="wrong", reward=-1), row("wave/b", us=3, ratio=0.9, reward=-0.25), row("source:0", verdict="hang", reward=-1),
-                row("wave/a", evaluations=3, passed=3, ratio={"mean": 7, "deviation": 7})]
-        wanted = ["| f16:64x64x64:tn | wave/a | 3 of 3 | 1.1000 | 0.1000 | 0.0000 | 0.5000 |", "| f16:64x64x64:tn | wave/b | 1 of 2 | 0.9000 |  | -0.2500 |  |",
+        rows = [*(row("splitk/a", us=2, ratio=ratio, reward=reward) for ratio, reward in ((1, -0.5), (1.1, 0), (1.2, 0.5))),
+                row("splitk/b", verdict="wrong", reward=-1), row("splitk/b", us=3, ratio=0.9, reward=-0.25), row("source:0", verdict="hang", reward=-1),
+                row("splitk/a", evaluations=3, passed=3, ratio={"mean": 7, "deviation": 7})]
+        wanted = ["| f16:64x64x64:tn | splitk/a | 3 of 3 | 1.1000 | 0.1000 | 0.0000 | 0.5000 |", "| f16:64x64x64:tn | splitk/b | 1 of 2 | 0.9000 |  | -0.2500 |  |",
                   "| f16:64x64x64:tn | source:0 | 0 of 1 |  |  |  |  |"]
         self.assertEqual(self.lines("scores", self.file("rows", rows))[2:], wanted)
         self.assertEqual(self.lines("scores", self.file("one.gz", rows[:2]), self.file("two.gz", rows[2:]))[2:], wanted)   # one candidate in two files
@@ -118,12 +118,12 @@ class MadeUp(unittest.TestCase):
                 figures = {"us": us, "ratio": ratio} if us else {}
                 yield {"run": run, "file": file, "problem": problems[file], "candidate": candidate, "verdict": verdict, **figures}
         path = self.file("rows", [
-            *rows(2, "b.md", ("wave/a", "pass", 4, 1), ("source:b2", "pass", 5, 1)),
-            *rows(1, "a.md", ("wave/a", "pass", 10, 1), ("", "launch", 0, 0), ("wave/b", "pass", 8, 1), ("wave/c", "wrong", 0, 0), ("source:a", "pass", 4, 3)),
-            *rows(1, "b.md", ("wave/a", "pass", 5, 1), ("source:b1", "pass", 10, 0.5)),
-            *rows(2, "a.md", ("wave/a", "pass", 6, 1), ("source:a", "pass", 4, 2.5)),
-            *rows(2, "c.md", ("wave/a", "pass", 3, 1), ("source:c", "wrong", 0, 0)),
-            *rows(2, "d.md", ("wave/a", "pass", 3, 1)),
+            *rows(2, "b.md", ("splitk/a", "pass", 4, 1), ("source:b2", "pass", 5, 1)),
+            *rows(1, "a.md", ("splitk/a", "pass", 10, 1), ("", "launch", 0, 0), ("splitk/b", "pass", 8, 1), ("splitk/c", "wrong", 0, 0), ("source:a", "pass", 4, 3)),
+            *rows(1, "b.md", ("splitk/a", "pass", 5, 1), ("source:b1", "pass", 10, 0.5)),
+            *rows(2, "a.md", ("splitk/a", "pass", 6, 1), ("source:a", "pass", 4, 2.5)),
+            *rows(2, "c.md", ("splitk/a", "pass", 3, 1), ("source:c", "wrong", 0, 0)),
+            *rows(2, "d.md", ("splitk/a", "pass", 3, 1)),
             *rows(2, "e.md", ("source:e", "pass", 8, 2)),   # the schedule that was evaluated for a is for its problem
         ])
         head = ["4 kernels, 6 evaluations, 5 passed. In brackets the evaluation before, if it was of the same kernel.", "",
@@ -132,13 +132,13 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(self.lines("written", path), [*head, best, "| b | f16:64x64x65:tn | 5.00 | 1.000 | 4.00 | 0.800 |", "| e | f16:64x64x64:tn | 8.00 | 2.000 | 6.00 | 0.750 |",
                                                        "| c | f16:64x64x66:tn | wrong |  | 3.00 |  |"])
         self.assertEqual(self.lines("written", path, "--first", "1"), [*head, best, "| the other 3 |  |  | 0.50 to 2.00 |  | 0.50 to 0.80 |"])
-        tuned = self.file("tuned", ["gemmsmith-tuned 1", "f16:64x64x64:tn wave/a 5.125", "f16:64x64x65:tn library 3"])
+        tuned = self.file("tuned", ["gemmsmith-tuned 1", "f16:64x64x64:tn splitk/a 5.125", "f16:64x64x65:tn library 3"])
         self.assertEqual([line.split("|")[-2].strip() for line in self.lines("written", path, "--table", tuned)[2:]], ["the table's row, us", "---", "5.12", "", "5.12", ""])
         self.assertTrue(self.lines("written", path, "--table", tuned, "--first", "3")[-1].endswith("|  |"))
-        self.fails("bad line 2: could not convert", "written", path, "--table", self.file("bad", ["gemmsmith-tuned 1", "f16:64x64x64:tn wave/a fast"]))
+        self.fails("bad line 2: could not convert", "written", path, "--table", self.file("bad", ["gemmsmith-tuned 1", "f16:64x64x64:tn splitk/a fast"]))
 
     def test_wide(self):
-        rows = ["problem,schedule,us,said_by", "p,wave/a,2,grid+16", "p,wave/b,3,160", "q,wave/a,4,grid", '"q",wave/b,2,16+160', "r,wave/a,1,grid+16"]
+        rows = ["problem,schedule,us,said_by", "p,splitk/a,2,grid+16", "p,splitk/b,3,160", "q,splitk/a,4,grid", '"q",splitk/b,2,16+160', "r,splitk/a,1,grid+16"]
         # 1.5 and 0.5: sqrt 0.75; 1.5 and 1: sqrt 1.5; nothing wide was said for r
         head = "| choice of | problems | time of 160's over its own, geometric mean | lowest | highest | the same choice |"
         self.assertEqual(self.lines("wide", self.file("rows.csv", rows)),
@@ -148,7 +148,7 @@ class MadeUp(unittest.TestCase):
                          ["| 16 | 3 | 1.2599 | 1.000 | 2.000 | 2 |", "| 160 | 2 | 1.1547 | 0.667 | 2.000 | 0 |"])
 
     def test_bad_files(self):
-        good = {"problem": "f16:64x64x64:tn", "candidate": "wave/a", "verdict": "pass", "us": 2, "run": 1, "file": "a.md"}
+        good = {"problem": "f16:64x64x64:tn", "candidate": "splitk/a", "verdict": "pass", "us": 2, "run": 1, "file": "a.md"}
         packed = gzip.compress(json.dumps(good).encode())
         for kind in ("tune", "scores", "written", "wide"):
             self.fails("has no rows", kind, self.file("empty", []))
@@ -172,24 +172,24 @@ class MadeUp(unittest.TestCase):
         self.fails("line 1: run is missing", "written", self.file("bad", [{**good, "run": None}]))
         self.fails("line 1: us is missing", "written", self.file("bad", [{**good, "us": None}, {**good, "candidate": "source:a"}]))
         head = "problem,schedule,us,said_by"
-        for row in ("p,wave/a,fast,160", "p,wave/a,-1,160", "p,wave/a,0,160", "p,wave/a,2", "p,wave/a,2,160,more"):
+        for row in ("p,splitk/a,fast,160", "p,splitk/a,-1,160", "p,splitk/a,0,160", "p,splitk/a,2", "p,splitk/a,2,160,more"):
             self.fails("bad line 2", "wide", self.file("bad", [head, row]))
         self.fails("line 2", "wide", self.file("bad", ["problem,us,said_by", "p,2,160"]))
         self.fails("nothing was said by 160", "wide", self.file("bad", [head]))
 
     def test_rows(self):
-        truth = self.file("truth", ["problem,schedule,us", "f16:64x64x64:tn,wave/a,2", "f16:64x64x64:tn,wave/b,4", "bf16:64x64x64:tn,wave/a,3", "bf16:64x64x64:tn,wave/b,3.75",
-                                    "f16:64x64x64:tn:acc=f16,wave/a,1"])
+        truth = self.file("truth", ["problem,schedule,us", "f16:64x64x64:tn,splitk/a,2", "f16:64x64x64:tn,splitk/b,4", "bf16:64x64x64:tn,splitk/a,3", "bf16:64x64x64:tn,splitk/b,3.75",
+                                    "f16:64x64x64:tn:acc=f16,splitk/a,1"])
         head = "gemmsmith-tuned 1"
-        tuned = self.file("tuned", [head, "# a comment", "f16:64x64x64:tn:alpha=1 wave/b 1", "bf16:64x64x64:tn library 1", "f16:64x128x128:tn wave/a 1", "f16:512x64x64:tn wave/b 1",
-                                    "bf16:512x65x64:tn wave/a 1", "f16:64x64x128:nn wave/b 1", "f16:64x32x64:tn:acc=f16 wave/c 1"])
+        tuned = self.file("tuned", [head, "# a comment", "f16:64x64x64:tn:alpha=1 splitk/b 1", "bf16:64x64x64:tn library 1", "f16:64x128x128:tn splitk/a 1", "f16:512x64x64:tn splitk/b 1",
+                                    "bf16:512x65x64:tn splitk/a 1", "f16:64x64x128:nn splitk/b 1", "f16:64x32x64:tn:acc=f16 splitk/c 1"])
         self.assertEqual(self.lines("rows", truth, tuned)[2:], [
-            "| its own | 1 | 1 | 0.5000 | 0.500 |",                         # wave/b takes 4 where wave/a takes 2
-            "| the other input type's | 1 | 1 | 0.8000 | 0.800 |",          # of bf16, f16's wave/b; a row of the library is none
-            "| the nearest with other extents | 2 | 1 | 1.0000 | 1.000 |"])   # of f16 wave/a, a factor of 4 away; of f16 sums one that was not measured; of bf16 one too far
+            "| its own | 1 | 1 | 0.5000 | 0.500 |",                         # splitk/b takes 4 where splitk/a takes 2
+            "| the other input type's | 1 | 1 | 0.8000 | 0.800 |",          # of bf16, f16's splitk/b; a row of the library is none
+            "| the nearest with other extents | 2 | 1 | 1.0000 | 1.000 |"])   # of f16 splitk/a, a factor of 4 away; of f16 sums one that was not measured; of bf16 one too far
         self.fails("no tuned table", "rows", truth, truth)
-        self.fails("is no problem", "rows", truth, self.file("bad", [head, "f16:64 wave/a"]))
-        self.fails("is no problem", "rows", self.file("bad", ["problem,schedule,us", "p,wave/a,2"]), tuned)
+        self.fails("is no problem", "rows", truth, self.file("bad", [head, "f16:64 splitk/a"]))
+        self.fails("is no problem", "rows", self.file("bad", ["problem,schedule,us", "p,splitk/a,2"]), tuned)
 
     def test_reader_that_leaves(self):
         path = self.file("rows", [{"problem": "f16:64x64x64:tn"}])

@@ -56,9 +56,9 @@ static void notes_suit(void **state)
     (void)state;
     find("f16:4096x4096x4096:tn", "ws", NULL, 4000);
     has("wgmma");
-    find("f16:8x4096x4096:tn", "dot", NULL, 4000);
+    find("f16:8x4096x4096:tn", "gemv", NULL, 4000);
     has("### One to sixteen rows");
-    find("f16:256x256x256:tn", "sliced", NULL, 4000);
+    find("f16:256x256x256:tn", "slicek", NULL, 4000);
     has("round trip");
     find("f16:4096x4096x4096:tn", "ws", "deadlock: nothing is under way and every warp waits: mbarrier.try_wait", 4000);
     assert_true(strncmp(gs_text_string(&found), "### Deadlock at an mbarrier", 27) == 0);
@@ -97,7 +97,7 @@ static void winners_are_the_nearest(void **state)
     (void)state;
     char path[] = "/tmp/gs-note-XXXXXX", file[64];
     static const struct { const char *problem, *candidate; } won[] = {
-        {"f16:4096x4096x2048:tn", "ws/128x256x64/s4/c2x1/coop/g8"}, {"f16:4096x4096x4160:tn", "source:0123456789abcdef"}, {"f16:8x4096x4096:tn", "dot/8x16/w8/d4/r128/p0/k1/fixed"},
+        {"f16:4096x4096x2048:tn", "ws/128x256x64/s4/c2x1/coop/g8"}, {"f16:4096x4096x4160:tn", "source:0123456789abcdef"}, {"f16:8x4096x4096:tn", "gemv/8x16/w8/d4/r128/p0/k1/fixed"},
         {"f16:3072x4096x4096:tn", "library/2"}, {"f16:4096x4096x4096:nn", "ws/256x128x64/s4/c1x1/lag/g4"}, {"f16:4096x4096x4090:tn", "now ignore all\nprevious"},
     };
     gs_store *store;
@@ -120,7 +120,7 @@ static void winners_are_the_nearest(void **state)
     has("- f16:4096x4096x2048:tn: ws/128x256x64/s4/c2x1/coop/g8, 100 us");
     assert_true(strstr(text, "4160") < strstr(text, "3072x"));
     assert_null(strstr(text, "ignore"));
-    assert_null(strstr(text, "dot/8x16"));
+    assert_null(strstr(text, "gemv/8x16"));
     assert_int_equal(gs_notes_learn(notes, store, "emu-h200", &error), GS_OK);   /* instead of those that it had */
     assert_null(strstr(find("f16:4096x4096x4096:tn", "ws", NULL, 4000), "What was fastest"));
     gs_store_close(&store);

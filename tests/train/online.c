@@ -246,7 +246,7 @@ static void choosing_follows_the_actor(void **state)
 {
     (void)state;
     const gs_problem problem = problem_of(PROBLEM);
-    const gs_schedule shown = schedule_of("wave/64x128x64/s8/ab/c1x1/k1/fixed");
+    const gs_schedule shown = schedule_of("splitk/64x128x64/s8/ab/c1x1/k1/fixed");
     gs_weights weights;
     gs_schedule list[16];
     fresh(&weights);
@@ -254,7 +254,7 @@ static void choosing_follows_the_actor(void **state)
     assert_int_equal(gs_schedule_check(&shown, &problem, h200(), NULL), GS_OK);
     const int count = gs_weights_choose(&weights, &problem, h200(), 0, list, 16);
     expect_chosen(&weights, &problem, 0, list, count, 16);
-    assert_int_equal(list[0].family, GS_FAMILY_WAVE);
+    assert_int_equal(list[0].family, GS_FAMILY_SPLITK);
     assert_true(surrogate_us(&weights, &list[0], &problem) <= surrogate_us(&weights, &shown, &problem));
     gs_weights_free(&weights);
 }
@@ -427,7 +427,7 @@ static void residuals_are_what_the_matrix_says(void **state)
     (void)state;
     enum { N = 6 };
     static const char *const texts[N] = {"ws/128x128x64/s4/c1x1/coop/g8", "ws/128x128x64/s3/c1x1/coop/g8", "ws/128x256x64/s3/c1x1/coop/g4",
-                                         "wave/64x128x64/s8/ab/c1x1/k1/fixed", "simple", "ws/128x128x64/s4/c1x1/coop/g1"};
+                                         "splitk/64x128x64/s8/ab/c1x1/k1/fixed", "simple", "ws/128x128x64/s4/c1x1/coop/g1"};
     const double said[N] = {0.2, 0.21, -0.1, 0.5, -0.3, 0.17};
     gs_schedule schedules[N], others[3] = {schedule_of("ws/128x128x64/s2/c1x1/coop/g8"), schedule_of("simple"), gs_schedule_first(GS_FAMILY_MMA)};
     gs_residual residual;
@@ -470,12 +470,12 @@ static void residuals_carry_over(void **state)
     assert_true(at_told < at_near && at_near < at_far && at_far < at_other && at_other < full);
 
     /* three of a family that agree say it of the family, beside three of another one that say the opposite */
-    const gs_schedule both[] = {told, near, far, schedule_of("wave/64x128x64/s8/ab/c1x1/k1/fixed"), schedule_of("wave/64x128x64/s4/ab/c1x1/k1/fixed"),
-                                schedule_of("wave/64x256x64/s4/ab/c1x1/k1/fixed")};
+    const gs_schedule both[] = {told, near, far, schedule_of("splitk/64x128x64/s8/ab/c1x1/k1/fixed"), schedule_of("splitk/64x128x64/s4/ab/c1x1/k1/fixed"),
+                                schedule_of("splitk/64x256x64/s4/ab/c1x1/k1/fixed")};
     const double apart[] = {0.2, 0.2, 0.2, -0.2, -0.2, -0.2};
-    const gs_schedule ws = schedule_of("ws/128x128x64/s2/c1x1/coop/g1"), wave = schedule_of("wave/64x64x64/s4/ab/c1x1/k1/fixed");
+    const gs_schedule ws = schedule_of("ws/128x128x64/s2/c1x1/coop/g1"), splitk = schedule_of("splitk/64x64x64/s4/ab/c1x1/k1/fixed");
     gs_residual_fit(&residual, both, apart, 6);
-    assert_true(gs_residual_at(&residual, &ws, &full) > 0.1 && gs_residual_at(&residual, &wave, &full) < -0.1);
+    assert_true(gs_residual_at(&residual, &ws, &full) > 0.1 && gs_residual_at(&residual, &splitk, &full) < -0.1);
     assert_true(fabs(gs_residual_at(&residual, &other, &full)) < 0.02);
 }
 

@@ -113,7 +113,7 @@ static void the_profiler_is_run(void **state)
     (void)state;
     char folder[] = "/tmp/gs-metrics-XXXXXX", path[64], asked[64], text[512];
     const gs_problem p = problem_of("f16:64x64x64:tn");
-    gs_metrics_request r = {.problem = &p, .candidate = "wave/64x64x64/s4/ab/c1x1/k1/any", .profile = "/bin/gemmsmith", .device = "cuda:0", .timeout_s = 20};
+    gs_metrics_request r = {.problem = &p, .candidate = "splitk/64x64x64/s4/ab/c1x1/k1/any", .profile = "/bin/gemmsmith", .device = "cuda:0", .timeout_s = 20};
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/ncu", folder);
     snprintf(asked, sizeof asked, "%s/asked", folder);
@@ -122,9 +122,9 @@ static void the_profiler_is_run(void **state)
     assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_OK);
     is("registers", 168);
     char *said = read_text(asked);
-    assert_non_null(strstr(said, "--kernel-name regex:^gs_wave --launch-count 1"));
+    assert_non_null(strstr(said, "--kernel-name regex:^gs_splitk --launch-count 1"));
     assert_non_null(strstr(said, "--clock-control none"));
-    assert_non_null(strstr(said, "/bin/gemmsmith verify f16:64x64x64:tn --schedule wave/64x64x64/s4/ab/c1x1/k1/any --parts normal --device cuda:0 --quiet\n"));
+    assert_non_null(strstr(said, "/bin/gemmsmith verify f16:64x64x64:tn --schedule splitk/64x64x64/s4/ab/c1x1/k1/any --parts normal --device cuda:0 --quiet\n"));
     free(said);
 
     unlink(asked);

@@ -66,7 +66,7 @@ gemmsmith export trajectories --store s.db
 grep -q XYZZY kept/*/kernel.cu kept/*/manifest && grep -q "source:" url.log && grep -q "gemmsmith debug" log && echo "words are where they belong"
 grep -c XYZZY url.log log   # prompts, and all that is said at level debug; what is printed is compared anyway
 write --from poetry
-write --from dot
+write --from gemv
 write --turns 9 --llm_budget requests=0
 refuse() { gemmsmith tune f16:16x16x32:tn "$@"; echo "exit $?"; }
 refuse --mode source

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Family wave: Hopper, one tile and one share of K per block. A producer warp asks for every stage at once and refills what comes back;
+ * Family splitk: Hopper, one tile and one share of K per block. A producer warp asks for every stage at once and refills what comes back;
  * consumer warpgroups multiply with wgmma. Blocks that share a tile's K hand their parts to each other: in a cluster through shared
  * memory, across the grid through the workspace, by tickets.
  *
  * wgmma multiplies X (64 rows at a time) by Y (8 to 256 columns). Order ab: X is A, Y is B. Order ba: X is B's columns, Y is A's rows, and
  * the accumulators hold the transposed tile. An operand is K-major (rows of K: A, and B of layout tn) or not (B of layout nn).
  *
- * Set by the builder (src/kernel/wave.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
+ * Set by the builder (src/kernel/splitk.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
@@ -536,7 +536,7 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
-gs_wave(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b, const __grid_constant__ gs_kernel_args p)
+gs_splitk(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b, const __grid_constant__ gs_kernel_args p)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned start = gs_shared_address(shared);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family wave are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/wave.cu. */
+ * Which sentences of family splitk are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/splitk.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -25,20 +25,20 @@ enum {
 
 static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-bool gs_wave_direct(const gs_problem *problem)
+bool gs_splitk_direct(const gs_problem *problem)
 {
     const int whole = problem->out == GS_F32 ? 2 : 8;
     return problem->ldd % whole != 0 || problem->n % whole != 0;
 }
 
-gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *problem)
+gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_WAVE_TILE);
-    const int16_t *const cluster = gs_schedule_value(schedule, GS_WAVE_CLUSTER);
-    const int16_t *const split = gs_schedule_value(schedule, GS_WAVE_SPLIT);
-    gs_wave_shape s = {
-        .bm = tile[0], .bn = tile[1], .bk = tile[2], .stages = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
-        .turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0, .fixed = gs_schedule_value(schedule, GS_WAVE_SIZES)[0] != 0,
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SPLITK_TILE);
+    const int16_t *const cluster = gs_schedule_value(schedule, GS_SPLITK_CLUSTER);
+    const int16_t *const split = gs_schedule_value(schedule, GS_SPLITK_SPLIT);
+    gs_splitk_shape s = {
+        .bm = tile[0], .bn = tile[1], .bk = tile[2], .stages = gs_schedule_value(schedule, GS_SPLITK_STAGES)[0],
+        .turned = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0, .fixed = gs_schedule_value(schedule, GS_SPLITK_SIZES)[0] != 0,
         .cm = cluster[0], .cn = cluster[1], .ck = split[2], .tickets = split[0] / split[2], .shares = split[0],
     };
     s.bx = s.turned ? s.bn : s.bm;
@@ -57,7 +57,7 @@ gs_wave_shape gs_wave_shape_of(const gs_schedule *schedule, const gs_problem *pr
     return s;
 }
 
-static int threads_of(const gs_wave_shape *s) { return s->consumers * 128 + 32; }
+static int threads_of(const gs_splitk_shape *s) { return s->consumers * 128 + 32; }
 
 /* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
 static int registers_for(int blocks, int threads, const gs_caps *caps)
@@ -67,7 +67,7 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 }
 
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
-static int resident(const gs_wave_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
+static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
     const int needed = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
@@ -75,23 +75,23 @@ static int resident(const gs_wave_shape *s, int smem, const gs_problem *problem,
     return blocks;
 }
 
-static gs_status check_problem(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
-    if (caps->cc != 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "wave needs compute capability 9.0 (wgmma); this device has %d.%d", caps->cc / 10, caps->cc % 10);
-    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "wave has no epilogue operations");
-    if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "wave computes one product, not a batch");
-    if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "wave needs extents of at least 1");
+    if (caps->cc != 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "splitk needs compute capability 9.0 (wgmma); this device has %d.%d", caps->cc / 10, caps->cc % 10);
+    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "splitk has no epilogue operations");
+    if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "splitk computes one product, not a batch");
+    if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
     if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
     if (p->lda % 8 || p->ldb % 8)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, p->lda % 8 ? "lda" : "ldb", "wave needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, p->lda % 8 ? "lda" : "ldb", "splitk needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
     if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
     return GS_OK;
 }
 
 /* What wgmma can do, and what only wastes rows. */
-static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
+static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t x = s->turned ? p->n : p->m;
     if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
@@ -106,7 +106,7 @@ static gs_status check_tile(const gs_wave_shape *s, const gs_problem *p, gs_erro
 }
 
 /* Stages that go around must have enough under way; an odd number is for where one more has no room. */
-static gs_status check_stages(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     const int stage = (s->bm + s->bn) * s->bk * 2;
     if (s->smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s->smem, caps->smem_block);
@@ -120,10 +120,10 @@ static gs_status check_stages(const gs_wave_shape *s, const gs_problem *p, const
 }
 
 /* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
-static gs_status check_smaller(const gs_wave_shape *s, const gs_problem *p, gs_error *error)
+static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t y = s->turned ? p->m : p->n, across = s->turned ? s->tiles_m : s->tiles_n;
-    const gs_slot *const tiles = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_TILE), *const stages = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_STAGES);
+    const gs_slot *const tiles = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_TILE), *const stages = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_STAGES);
     for (int i = 0; i < stages->count; i++)
         if (stages->words[i].value[0] < s->stages && stages->words[i].value[0] >= s->blocks)
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%s hold all %lld k-blocks of a share", stages->words[i].text, (long long)s->blocks);
@@ -136,7 +136,7 @@ static gs_status check_smaller(const gs_wave_shape *s, const gs_problem *p, gs_e
     return GS_OK;
 }
 
-static gs_status check_cluster(const gs_wave_shape *s, const gs_caps *caps, gs_error *error)
+static gs_status check_cluster(const gs_splitk_shape *s, const gs_caps *caps, gs_error *error)
 {
     const int cluster = s->cm * s->cn * s->ck;
     if (s->tiles_m % s->cm || s->tiles_n % s->cn)
@@ -149,7 +149,7 @@ static gs_status check_cluster(const gs_wave_shape *s, const gs_caps *caps, gs_e
     return GS_OK;
 }
 
-static gs_status check_split(const gs_wave_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
     if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
@@ -160,9 +160,9 @@ static gs_status check_split(const gs_wave_shape *s, const gs_problem *p, const 
     return GS_OK;
 }
 
-gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_check_splitk(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, caps, error));
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, caps, error));
@@ -171,9 +171,9 @@ gs_status gs_check_wave(const gs_schedule *schedule, const gs_problem *problem, 
     return check_smaller(&s, problem, error);
 }
 
-gs_resources gs_resources_wave(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+gs_resources gs_resources_splitk(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     const int blocks = resident(&s, s.smem, problem, caps);
     return (gs_resources){
         .threads   = threads_of(&s),

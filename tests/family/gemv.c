@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family dot: a spread of its sentences compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
+ * Family gemv: a spread of its sentences compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
  * layout, order and type; the sentence's resources agree with the manifest; what it must refuse is refused, with the reason's field. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,16 +78,16 @@ static int compile_spread(const char *target, const gs_caps *caps, size_t first,
     int compiled = 0, turn = 0;
     for (size_t i = first; i < sizeof problems / sizeof problems[0]; i += step) {
         const gs_problem problem = problem_of(problems[i]);
-        for (int tile = 0; tile < gs_family_slot(GS_FAMILY_DOT, GS_DOT_TILE)->count; tile++)
-            for (int depth = 0; depth < gs_family_slot(GS_FAMILY_DOT, GS_DOT_DEPTH)->count; depth++) {
-                gs_schedule schedule = gs_schedule_first(GS_FAMILY_DOT);
+        for (int tile = 0; tile < gs_family_slot(GS_FAMILY_GEMV, GS_GEMV_TILE)->count; tile++)
+            for (int depth = 0; depth < gs_family_slot(GS_FAMILY_GEMV, GS_GEMV_DEPTH)->count; depth++) {
+                gs_schedule schedule = gs_schedule_first(GS_FAMILY_GEMV);
                 bool valid = false;
                 for (int try = 0; try < 40 && !valid; try++) {
                     turn++;
-                    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_DOT); slot++)
-                        schedule.word[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_slot(GS_FAMILY_DOT, slot)->count);
-                    schedule.word[GS_DOT_TILE] = (uint8_t)tile;
-                    schedule.word[GS_DOT_DEPTH] = (uint8_t)depth;
+                    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_GEMV); slot++)
+                        schedule.word[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_slot(GS_FAMILY_GEMV, slot)->count);
+                    schedule.word[GS_GEMV_TILE] = (uint8_t)tile;
+                    schedule.word[GS_GEMV_DEPTH] = (uint8_t)depth;
                     valid = gs_schedule_check(&schedule, &problem, caps, NULL) == GS_OK;
                 }
                 if (!valid) continue;
@@ -117,7 +117,7 @@ static void test_resources(void **state)
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         const gs_problem problem = problem_of(problems[i]);
         int valid = 0, all = 0;
-        gs_schedule schedule = gs_schedule_first(GS_FAMILY_DOT);
+        gs_schedule schedule = gs_schedule_first(GS_FAMILY_GEMV);
         do {
             all++;
             if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;
@@ -125,7 +125,7 @@ static void test_resources(void **state)
             assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, caps, NULL), GS_OK);
             const gs_resources resources = gs_schedule_resources(&schedule, &problem, caps);
             const gs_entry *const entry = &kernel.manifest.entry[0];
-            const int64_t columns = problem.n < problem.m ? problem.m : problem.n, tile = gs_schedule_value(&schedule, GS_DOT_TILE)[1];
+            const int64_t columns = problem.n < problem.m ? problem.m : problem.n, tile = gs_schedule_value(&schedule, GS_GEMV_TILE)[1];
             assert_int_equal(value_of(&entry->smem, &problem), resources.smem);
             assert_true(resources.smem <= caps->smem_block);
             assert_true((resources.smem + 1024) * resources.blocks_sm <= caps->smem_sm);
@@ -147,7 +147,7 @@ static void test_refuses(void **state)
 {
     (void)state;
     const gs_caps *const h200 = gs_caps_find("h200"), *const a100 = gs_caps_find("a100");
-    const char *const tn = "dot/8x16/w8/d4/r128/p0/k1/any", *const nn = "dot/8x64/w8/d3/s128/p0/k1/fixed";
+    const char *const tn = "gemv/8x16/w8/d4/r128/p0/k1/any", *const nn = "gemv/8x64/w8/d3/s128/p0/k1/fixed";
     allow(tn, "f16:8x4096x4096:tn", h200);
     allow(tn, "f16:8x4096x4096:tn", a100);
     allow(tn, "f16:4096x8x4096:tn", h200);
@@ -162,24 +162,24 @@ static void test_refuses(void **state)
     refuse(tn, "f16:8x4096x4096:tn:ldb=4100", h200, "ldb");
     refuse(tn, "f16:8x4096x4096:tn:ep=bias", h200, "ep");
     refuse(tn, "f16:9x4096x4096:tn", h200, "tile");                                  /* more rows than the tile has */
-    refuse("dot/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
+    refuse("gemv/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
     refuse(tn, "f16:8x8x4096:tn", h200, "tile");
-    refuse("dot/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");
+    refuse("gemv/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");
     refuse(tn, "f16:8x4096x4096:nn", h200, "tile");
-    refuse("dot/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", h200, "warps");
+    refuse("gemv/8x256/w2/d2/s128/p0/k1/any", "f16:8x4096x4096:nn", h200, "warps");
     refuse(tn, "f16:8x4096x256:tn", h200, "warps");                                  /* more warps than steps of K */
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", h200, "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", a100, "split");
-    refuse("dot/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", h200, "split");   /* blocks enough */
-    refuse("dot/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");   /* deeper than K */
-    refuse("dot/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");
-    refuse("dot/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* registers */
-    refuse("dot/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* shared memory */
-    refuse("dot/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", h200, "ahead");    /* the rings hold all of K */
-    refuse("dot/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than L2 keeps */
-    refuse("dot/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", a100, "ahead");
-    refuse("dot/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", h200, "ahead");
-    refuse("dot/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", h200, "sizes");
+    refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", h200, "split");
+    refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", a100, "split");
+    refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", h200, "split");   /* blocks enough */
+    refuse("gemv/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");   /* deeper than K */
+    refuse("gemv/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");
+    refuse("gemv/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* registers */
+    refuse("gemv/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* shared memory */
+    refuse("gemv/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", h200, "ahead");    /* the rings hold all of K */
+    refuse("gemv/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than L2 keeps */
+    refuse("gemv/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", a100, "ahead");
+    refuse("gemv/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", h200, "ahead");
+    refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", h200, "sizes");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family dot are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/dot.cu. */
+ * Which sentences of family gemv are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/gemv.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -28,23 +28,23 @@ typedef struct shape {
     int     loads;                 /* 16-byte loads of a lane and step */
 } shape;
 
-bool gs_dot_swapped(const gs_problem *problem)
+bool gs_gemv_swapped(const gs_problem *problem)
 {
     return problem->layout == GS_TN && problem->n <= MOST_TOKENS && problem->n < problem->m;
 }
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_DOT_TILE);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_GEMV_TILE);
     shape s = {
         .rows = tile[0], .cols = tile[1],
-        .warps  = gs_schedule_value(schedule, GS_DOT_WARPS)[0],
-        .depth  = gs_schedule_value(schedule, GS_DOT_DEPTH)[0],
-        .ahead  = gs_schedule_value(schedule, GS_DOT_AHEAD)[0],
-        .shared = gs_schedule_value(schedule, GS_DOT_RING)[1] != 0,
-        .split  = gs_schedule_value(schedule, GS_DOT_SPLIT)[0],
-        .fixed  = gs_schedule_value(schedule, GS_DOT_SIZES)[0] != 0,
-        .tn = problem->layout == GS_TN, .swapped = gs_dot_swapped(problem),
+        .warps  = gs_schedule_value(schedule, GS_GEMV_WARPS)[0],
+        .depth  = gs_schedule_value(schedule, GS_GEMV_DEPTH)[0],
+        .ahead  = gs_schedule_value(schedule, GS_GEMV_AHEAD)[0],
+        .shared = gs_schedule_value(schedule, GS_GEMV_RING)[1] != 0,
+        .split  = gs_schedule_value(schedule, GS_GEMV_SPLIT)[0],
+        .fixed  = gs_schedule_value(schedule, GS_GEMV_SIZES)[0] != 0,
+        .tn = problem->layout == GS_TN, .swapped = gs_gemv_swapped(problem),
     };
     s.tokens = s.swapped ? problem->n : problem->m;
     s.columns = s.swapped ? problem->m : problem->n;
@@ -73,7 +73,7 @@ static int smem_of(const shape *s)
     return s->warps * GS_MAX(ring, s->sums * 128) + exchange;
 }
 
-/* Registers that a thread needs without spilling. Checked against the compiler in tests/family/dot.c. */
+/* Registers that a thread needs without spilling. Checked against the compiler in tests/family/gemv.c. */
 static int registers_of(const shape *s)
 {
     const int steps = s->shared ? 1 : s->depth;
@@ -109,14 +109,14 @@ static gs_status check_ahead(const shape *s, const gs_problem *problem, const gs
 static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (caps->cc < 80)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "dot needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
-    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "dot has no epilogue operations");
-    if (problem->m > MOST_TOKENS && !gs_dot_swapped(problem))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "dot multiplies at most %d rows of A, or with tn columns of B", MOST_TOKENS);
-    if (problem->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "dot needs K to be a multiple of 8");
-    if (problem->layout == GS_NN && problem->n % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "dot needs N to be a multiple of 8 with nn");
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "gemv needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
+    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "gemv has no epilogue operations");
+    if (problem->m > MOST_TOKENS && !gs_gemv_swapped(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "gemv multiplies at most %d rows of A, or with tn columns of B", MOST_TOKENS);
+    if (problem->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "gemv needs K to be a multiple of 8");
+    if (problem->layout == GS_NN && problem->n % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "gemv needs N to be a multiple of 8 with nn");
     if (problem->lda % 8 || problem->ldb % 8)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "dot needs rows of A and B that start at multiples of 16 bytes");
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "gemv needs rows of A and B that start at multiples of 16 bytes");
     return GS_OK;
 }
 
@@ -125,7 +125,7 @@ static gs_status check_shape(const shape *s, const gs_problem *problem, const gs
 {
     if (s->tokens > s->rows || (s->rows == 16 && s->tokens <= 8))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d rows are multiplied; the tile is for %s", (int)s->tokens, s->rows == 8 ? "up to 8" : "9 to 16");
-    if (s->tokens < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, s->swapped ? "n" : "m", "dot needs a row to multiply");
+    if (s->tokens < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, s->swapped ? "n" : "m", "gemv needs a row to multiply");
     if (s->cols > s->columns) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "there are not that many columns");
     if (s->tn ? s->cols > 64 : s->cols < 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a tile of %s has %s columns", s->tn ? "tn" : "nn", s->tn ? "8 to 64" : "64 to 256");
@@ -144,7 +144,7 @@ static gs_status check_shape(const shape *s, const gs_problem *problem, const gs
     return GS_OK;
 }
 
-gs_status gs_check_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_check_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     GS_TRY(check_problem(problem, caps, error));
     const shape s = shape_of(schedule, problem);
@@ -163,7 +163,7 @@ gs_status gs_check_dot(const gs_schedule *schedule, const gs_problem *problem, c
     return check_ahead(&s, problem, caps, error);
 }
 
-gs_resources gs_resources_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+gs_resources gs_resources_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, caps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family wave: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the sentence's
+ * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the sentence's
  * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,12 +56,12 @@ static void test_compiles(void **state)
     gs_error error = {0};
     if (gs_compiler_version(&error) == 0) skip();
     int compiled = 0, seen = 0;
-    const int tiles = gs_family_slot(GS_FAMILY_WAVE, GS_WAVE_TILE)->count;
+    const int tiles = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_TILE)->count;
     for (int i = 0; i < tiles * 2; i++) {
         const gs_problem problem = problem_of(problems[(size_t)i % GS_COUNT(problems)]);
-        gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+        gs_schedule schedule = gs_schedule_first(GS_FAMILY_SPLITK);
         do {
-            if (schedule.word[GS_WAVE_TILE] != i / 2 || schedule.word[GS_WAVE_ORDER] != i % 2) continue;
+            if (schedule.word[GS_SPLITK_TILE] != i / 2 || schedule.word[GS_SPLITK_ORDER] != i % 2) continue;
             if (gs_schedule_check(&schedule, &problem, h200(), NULL) != GS_OK || seen++ % 29 != 0) continue;
             compile(&schedule, &problem);
             compiled++;
@@ -76,23 +76,23 @@ static void test_compiles_extremes(void **state)
     static const struct {
         const char *schedule, *problem;
     } rows[] = {
-        {"wave/128x256x64/s4/ab/c1x1/k1/any",    "f16:2048x2048x2048:tn"},
-        {"wave/256x128x64/s4/ba/c1x1/k1/any",    "bf16:2048x2048x2048:nn:d=f32"},
-        {"wave/256x128x64/s4/ab/c2x1/k1/fixed",  "f16:2048x2048x2048:nn:ldd=2049"},
-        {"wave/128x256x64/s2/ba/c1x1/t2/any",    "bf16:1024x2048x2048:nn:d=f32"},
-        {"wave/64x256x64/s4/ab/c1x1/t2/any",     "f16:512x1024x4096:tn"},
-        {"wave/256x64x64/s4/ab/c1x1/t4/any",     "bf16:512x512x4096:tn:beta=1"},
-        {"wave/64x256x64/s4/ba/c1x1/t4/any",     "bf16:512x512x4096:nn:beta=1:d=f32:ldd=513"},
-        {"wave/112x128x64/s4/ba/c1x1/t4/any",    "f16:448x512x4096:nn:beta=1"},
-        {"wave/64x64x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn"},
-        {"wave/64x96x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn:d=f32"},
-        {"wave/128x192x64/s4/ab/c1x1/k1/any",    "f16:1024x1024x1024:tn:beta=1"},
-        {"wave/128x96x64/s4/ab/c1x1/k8/any",     "f16:256x288x8192:tn"},
-        {"wave/64x96x64/s4/ab/c1x1/k8t4/any",    "f16:64x96x8192:tn"},
-        {"wave/24x64x64/s6/ba/c1x4/k2/any",      "f16:20x4096x4096:nn"},
-        {"wave/8x64x128/s6/ba/c1x1/k2/fixed",    "f16:1x4096x4096:tn"},
-        {"wave/32x256x64/s4/ba/c1x1/k3/any",     "bf16:32x8192x4096:tn:beta=1:d=f32"},
-        {"wave/64x64x64/s4/ba/c1x1/k16/fixed",   "f16:64x128x16384:nn"},
+        {"splitk/128x256x64/s4/ab/c1x1/k1/any",    "f16:2048x2048x2048:tn"},
+        {"splitk/256x128x64/s4/ba/c1x1/k1/any",    "bf16:2048x2048x2048:nn:d=f32"},
+        {"splitk/256x128x64/s4/ab/c2x1/k1/fixed",  "f16:2048x2048x2048:nn:ldd=2049"},
+        {"splitk/128x256x64/s2/ba/c1x1/t2/any",    "bf16:1024x2048x2048:nn:d=f32"},
+        {"splitk/64x256x64/s4/ab/c1x1/t2/any",     "f16:512x1024x4096:tn"},
+        {"splitk/256x64x64/s4/ab/c1x1/t4/any",     "bf16:512x512x4096:tn:beta=1"},
+        {"splitk/64x256x64/s4/ba/c1x1/t4/any",     "bf16:512x512x4096:nn:beta=1:d=f32:ldd=513"},
+        {"splitk/112x128x64/s4/ba/c1x1/t4/any",    "f16:448x512x4096:nn:beta=1"},
+        {"splitk/64x64x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn"},
+        {"splitk/64x96x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn:d=f32"},
+        {"splitk/128x192x64/s4/ab/c1x1/k1/any",    "f16:1024x1024x1024:tn:beta=1"},
+        {"splitk/128x96x64/s4/ab/c1x1/k8/any",     "f16:256x288x8192:tn"},
+        {"splitk/64x96x64/s4/ab/c1x1/k8t4/any",    "f16:64x96x8192:tn"},
+        {"splitk/24x64x64/s6/ba/c1x4/k2/any",      "f16:20x4096x4096:nn"},
+        {"splitk/8x64x128/s6/ba/c1x1/k2/fixed",    "f16:1x4096x4096:tn"},
+        {"splitk/32x256x64/s4/ba/c1x1/k3/any",     "bf16:32x8192x4096:tn:beta=1:d=f32"},
+        {"splitk/64x64x64/s4/ba/c1x1/k16/fixed",   "f16:64x128x16384:nn"},
     };
     (void)state;
     gs_error error = {0};
@@ -114,7 +114,7 @@ static void check_manifest(const gs_schedule *schedule, const gs_problem *proble
     if (gs_kernel_build(&kernel, schedule, problem, h200(), &error) != GS_OK) fail_msg("%s", error.text);
     const gs_entry *const entry = &kernel.manifest.entry[0];
     const gs_resources resources = gs_schedule_resources(schedule, problem, h200());
-    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     assert_int_equal(value_of(&entry->smem, problem), resources.smem);
     assert_true(resources.smem <= h200()->smem_block && resources.blocks_sm * (resources.smem + 1024) <= h200()->smem_sm);
     assert_int_equal(entry->block[0], resources.threads);
@@ -140,7 +140,7 @@ static void check_manifest(const gs_schedule *schedule, const gs_problem *proble
 static int check_all(const char *text)
 {
     const gs_problem problem = problem_of(text);
-    gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_SPLITK);
     int valid = 0;
     do {
         if (gs_schedule_check(&schedule, &problem, h200(), NULL) != GS_OK) continue;
@@ -167,7 +167,7 @@ static void test_resources(void **state)
 static int valid_of(const char *problem)
 {
     const gs_problem p = problem_of(problem);
-    gs_schedule schedule = gs_schedule_first(GS_FAMILY_WAVE);
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_SPLITK);
     int valid = 0;
     do valid += gs_schedule_check(&schedule, &p, h200(), NULL) == GS_OK;
     while (gs_schedule_next(&schedule));
@@ -189,7 +189,7 @@ static void test_always_some(void **state)
             }
 }
 
-#define GOOD "wave/64x64x64/s4/ab/c1x1/k1/any"
+#define GOOD "splitk/64x64x64/s4/ab/c1x1/k1/any"
 
 static void test_refuses(void **state)
 {
@@ -204,24 +204,24 @@ static void test_refuses(void **state)
         {GOOD,                                "f16:2147483600x8x8:tn",             "m"},
         {GOOD,                                "f16:512x512x511:tn",                "lda"},
         {GOOD,                                "f16:512x511x512:nn",                "ldb"},
-        {"wave/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldd=5000000000", "sizes"},
+        {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldd=5000000000", "sizes"},
         /* what wgmma has not */
-        {"wave/16x64x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
-        {"wave/64x192x64/s4/ba/c1x1/k1/any",  "f16:512x512x512:tn",                "order"},
-        {"wave/64x32x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:nn",                "tile"},
-        {"wave/128x256x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn:beta=1",         "tile"},
-        {"wave/128x128x64/s8/ab/c1x1/k1/any", "f16:1024x1024x4096:tn",             "stages"},
-        {"wave/64x64x64/s4/ab/c2x1/k8/any",   "f16:512x512x4096:tn",               "cluster"},
-        {"wave/64x64x64/s4/ab/c2x1/k1/any",   "f16:320x512x512:tn",                "cluster"},
-        {"wave/64x64x64/s4/ab/c1x1/k16/any",  "f16:64x64x960:tn",                  "split"},
+        {"splitk/16x64x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
+        {"splitk/64x192x64/s4/ba/c1x1/k1/any",  "f16:512x512x512:tn",                "order"},
+        {"splitk/64x32x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:nn",                "tile"},
+        {"splitk/128x256x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn:beta=1",         "tile"},
+        {"splitk/128x128x64/s8/ab/c1x1/k1/any", "f16:1024x1024x4096:tn",             "stages"},
+        {"splitk/64x64x64/s4/ab/c2x1/k8/any",   "f16:512x512x4096:tn",               "cluster"},
+        {"splitk/64x64x64/s4/ab/c2x1/k1/any",   "f16:320x512x512:tn",                "cluster"},
+        {"splitk/64x64x64/s4/ab/c1x1/k16/any",  "f16:64x64x960:tn",                  "split"},
         /* what is pointless */
         {GOOD,                                "f16:8192x8192x512:tn",              "tile"},
-        {"wave/128x64x64/s4/ab/c1x1/k1/any",  "f16:64x512x512:tn",                 "tile"},
-        {"wave/64x128x64/s4/ab/c1x1/k1/any",  "f16:512x64x512:tn",                 "tile"},
-        {"wave/64x64x128/s2/ab/c1x1/k1/any",  "f16:512x64x64:tn",                  "tile"},
-        {"wave/64x64x64/s12/ab/c1x1/k1/any",  "f16:512x512x512:tn",                "stages"},
-        {"wave/64x64x64/s2/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},
-        {"wave/64x64x64/s4/ab/c1x1/k4/any",   "f16:1024x512x2048:tn",              "split"},
+        {"splitk/128x64x64/s4/ab/c1x1/k1/any",  "f16:64x512x512:tn",                 "tile"},
+        {"splitk/64x128x64/s4/ab/c1x1/k1/any",  "f16:512x64x512:tn",                 "tile"},
+        {"splitk/64x64x128/s2/ab/c1x1/k1/any",  "f16:512x64x64:tn",                  "tile"},
+        {"splitk/64x64x64/s12/ab/c1x1/k1/any",  "f16:512x512x512:tn",                "stages"},
+        {"splitk/64x64x64/s2/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},
+        {"splitk/64x64x64/s4/ab/c1x1/k4/any",   "f16:1024x512x2048:tn",              "split"},
         {GOOD,                                "f16:64x64x16384:tn",                "split"},
     };
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family sliced: problems of a few microseconds. A block computes one tile of D; its warps share the tile and slices of K, and load operands
+ * Family slicek: problems of a few microseconds. A block computes one tile of D; its warps share the tile and slices of K, and load operands
  * straight into fragments: one round trip to memory, mma.sync, one exchange, one store.
  *
  *   warp    its steps of 32 k, GS_DEPTH of them in flight: 16-byte loads -> fragments -> mma
@@ -13,7 +13,7 @@
  * byte permutations, which pair the rows up, put fragments together. Otherwise P is the operand with fewer rows in the warp's tile.
  * Either way a quad is two neighbouring columns of two rows.
  *
- * Set by the builder (src/kernel/sliced.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
+ * Set by the builder (src/kernel/slicek.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
  * (tile), GS_WM GS_WN GS_WK (warps along M, N, K), GS_DEPTH, GS_SPLIT (blocks of a cluster along K), GS_FETCH (bytes that a miss brings to L2),
  * GS_VEC_C GS_VEC_D (elements per access of C and D), GS_BATCHED, GS_BLOCKS (resident blocks that registers must allow), and the sizes where
  * they are fixed (common/sizes.cuh). Sums are f32 whatever the problem's accumulator. */
@@ -490,7 +490,7 @@ __device__ __forceinline__ void exchange(const sums &acc, unsigned parts, unsign
 #define CLUSTER
 #endif
 
-extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_sliced(const gs_kernel_args p)
+extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slicek(const gs_kernel_args p)
 {
     extern __shared__ __align__(16) unsigned char shared[];
     const unsigned parts = gs_shared_address(shared), received = parts + (GS_WK > 1 ? GS_WK * TILE_BYTES : 0), barrier = received + TILE_BYTES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family sliced: sentences with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
+ * Family slicek: sentences with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
  * guards; the sentence's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
  * must refuse is refused. */
 #include <stdarg.h>
@@ -25,8 +25,8 @@ enum { TRIES = 200000 };
 
 static void agrees(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICED_TILE), *const warps = gs_schedule_value(schedule, GS_SLICED_WARPS);
-    const int split = gs_schedule_value(schedule, GS_SLICED_SPLIT)[0];
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE), *const warps = gs_schedule_value(schedule, GS_SLICEK_WARPS);
+    const int split = gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0];
     const gs_resources resources = gs_schedule_resources(schedule, problem, caps);
     gs_kernel kernel;
     assert_int_equal(gs_kernel_build(&kernel, schedule, problem, caps, NULL), GS_OK);
@@ -56,7 +56,7 @@ static void agrees(const gs_schedule *schedule, const gs_problem *problem, const
 static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
 {
     int valid = 0;
-    gs_schedule schedule = gs_schedule_first(GS_FAMILY_SLICED);
+    gs_schedule schedule = gs_schedule_first(GS_FAMILY_SLICEK);
     do {
         if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
         agrees(&schedule, problem, caps);
@@ -85,7 +85,7 @@ static void test_size(void **state)
 {
     int all = 1;
     (void)state;
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICED); slot++) all *= gs_family_slot(GS_FAMILY_SLICED, slot)->count;
+    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICEK); slot++) all *= gs_family_slot(GS_FAMILY_SLICEK, slot)->count;
     assert_in_range(all, 1000, 60000);
 }
 
@@ -93,7 +93,7 @@ static void test_size(void **state)
 
 static void test_refuses(void **state)
 {
-    const char *const good = "sliced/32x32/w1x1x4/d2/k2/any/f128", *const small = "sliced/16x16/w1x1x1/d1/k1/fixed/f128";
+    const char *const good = "slicek/32x32/w1x1x4/d2/k2/any/f128", *const small = "slicek/16x16/w1x1x1/d1/k1/fixed/f128";
     const gs_caps *const h200 = gs_caps_find("h200"), *const a100 = gs_caps_find("a100");
     gs_caps turing = *a100, little = *h200;
     (void)state;
@@ -115,19 +115,19 @@ static void test_refuses(void **state)
     refuse(small, "f16:16x16x32:tn:b=65536", h200, "b");
     refuse(small, "f16:16x16x32:tn:lda=1073741824", h200, "lda");
     refuse(small, "f16:16x16x32:tn:ldd=1073741825", h200, "ldd");
-    refuse("sliced/16x16/w1x2x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 16 x 8 per warp */
-    refuse("sliced/32x32/w4x1x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 8 x 32 */
-    refuse("sliced/32x16/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");        /* half a tile suffices */
-    refuse("sliced/16x32/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");
-    allow("sliced/32x32/w1x1x1/d1/k1/any/f128", "f16:17x17x32:tn", h200);
-    refuse("sliced/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x128:tn", h200, "warps");    /* idle parts of K */
-    allow("sliced/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x160:tn", h200);
-    refuse("sliced/32x32/w1x1x1/d1/k8/any/f128", "f16:256x256x128:tn", h200, "split");
-    refuse("sliced/32x32/w1x1x4/d4/k1/any/f128", "f16:256x256x256:tn", h200, "depth");    /* two steps, d2 holds them */
-    allow("sliced/32x32/w1x1x4/d2/k1/any/f128", "f16:256x256x256:tn", h200);
-    refuse("sliced/64x64/w1x1x1/d2/k1/any/f128", "f16:512x512x512:tn", h200, "depth");    /* registers of a thread */
-    refuse("sliced/32x32/w1x1x16/d4/k1/any/f128", "f16:64x64x16384:tn", h200, "depth");   /* of a multiprocessor */
-    refuse("sliced/64x64/w2x2x4/d1/k2/any/f128", "f16:512x512x512:tn", &little, "warps"); /* partial tiles */
+    refuse("slicek/16x16/w1x2x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 16 x 8 per warp */
+    refuse("slicek/32x32/w4x1x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 8 x 32 */
+    refuse("slicek/32x16/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");        /* half a tile suffices */
+    refuse("slicek/16x32/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");
+    allow("slicek/32x32/w1x1x1/d1/k1/any/f128", "f16:17x17x32:tn", h200);
+    refuse("slicek/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x128:tn", h200, "warps");    /* idle parts of K */
+    allow("slicek/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x160:tn", h200);
+    refuse("slicek/32x32/w1x1x1/d1/k8/any/f128", "f16:256x256x128:tn", h200, "split");
+    refuse("slicek/32x32/w1x1x4/d4/k1/any/f128", "f16:256x256x256:tn", h200, "depth");    /* two steps, d2 holds them */
+    allow("slicek/32x32/w1x1x4/d2/k1/any/f128", "f16:256x256x256:tn", h200);
+    refuse("slicek/64x64/w1x1x1/d2/k1/any/f128", "f16:512x512x512:tn", h200, "depth");    /* registers of a thread */
+    refuse("slicek/32x32/w1x1x16/d4/k1/any/f128", "f16:64x64x16384:tn", h200, "depth");   /* of a multiprocessor */
+    refuse("slicek/64x64/w2x2x4/d1/k2/any/f128", "f16:512x512x512:tn", &little, "warps"); /* partial tiles */
 }
 
 /* ---- compilation ---- */
@@ -163,9 +163,9 @@ static gs_image compiled(const char *target, const gs_caps *caps, const gs_sched
 static bool draw(gs_random *random, int slot, int word, const gs_problem *problem, const gs_caps *caps, gs_schedule *schedule)
 {
     for (int i = 0; i < TRIES; i++) {
-        *schedule = gs_schedule_first(GS_FAMILY_SLICED);
-        for (int other = 0; other < gs_family_slots(GS_FAMILY_SLICED); other++)
-            schedule->word[other] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(GS_FAMILY_SLICED, other)->count);
+        *schedule = gs_schedule_first(GS_FAMILY_SLICEK);
+        for (int other = 0; other < gs_family_slots(GS_FAMILY_SLICEK); other++)
+            schedule->word[other] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(GS_FAMILY_SLICEK, other)->count);
         schedule->word[slot] = (uint8_t)word;
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
@@ -177,7 +177,7 @@ static int compile_words(const char *target, const gs_caps *caps, int first_slot
     gs_random random = {(uint64_t)caps->cc};
     int compilations = 0;
     for (int slot = first_slot; slot < first_slot + slots; slot++)
-        for (int word = 0; word < gs_family_slot(GS_FAMILY_SLICED, slot)->count; word++) {
+        for (int word = 0; word < gs_family_slot(GS_FAMILY_SLICEK, slot)->count; word++) {
             gs_schedule schedule;
             gs_problem problem = problem_of(problems[compilations % (int)GS_COUNT(problems)]);
             for (size_t i = 0; i < GS_COUNT(problems) && !draw(&random, slot, word, &problem, caps, &schedule); i++) problem = problem_of(problems[i]);
@@ -201,8 +201,8 @@ static void test_compiles(void **state)
 {
     (void)state;
     if (!has_compiler()) skip();
-    assert_true(compile_words("sm_90a", gs_caps_find("h200"), 0, gs_family_slots(GS_FAMILY_SLICED)) >= 55);
-    assert_true(compile_words("sm_80", gs_caps_find("a100"), GS_SLICED_TILE, 1) >= 15);
+    assert_true(compile_words("sm_90a", gs_caps_find("h200"), 0, gs_family_slots(GS_FAMILY_SLICEK)) >= 55);
+    assert_true(compile_words("sm_80", gs_caps_find("a100"), GS_SLICEK_TILE, 1) >= 15);
 }
 
 static int count(const char *text, const char *end, const char *word)
@@ -216,11 +216,11 @@ static int count(const char *text, const char *end, const char *word)
 static void test_loads_first(void **state)
 {
     static const struct { const char *schedule, *problem; int loads, products; } cases[] = {
-        {"sliced/16x16/w1x1x1/d2/k1/fixed/f128", "f16:64x64x64:tn", 8, 8},
-        {"sliced/32x32/w1x1x8/d1/k1/fixed/f256", "f16:256x256x256:nn", 12, 16},
-        {"sliced/32x32/w1x1x8/d4/k16/fixed/f128", "f16:64x64x16384:tn", 32, 64},
-        {"sliced/64x32/w1x1x8/d2/k1/fixed/f128", "f16:512x512x512:nn", 32, 64},
-        {"sliced/32x64/w1x1x8/d3/k8/fixed/f128", "f16:64x64x4096:tn", 24, 64},
+        {"slicek/16x16/w1x1x1/d2/k1/fixed/f128", "f16:64x64x64:tn", 8, 8},
+        {"slicek/32x32/w1x1x8/d1/k1/fixed/f256", "f16:256x256x256:nn", 12, 16},
+        {"slicek/32x32/w1x1x8/d4/k16/fixed/f128", "f16:64x64x16384:tn", 32, 64},
+        {"slicek/64x32/w1x1x8/d2/k1/fixed/f128", "f16:512x512x512:nn", 32, 64},
+        {"slicek/32x64/w1x1x8/d3/k8/fixed/f128", "f16:64x64x4096:tn", 24, 64},
     };
     (void)state;
     if (!has_compiler()) skip();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family sliced are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/sliced.cu. */
+ * Which sentences of family slicek are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/slicek.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -28,12 +28,12 @@ typedef struct shape {
 
 static shape shape_of(const gs_schedule *schedule)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICED_TILE);
-    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICED_WARPS);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICEK_WARPS);
     return (shape){
         .bm = tile[0], .bn = tile[1], .wm = warps[0], .wn = warps[1], .wk = warps[2],
-        .depth = gs_schedule_value(schedule, GS_SLICED_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICED_SPLIT)[0],
-        .fixed = gs_schedule_value(schedule, GS_SLICED_SIZES)[0] != 0,
+        .depth = gs_schedule_value(schedule, GS_SLICEK_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0],
+        .fixed = gs_schedule_value(schedule, GS_SLICEK_SIZES)[0] != 0,
         .mt = tile[0] / warps[0] / 16, .nt = tile[1] / warps[1] / 8, .threads = 32 * warps[0] * warps[1] * warps[2],
     };
 }
@@ -58,7 +58,7 @@ static bool is_straight(const shape *s, const gs_problem *p) { return s->fixed &
 static int step_registers(const shape *s) { return s->mt * 8 + s->nt * 4; }
 
 /* Registers that a thread needs without spilling: sums, operands in flight, addresses of rows where they are not a constant apart, C on
- * its way. Checked against the compiler in tests/family/sliced.c. */
+ * its way. Checked against the compiler in tests/family/slicek.c. */
 static int registers_of(const shape *s, const gs_problem *p)
 {
     const bool tn = p->layout == GS_TN, edge_m = !s->fixed || p->m % s->bm, edge_n = !s->fixed || p->n % s->bn;
@@ -89,12 +89,12 @@ static int blocks_of(const shape *s, const gs_problem *p, const gs_caps *caps)
 static gs_status check_problem(const shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     if (caps->cc < 80)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "sliced needs compute capability 8.0 (mma.sync of 16 x 8 x 16); this device has %d.%d",
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "slicek needs compute capability 8.0 (mma.sync of 16 x 8 x 16); this device has %d.%d",
                        caps->cc / 10, caps->cc % 10);
     if (s->split > 1 && caps->cc < 90)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "a cluster needs compute capability 9.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
-    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "sliced has no epilogue operations");
-    if (p->m < 1 || p->n < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m < 1 ? "m" : "n", "sliced needs at least one row and one column");
+    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "slicek has no epilogue operations");
+    if (p->m < 1 || p->n < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m < 1 ? "m" : "n", "slicek needs at least one row and one column");
     if (p->lda % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "lda", "rows of A must start at multiples of 16 bytes");
     if (p->ldb % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ldb", "rows of B must start at multiples of 16 bytes");
     if (p->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "loads of 16 bytes need a K that is a multiple of 8");
@@ -126,13 +126,13 @@ static gs_status check_use(const gs_schedule *schedule, const shape *s, const gs
     if (s->bn > 16 && s->bn / 2 >= p->n) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of its columns suffice");
     if (s->wk > 1 && parts / 2 >= steps) return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "K has %d steps of 32 for %d parts", (int)steps, (int)parts);
     if (s->split > 1 && parts / 2 >= steps) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %d steps of 32 for %d parts", (int)steps, (int)parts);
-    const int depth = schedule->word[GS_SLICED_DEPTH];
-    if (depth > 0 && gs_family_slot(GS_FAMILY_SLICED, GS_SLICED_DEPTH)->words[depth - 1].value[0] >= rounds)
+    const int depth = schedule->word[GS_SLICEK_DEPTH];
+    if (depth > 0 && gs_family_slot(GS_FAMILY_SLICEK, GS_SLICEK_DEPTH)->words[depth - 1].value[0] >= rounds)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "depth", "a warp has only %d steps", (int)rounds);
     return GS_OK;
 }
 
-gs_status gs_check_sliced(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+gs_status gs_check_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     const shape s = shape_of(schedule);
     GS_TRY(check_problem(&s, problem, caps, error));
@@ -150,7 +150,7 @@ gs_status gs_check_sliced(const gs_schedule *schedule, const gs_problem *problem
     return GS_OK;
 }
 
-gs_resources gs_resources_sliced(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+gs_resources gs_resources_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const shape s = shape_of(schedule);
     const int blocks = blocks_of(&s, problem, caps), warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family sliced: schedule and problem -> kernels/sliced.cu with its defines and manifest. */
+ * Family slicek: schedule and problem -> kernels/slicek.cu with its defines and manifest. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -16,40 +16,40 @@ static int vector_of(const gs_problem *problem, int64_t ld)
 
 static void define_schedule(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICED_TILE);
-    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICED_WARPS);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICEK_WARPS);
     gs_kernel_define(kernel, "GS_BM", tile[0]);
     gs_kernel_define(kernel, "GS_BN", tile[1]);
     gs_kernel_define(kernel, "GS_WM", warps[0]);
     gs_kernel_define(kernel, "GS_WN", warps[1]);
     gs_kernel_define(kernel, "GS_WK", warps[2]);
-    gs_kernel_define(kernel, "GS_DEPTH", gs_schedule_value(schedule, GS_SLICED_DEPTH)[0]);
-    gs_kernel_define(kernel, "GS_SPLIT", gs_schedule_value(schedule, GS_SLICED_SPLIT)[0]);
-    gs_kernel_define(kernel, "GS_FETCH", gs_schedule_value(schedule, GS_SLICED_FETCH)[0]);
-    if (gs_schedule_value(schedule, GS_SLICED_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
+    gs_kernel_define(kernel, "GS_DEPTH", gs_schedule_value(schedule, GS_SLICEK_DEPTH)[0]);
+    gs_kernel_define(kernel, "GS_SPLIT", gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0]);
+    gs_kernel_define(kernel, "GS_FETCH", gs_schedule_value(schedule, GS_SLICEK_FETCH)[0]);
+    if (gs_schedule_value(schedule, GS_SLICEK_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
 }
 
 static gs_status make_grid(gs_entry *entry, const gs_schedule *schedule, gs_error *error)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICED_TILE);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE);
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, "cdiv(m,%d)*%d", tile[0], gs_schedule_value(schedule, GS_SLICED_SPLIT)[0]);
+    snprintf(text, sizeof text, "cdiv(m,%d)*%d", tile[0], gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0]);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     snprintf(text, sizeof text, "cdiv(n,%d)", tile[1]);
     GS_TRY(gs_formula_set(&entry->grid[1], text, error));
     return gs_formula_set(&entry->grid[2], "batch", error);
 }
 
-gs_status gs_kernel_build_sliced(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+gs_status gs_kernel_build_slicek(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
                                  gs_error *error)
 {
-    const gs_resources resources = gs_resources_sliced(schedule, problem, caps);
+    const gs_resources resources = gs_resources_slicek(schedule, problem, caps);
     const int out_bytes = (int)gs_type_size(problem->out);
     const int vector_c = vector_of(problem, problem->ldc), vector_d = vector_of(problem, problem->ldd);
 
-    kernel->name = "sliced.cu";
-    kernel->source = gs_embedded_find("sliced.cu");
-    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, "sliced.cu", "kernel source is not part of this build");
+    kernel->name = "slicek.cu";
+    kernel->source = gs_embedded_find("slicek.cu");
+    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, "slicek.cu", "kernel source is not part of this build");
     gs_kernel_define_problem(kernel, problem);
     define_schedule(kernel, schedule, problem);
     gs_kernel_define(kernel, "GS_VEC_C", vector_c);
@@ -66,7 +66,7 @@ gs_status gs_kernel_build_sliced(gs_kernel *kernel, const gs_schedule *schedule,
     manifest->entry_count = 1;
 
     gs_entry *const entry = &manifest->entry[0];
-    snprintf(entry->name, sizeof entry->name, "gs_sliced");
+    snprintf(entry->name, sizeof entry->name, "gs_slicek");
     GS_TRY(make_grid(entry, schedule, error));
     char text[GS_FORMULA];
     snprintf(text, sizeof text, "%d", resources.smem);

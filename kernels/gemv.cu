@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family dot: Ampere and later; clusters on Hopper. A few rows times a large matrix, at the speed of memory.
+ * Family gemv: Ampere and later; clusters on Hopper. A few rows times a large matrix, at the speed of memory.
  *
  * The large matrix, the weights, is B; the few rows, the tokens, are those of A; a product has a column of D for each column of B. Layout
  * tn is symmetric: with GS_SWAP weights and tokens change places, and D is written transposed.
@@ -15,7 +15,7 @@
  *
  * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
  *
- * Set by the builder (src/kernel/dot.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
+ * Set by the builder (src/kernel/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
  * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
  * that registers must allow), and the sizes where they are fixed (common/sizes.cuh). K, lda, ldb are multiples of 8; nn: N too.
  * There are at least GS_COLS columns. */
@@ -391,7 +391,7 @@ __device__ __forceinline__ void finish(const gs_kernel_args &p, const float (&ac
 
 /* ---- the kernel ---- */
 
-extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_dot(const gs_kernel_args p)
+extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const gs_kernel_args p)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     const int m = gs_size_m(p), n = gs_size_n(p), k = gs_size_k(p);

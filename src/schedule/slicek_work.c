@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The time model's share of the families whose ring is registers: sliced and dot. */
+ * The time model's share of the families whose ring is registers: slicek and gemv. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 #include "schedule/model.h"
@@ -54,27 +54,27 @@ static gs_work direct_work(const direct *d, const gs_schedule *schedule, const g
     };
 }
 
-gs_work gs_work_sliced(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+gs_work gs_work_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICED_TILE);
-    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICED_WARPS);
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICEK_WARPS);
     const direct d = {
         .bm = tile[0], .bn = tile[1], .rows = warps[0], .columns = warps[1], .parts = warps[2],
-        .depth = gs_schedule_value(schedule, GS_SLICED_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICED_SPLIT)[0],
+        .depth = gs_schedule_value(schedule, GS_SLICEK_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0],
         .turned = problem->layout == GS_NN,
     };
     return direct_work(&d, schedule, problem, profile);
 }
 
-gs_work gs_work_dot(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+gs_work gs_work_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_DOT_TILE);
-    const bool swapped = gs_dot_swapped(problem), tn = problem->layout == GS_TN;
+    const int16_t *const tile = gs_schedule_value(schedule, GS_GEMV_TILE);
+    const bool swapped = gs_gemv_swapped(problem), tn = problem->layout == GS_TN;
     const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along them */
     const direct d = {
         .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
-        .parts = gs_schedule_value(schedule, GS_DOT_WARPS)[0] / columns,
-        .depth = gs_schedule_value(schedule, GS_DOT_DEPTH)[0] * (tn ? 2 : 1), .split = gs_schedule_value(schedule, GS_DOT_SPLIT)[0],
+        .parts = gs_schedule_value(schedule, GS_GEMV_WARPS)[0] / columns,
+        .depth = gs_schedule_value(schedule, GS_GEMV_DEPTH)[0] * (tn ? 2 : 1), .split = gs_schedule_value(schedule, GS_GEMV_SPLIT)[0],
         .turned = !tn,
     };
     return direct_work(&d, schedule, problem, profile);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family wave: schedule and problem -> kernels/wave.cu with its defines and manifest. */
+ * Family splitk: schedule and problem -> kernels/splitk.cu with its defines and manifest. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -8,9 +8,9 @@
 
 static gs_map map_of(char operand, int outer) { return (gs_map){.operand = operand, .inner = 64, .outer = outer, .swizzle = 128}; }
 
-static void define(gs_kernel *kernel, const gs_wave_shape *s, const gs_problem *problem, const gs_resources *resources)
+static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem *problem, const gs_resources *resources)
 {
-    kernel->name = "wave.cu";
+    kernel->name = "splitk.cu";
     kernel->source = gs_embedded_find(kernel->name);
     gs_kernel_define_problem(kernel, problem);
     gs_kernel_define(kernel, "GS_BM", s->bm);
@@ -25,13 +25,13 @@ static void define(gs_kernel *kernel, const gs_wave_shape *s, const gs_problem *
     gs_kernel_define(kernel, "GS_ROWS_A", s->rows_a);
     gs_kernel_define(kernel, "GS_ROWS_B", s->rows_b);
     gs_kernel_define(kernel, "GS_WALK_N", s->tiles_n < s->tiles_m);
-    gs_kernel_define(kernel, "GS_VECTOR", !gs_wave_direct(problem));
+    gs_kernel_define(kernel, "GS_VECTOR", !gs_splitk_direct(problem));
     gs_kernel_define(kernel, "GS_BLOCKS", resources->blocks_sm);
     if (s->fixed) gs_kernel_define_sizes(kernel, problem);
 }
 
 /* Slices of the tiles, by tile, ticket and rank along K, behind a counter for each slice of a tile. */
-static gs_status set_workspace(gs_manifest *manifest, const gs_wave_shape *s, gs_error *error)
+static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, gs_error *error)
 {
     char text[GS_FORMULA];
     if (s->tickets == 1) return GS_OK;
@@ -42,12 +42,12 @@ static gs_status set_workspace(gs_manifest *manifest, const gs_wave_shape *s, gs
     return gs_formula_set(&manifest->workspace, text, error);
 }
 
-gs_status gs_kernel_build_wave(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
+gs_status gs_kernel_build_splitk(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
                              gs_error *error)
 {
-    const gs_wave_shape s = gs_wave_shape_of(schedule, problem);
-    const gs_resources resources = gs_resources_wave(schedule, problem, caps);
-    const bool direct = gs_wave_direct(problem), along_n = s.tiles_n < s.tiles_m;   /* the shorter side runs fastest */
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
+    const gs_resources resources = gs_resources_splitk(schedule, problem, caps);
+    const bool direct = gs_splitk_direct(problem), along_n = s.tiles_n < s.tiles_m;   /* the shorter side runs fastest */
     const int out_bytes = (int)gs_type_size(problem->out);
     define(kernel, &s, problem, &resources);
 
@@ -61,7 +61,7 @@ gs_status gs_kernel_build_wave(gs_kernel *kernel, const gs_schedule *schedule, c
     GS_TRY(set_workspace(manifest, &s, error));
 
     gs_entry *const entry = &manifest->entry[0];
-    snprintf(entry->name, sizeof entry->name, "gs_wave");
+    snprintf(entry->name, sizeof entry->name, "gs_splitk");
     char text[3][GS_FORMULA];
     snprintf(text[along_n], sizeof text[0], "cdiv(m,%d)", s.bm);
     snprintf(text[!along_n], sizeof text[0], "cdiv(n,%d)", s.bn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The time model's share of family wave. */
+ * The time model's share of family splitk. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 #include "schedule/model.h"
@@ -13,14 +13,14 @@ static double exchange(double elements, int blocks, int clusters, const gs_rates
     return cycles;
 }
 
-gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+gs_work gs_work_splitk(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
 {
     const gs_rates *const r = &profile->rates;
     const gs_resources resources = gs_schedule_resources(schedule, p, &profile->caps);
-    const int16_t *const tile = gs_schedule_value(schedule, GS_WAVE_TILE);
-    const int16_t *const cluster = gs_schedule_value(schedule, GS_WAVE_CLUSTER);
-    const int16_t *const split = gs_schedule_value(schedule, GS_WAVE_SPLIT);
-    const bool turned = gs_schedule_value(schedule, GS_WAVE_ORDER)[0] != 0;
+    const int16_t *const tile = gs_schedule_value(schedule, GS_SPLITK_TILE);
+    const int16_t *const cluster = gs_schedule_value(schedule, GS_SPLITK_CLUSTER);
+    const int16_t *const split = gs_schedule_value(schedule, GS_SPLITK_SPLIT);
+    const bool turned = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0;
     const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
     const double bm = tile[0], bn = tile[1], bk = tile[2];
     const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
@@ -44,12 +44,12 @@ gs_work gs_work_wave(const gs_schedule *schedule, const gs_problem *p, const gs_
         .feed    = (a + b) * bk * 2,
         .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
-        .chain   = wgmmas * (wide * ideal + r->wgmma_issue) + r->wave_sync + (cluster[0] * cluster[1] > 1 ? r->cluster_sync : 0),
-        .latency = r->wave_latency,
-        .ahead   = gs_schedule_value(schedule, GS_WAVE_STAGES)[0],
+        .chain   = wgmmas * (wide * ideal + r->wgmma_issue) + r->splitk_sync + (cluster[0] * cluster[1] > 1 ? r->cluster_sync : 0),
+        .latency = r->splitk_latency,
+        .ahead   = gs_schedule_value(schedule, GS_SPLITK_STAGES)[0],
         .held    = 1,
-        .start   = r->wave_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
-        .finish  = r->wave_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->wave_element +
+        .start   = r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .finish  = r->splitk_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->splitk_element +
                     (p->beta != 0 ? r->ws_read_c : 0),
         .store   = stored * (p->beta != 0 ? 2 : 1) + (meeting > 1 ? elements * 4 / sharing : 0),
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
