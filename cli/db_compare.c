@@ -352,7 +352,7 @@ static void print_side(const side *s)
     if (dependent > 0) printf("   %d of them with dependent launches\n", dependent);
     if (s->skipped > 0) printf("   %d rows skipped (the first: %s)\n", s->skipped, gs_error_format(&s->first, line, sizeof line));
     if (s->others > 0) printf("   %d rows skipped: other multiprocessors than the first row's\n", s->others);
-    if (s->kept_out > 0) printf("   %d winners skipped: kernels that no family built\n", s->kept_out);
+    if (s->kept_out > 0) printf("   %d winners skipped: user kernels\n", s->kept_out);
 }
 
 static int by_ratio(const void *a, const void *b)

@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "what was tried; may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
     {"gpu",       0, CLI_TEXT,    offsetof(settings, gpu),       "NAME", "whose times, as in the name of a table; default: of every GPU,\nof tasks that of the profile"},
     {"profile",   0, CLI_TEXT,    offsetof(settings, profile),   "NAME", "tasks: the device that prompts speak of; default h200"},
-    {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "sentences of the grammar, kernels; default: both"},
+    {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "schedule strings of the grammar, kernels; default: both"},
     {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "of pairs; default: all"},
     {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "which side; default: all tasks, else train"},
     {"held_out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N sizes is held out, the same as of train; 0: none;\ndefault 10", 0, 1000000},

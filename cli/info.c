@@ -245,8 +245,8 @@ static void check_libraries(checkup *c)
 /* Asked before a device is open, because it forks. */
 static void check_sandbox(checkup *c, bool limits, bool filters, const gs_error *why)
 {
-    if (filters) check(c, true, "sandbox", "foreign kernels are compiled without files, network and processes", NULL);
-    else check(c, false, "sandbox", limits ? "no filter of system calls (seccomp)" : why->text, limits ? "foreign kernels are compiled under limits of time and memory alone" : NULL);
+    if (filters) check(c, true, "sandbox", "user kernels are compiled without files, network and processes", NULL);
+    else check(c, false, "sandbox", limits ? "no filter of system calls (seccomp)" : why->text, limits ? "user kernels are compiled under limits of time and memory alone" : NULL);
 }
 
 static void check_files(checkup *c)

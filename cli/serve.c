@@ -36,7 +36,7 @@ static const cli_option options[] = {
     {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "longest request; default 4096", 1, 65536},
     {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits that does not say; default 10m", 0.001, 86400},
     {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that figure counts"},
-    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "foreign kernels reach the GPU without having run on the emulated device"},
+    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "user kernels reach the GPU without having run on the emulated device"},
     {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
     {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
      "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},

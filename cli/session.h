@@ -10,7 +10,7 @@
 
 typedef struct cli_session {
     gs_worker  worker;
-    gs_worker  emulator;       /* of the emulated device on which foreign kernels run before they touch this one; its name is "" where there is none */
+    gs_worker  emulator;       /* of the emulated device on which user kernels run before they touch this one; its name is "" where there is none */
     gs_caps    caps;
     int        cublaslt, nvrtc;
     gs_store  *store;          /* NULL: not asked for */
@@ -28,7 +28,7 @@ int  cli_session_open(const cli_command *command, cli_session *session, const ch
                       const char *store_path);
 void cli_session_close(cli_session *session);
 
-/* Where foreign kernels are to run first: session->emulator, which starts with the first of them and ends with the session. NULL: nowhere, because the
+/* Where user kernels are to run first: session->emulator, which starts with the first of them and ends with the session. NULL: nowhere, because the
  * session's device is emulated itself, or none is known for it. */
 gs_worker *cli_session_emulator(cli_session *session);
 

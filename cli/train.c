@@ -218,7 +218,7 @@ static bool on_progress(void *self, const char *stage, int done, int total, doub
     } else if (strcmp(stage, "surrogate") == 0) {
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
     } else if (strcmp(stage, "actor") == 0) {
-        cli_note("actor      %d of %d: a sentence is worth %.3f of the surrogate's choice", done, total, value);
+        cli_note("actor      %d of %d: a schedule string is worth %.3f of the surrogate's choice", done, total, value);
     }
     return !cli_stopped() && p->status == GS_OK;
 }
@@ -308,7 +308,7 @@ const cli_command cli_train = {
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast: weights for tune --policy learned",
     .about    = "The surrogate, a small network, learns from the stores what the time model gets wrong; the policy, another one, learns to say\n"
-                "sentences that the surrogate finds fast, for problems at random. Without a store it learns from the time model alone. No GPU is needed.",
+                "schedule strings that the surrogate finds fast, for problems at random. Without a store it learns from the time model alone. No GPU is needed.",
     .options  = options,
     .examples = "gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
                 "gemmsmith train h200.weights OUT/store.*.db --held_out 10\n"

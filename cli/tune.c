@@ -65,7 +65,7 @@ static const cli_option options[] = {
     {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "of a million tokens of prompts and of answers, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
     {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "what was spent; runs that share it share the budget;\ndefault $GEMMSMITH_LLM_LEDGER, else it is forgotten"},
     {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "texts instead of share/prompts; default $GEMMSMITH_PROMPTS"},
-    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "room|composite|milestones", "what a policy that learns is told; default room"},
+    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "what a policy that learns is told; default headroom"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
     {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},

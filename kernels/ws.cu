@@ -8,11 +8,11 @@
  * Modes: consumers share a tile (COOP); each has tiles of its own, and one stores while the other multiplies (PP); they share a tile
  * and store it, rounded and kept in registers, while they multiply the next (LAG).
  *
- * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, turned, B and A; what wgmma computes
+ * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
  * Set by the builder (src/kernel/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
- * GS_BM GS_BN (tile), GS_TURNED (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
+ * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies). */
@@ -29,7 +29,7 @@
 #define PP 1
 #define LAG 2
 
-#if GS_TURNED
+#if GS_SWAP_AB
 #define BX GS_BN
 #define BY GS_BM
 #define CX GS_CN                                     /* cluster blocks along X, Y */
@@ -120,8 +120,8 @@ static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_k
 {
     unsigned line, along;
     if (!gs_tile_walk_at(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
-    tile->row = (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_TURNED ? rank % CY : rank / CY)) * GS_BM);
-    tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_TURNED ? rank / CY : rank % CY)) * GS_BN);
+    tile->row = (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_SWAP_AB ? rank % CY : rank / CY)) * GS_BM);
+    tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_SWAP_AB ? rank / CY : rank % CY)) * GS_BN);
     return true;
 }
 
@@ -181,8 +181,8 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, X_BYTES + Y_BYTES);
-    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_TURNED ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_TURNED ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
+    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 /* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0, the first full
@@ -263,7 +263,7 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
 #endif
 #if GS_BETA
     value.x += p->beta * load_c(p, row, col);
-    value.y += p->beta * load_c(p, row + GS_TURNED, col + !GS_TURNED);
+    value.y += p->beta * load_c(p, row + GS_SWAP_AB, col + !GS_SWAP_AB);
 #endif
     return value;
 }
@@ -272,8 +272,8 @@ template <int PART>
 struct part {
     static constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
     static constexpr int wide = chunk == CHUNKS - 1 && TAIL ? TAIL : CHUNK;   /* along Y */
-    static constexpr int row = GS_TURNED ? chunk * CHUNK : block * 64, col = GS_TURNED ? block * 64 : chunk * CHUNK;   /* in the consumer's share */
-    static constexpr int rows = GS_TURNED ? wide : 16, span = (GS_TURNED ? 16 : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
+    static constexpr int row = GS_SWAP_AB ? chunk * CHUNK : block * 64, col = GS_SWAP_AB ? block * 64 : chunk * CHUNK;   /* in the consumer's share */
+    static constexpr int rows = GS_SWAP_AB ? wide : 16, span = (GS_SWAP_AB ? 16 : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
 };
 
 /* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile. */
@@ -294,12 +294,12 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
     (void)at;
 #else
     const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
-    const int row = at.row + part<PART>::row + (GS_TURNED ? along : across), col = at.col + part<PART>::col + (GS_TURNED ? across : along);
+    const int row = at.row + part<PART>::row + (GS_SWAP_AB ? along : across), col = at.col + part<PART>::col + (GS_SWAP_AB ? across : along);
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            const float2 value = output_pair(own, g, h, p, row + 8 * (GS_TURNED ? g : h), col + 8 * (GS_TURNED ? h : g));
+            const float2 value = output_pair(own, g, h, p, row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
 #if GS_OUT == 2
             words[4 * g + 2 * h] = value.x;
             words[4 * g + 2 * h + 1] = value.y;
@@ -319,8 +319,8 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
 template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
-/* The warp's share of a part into a slab: 16 rows of SPAN bytes or, turned, ROWS rows of 16 columns. */
-#if GS_TURNED
+/* The warp's share of a part into a slab: 16 rows of SPAN bytes or, swap_ab, ROWS rows of 16 columns. */
+#if GS_SWAP_AB
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
 {
@@ -545,7 +545,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
-                    load_stage(GS_TURNED ? &map_b : &map_a, GS_TURNED ? &map_a : &map_b, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES,
+                    load_stage(GS_SWAP_AB ? &map_b : &map_a, GS_SWAP_AB ? &map_a : &map_b, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES,
                                full + at.stage * 8, tile, block * BK, rank);
                     ring_next(&at);
                 }
@@ -629,7 +629,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
             gs_wgmma_wait<0>();
             release(&in, last);
             scale(acc, p.alpha);
-#if GS_TURNED
+#if GS_SWAP_AB
             const place corner = {tile.row + own_y, tile.col + own_x + warp % 4 * 16};
 #else
             const place corner = {tile.row + own_x + warp % 4 * 16, tile.col + own_y};

@@ -229,7 +229,7 @@ class Context:
         _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
 
     def plan(self, problem, schedule=None):
-        """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a sentence,
+        """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a schedule string,
         "library", or "library/3" for the third algorithm that cuBLASLt suggests."""
         self._open()
         return Plan(self, problem, schedule)

@@ -2,7 +2,7 @@
 """Schedules as a Gymnasium environment, over gemmsmith serve. Needs gymnasium and numpy.
 
     env = gemmsmith.gym.ScheduleEnv(["f16:4096x4096x4096:tn", "f16:64x4096x4096:tn"])          # a word for each slot: MultiDiscrete
-    env = gemmsmith.gym.ScheduleEnv(actions="text")                                           # a sentence: Text; the problems that the service lists
+    env = gemmsmith.gym.ScheduleEnv(actions="text")                                           # a schedule string: Text; the problems that the service lists
     gymnasium.make("gemmsmith/Schedule-v0", problems=[...])                                   # after import gemmsmith.gym
 
 An episode is one problem and `turns` schedules; each has its own reward. One turn makes it a contextual bandit. With actions="words" an action has the family and, for
@@ -36,7 +36,7 @@ def _features(problem, floor_us):
 class ScheduleEnv(gymnasium.Env):
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
-    def __init__(self, problems=None, actions="words", turns=1, reward="room", deadline_s=600.0, url=None, render_mode=None):
+    def __init__(self, problems=None, actions="words", turns=1, reward="headroom", deadline_s=600.0, url=None, render_mode=None):
         if actions not in ("words", "text"):
             raise ValueError('actions: "words" or "text"')
         if turns < 1:
@@ -56,7 +56,7 @@ class ScheduleEnv(gymnasium.Env):
         self._episode = self._about = None
         self._said = ""
 
-    def sentence(self, action):
+    def schedule_string(self, action):
         """The schedule of an action."""
         if isinstance(self.action_space, gymnasium.spaces.Text):
             return str(action)
@@ -64,11 +64,11 @@ class ScheduleEnv(gymnasium.Env):
         words = [slot["words"][int(chosen) % len(slot["words"])] for slot, chosen in zip(family["slots"], action[1:])]
         return "/".join([family["name"], *words])
 
-    def action(self, sentence):
+    def action(self, schedule_string):
         """The action of a schedule; ValueError: it is none of the grammar."""
         if isinstance(self.action_space, gymnasium.spaces.Text):
-            return sentence
-        name, *words = sentence.split("/")
+            return schedule_string
+        name, *words = schedule_string.split("/")
         index = [family["name"] for family in self.families].index(name)
         slots = self.families[index]["slots"]
         if len(words) != len(slots):
@@ -92,7 +92,7 @@ class ScheduleEnv(gymnasium.Env):
         return self._observe(), {"problem": self._episode.problem}
 
     def step(self, action):
-        schedule = self.sentence(action)
+        schedule = self.schedule_string(action)
         if self._episode is None or self._episode.left <= 0:
             raise gymnasium.error.ResetNeeded("the episode has ended: call reset()")
         result = self._episode.evaluate({"schedule": schedule})

@@ -80,7 +80,7 @@ def _blocks(text):
 
 def candidate_of(text):
     """{"schedule": ...} or {"source": ..., "manifest": ...} of a completion; None: it has none. Its last fenced block named `schedule` counts, or else its last
-    ones named `cuda` (or `cuda kernel.cu`) and `manifest` (or `text manifest`), or else the first sentence of a JSON array of sentences, in the last block named `json` or alone."""
+    ones named `cuda` (or `cuda kernel.cu`) and `manifest` (or `text manifest`), or else the first schedule string of a JSON array of schedule strings, in the last block named `json` or alone."""
     if "\0" in text:
         return None
     answer = _without_marks(_without_thoughts(text))

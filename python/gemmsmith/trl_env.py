@@ -4,7 +4,7 @@
     GRPOTrainer(model, args=..., train_dataset=rows, environment_factory=gemmsmith.trl_env.KernelEnvironment)
 
 Rows have a column "problem" ("f16:4096x4096x4096:tn") beside "prompt". Options are in the environment: GEMMSMITH_SERVE, GEMMSMITH_TOKEN as in gemmsmith.reward,
-or of a subclass: class Mine(KernelEnvironment): turns, reward = 8, "room". Public methods are the model's tools; there are no others here.
+or of a subclass: class Mine(KernelEnvironment): turns, reward = 8, "headroom". Public methods are the model's tools; there are no others here.
 """
 from gemmsmith.episode import Episode as _Episode
 
@@ -29,7 +29,7 @@ class KernelEnvironment:
         Builds the kernel that a schedule describes, checks it and measures its time.
 
         Args:
-            schedule: A sentence of the schedule grammar, for example ws/128x256x64/s4/c2x1/coop/g8.
+            schedule: A schedule string of the schedule grammar, for example ws/128x256x64/s4/c2x1/coop/g8.
 
         Returns:
             The verdict, the time and the reward.

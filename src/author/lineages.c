@@ -148,7 +148,7 @@ static bool is_base(const char *base)
 {
     bool family = !*base;
     for (int f = 0; f < GS_FAMILIES; f++) family |= strcmp(base, gs_family_name((gs_family)f)) == 0;
-    return family || (strncmp(base, GS_FOREIGN, strlen(GS_FOREIGN)) == 0 && strspn(base + strlen(GS_FOREIGN), "0123456789abcdef") == strlen(base + strlen(GS_FOREIGN)));
+    return family || (strncmp(base, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0 && strspn(base + strlen(GS_USER_KERNEL), "0123456789abcdef") == strlen(base + strlen(GS_USER_KERNEL)));
 }
 
 static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_outcome *outcome)

@@ -12,7 +12,7 @@
 
 typedef enum gs_split { GS_SPLIT_ALL, GS_SPLIT_TRAIN, GS_SPLIT_HELD_OUT } gs_split;
 
-enum { GS_DATASET_SCHEDULE = 1, GS_DATASET_SOURCE = 2 };   /* modes: sentences of the grammar, kernels */
+enum { GS_DATASET_SCHEDULE = 1, GS_DATASET_SOURCE = 2 };   /* modes: schedule strings of the grammar, kernels */
 
 enum { GS_DATASET_WINNERS = 1, GS_DATASET_REPAIRS = 2, GS_DATASET_PREFERENCES = 4 };
 

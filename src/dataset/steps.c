@@ -89,7 +89,7 @@ static bool is_of_a_turn(const gs_known *k, const char *candidate)
     return false;
 }
 
-/* The texts of a foreign kernel, where a store has them. */
+/* The texts of a user kernel, where a store has them. */
 static gs_status answer_of(const gs_known *k, const char *candidate, gs_text *text, gs_error *error)
 {
     if (!gs_dataset_is_source(candidate)) {

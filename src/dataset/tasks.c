@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Tasks: problems as prompts, in the columns that trainers look for. A prompt is the one that `tune --policy llm` asks, of nothing measured unless examples
- * are asked for, and for one sentence or one kernel: what one reward is for. */
+ * are asked for, and for one schedule string or one kernel: what one reward is for. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static gs_status add_attempt(const gs_known *k, const gs_trial *t, attempts *a, 
         status = gs_store_source_get(k->options->stores[i], t->candidate, &texts[0], &texts[1], error);
     if (status != GS_OK) return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
     const gs_turn_outcome outcome = gs_outcome_of(t);
-    const double reward = gs_known_reward(k, &outcome, GS_REWARD_ROOM);
+    const double reward = gs_known_reward(k, &outcome, GS_REWARD_HEADROOM);
     a->list[a->count++] = (gs_attempt){.name = t->candidate, .source = texts[0], .manifest = texts[1], .base = "", .verdict = t->verdict, .reason = t->reason, .metrics = "",
                                        .us = passed ? t->us : 0, .ratio = passed && !k->predicted ? t->ratio : 0, .reward = isnan(reward) ? 0 : reward, .registers = t->registers, .smem = t->smem};
     return GS_OK;

@@ -46,14 +46,14 @@ typedef struct gs_tensor {
     int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
 } gs_tensor;
 
-/* Whoever compiles in the place of this process, as a contained one does foreign texts. Fills *out and *error as gs_compile_for. */
+/* Whoever compiles in the place of this process, as a contained one does user texts. Fills *out and *error as gs_compile_for. */
 typedef struct gs_compiler {
     gs_status (*compile)(void *self, const char *target, const gs_source *source, gs_image *out, gs_error *error);
     void       *self;
 } gs_compiler;
 
 /* What the compiler is given: options are "-D..." only; an #include finds the headers named here, no folder is searched
- * (an absolute path is not stopped here: whoever accepts a foreign source looks for one). */
+ * (an absolute path is not stopped here: whoever accepts a user source looks for one). */
 struct gs_source {
     const char        *name;
     const char        *text;
@@ -148,7 +148,7 @@ struct gs_device {
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
     bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
                                                     before kernels are loaded */
-    const gs_compiler   *foreign;                /* borrowed: who compiles kernels that no family built; NULL, as when opened: this process */
+    const gs_compiler   *user_compiler;                /* borrowed: who compiles user kernels; NULL, as when opened: this process */
     /* the implementation's fields follow */
 };
 

@@ -64,7 +64,7 @@ static gs_json begin_request(gs_run *run, gs_text *text, const char *op)
     return json;
 }
 
-/* The text of a foreign kernel goes with every request: the worker may be a fresh one. */
+/* The text of a user kernel goes with every request: the worker may be a fresh one. */
 static void put_kernel(const gs_run *run, gs_json *json, const gs_candidate *c)
 {
     if (!c->source) return;
@@ -315,7 +315,7 @@ gs_status gs_run_prepare(gs_run *run, gs_candidate *c, double timeout_s, gs_erro
         c->registers = (int)gs_reply_int(reply, "registers", c->registers);
         c->smem = (int)gs_reply_int(reply, "smem", c->smem);
         if (gs_reply_bool(reply, "unfiltered", false) && !atomic_flag_test_and_set(&complained))
-            gs_log(GS_LOG_WARNING, "this system has no filter of system calls (seccomp): foreign kernels are compiled under limits of time and memory alone");
+            gs_log(GS_LOG_WARNING, "this system has no filter of system calls (seccomp): user kernels are compiled under limits of time and memory alone");
         json_decref(reply);
         return GS_OK;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Before a foreign kernel touches a GPU: it runs on an emulated device with the checker, at a small problem made from the one that is asked for.
+ * Before a user kernel touches a GPU: it runs on an emulated device with the checker, at a small problem made from the one that is asked for.
  *
  * What is a verdict there. Verification asks a kernel for two dozen small problems on the GPU too (part 5), and whatever a manifest can be evaluated for the
  * kernel must leave memory alone: so what the checker finds (a race, an access outside, a deadlock, a trap), a write outside of its buffers and a changed

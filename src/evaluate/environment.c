@@ -124,7 +124,7 @@ char *gs_submission_name(const char *source, const char *manifest, char name[GS_
 {
     char hash[GS_HASH_TEXT];
     const char *const texts[] = {source, manifest};
-    snprintf(name, GS_CONTENDER_NAME, GS_FOREIGN "%s", gs_hash_format(gs_hash_strings(texts, GS_COUNT(texts)), hash));
+    snprintf(name, GS_CONTENDER_NAME, GS_USER_KERNEL "%s", gs_hash_format(gs_hash_strings(texts, GS_COUNT(texts)), hash));
     return name;
 }
 
@@ -160,7 +160,7 @@ static gs_status read_kernel(gs_run *run, const gs_submission *submission, gs_ca
     return status == GS_OK ? GS_OK : gs_run_refuse(run, c, status, &why, error);
 }
 
-/* A device that had memory enough for the problem before lacks it now: a foreign kernel has taken what it liked for its workspace. */
+/* A device that had memory enough for the problem before lacks it now: a user kernel has taken what it liked for its workspace. */
 static gs_status settle(gs_run *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
 {
     if (status == GS_ERROR_DEVICE_MEMORY && c->source) return gs_run_refuse(run, c, status, why, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The environment of reinforcement learning as one call: candidate in, verdict and reward out. A candidate is a schedule of the grammar
- * or a kernel that somebody else wrote, with its launch manifest. It is compiled (a foreign one is inspected), verified, timed in paired rounds
+ * or a kernel that somebody else wrote, with its launch manifest. It is compiled (a user kernel is inspected), verified, timed in paired rounds
  * against auto-tuned cuBLASLt (an emulated device predicts instead), and where it must be, measured once more in a fresh worker with fresh data.
  * Stages, time limits and verdicts are those of gs_tune; docs/internals/environment.md has the rules and the rewards.
  *
@@ -28,7 +28,7 @@ typedef struct gs_environment_options {
     uint64_t       seed;          /* of the data; 0: from the operating system. Every request has its own */
     const char    *cache_path;    /* cubin cache; NULL: default, "": none. Must outlive the environment */
     double         compile_s;     /* most for one compilation; 0: 60 */
-    gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): foreign kernels run there first. NULL: none; an emulated device needs none */
+    gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): user kernels run there first. NULL: none; an emulated device needs none */
     double         emulator_s;    /* most for that; 0: 60 */
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
 } gs_environment_options;         /* all zero: a sensible one */
@@ -53,7 +53,7 @@ typedef struct gs_evaluation {
     gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
     double      first_us;         /* where it was measured again: what the first measurement said */
     double      floor_us;         /* that the device needs at least */
-    double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of foreign kernels */
+    double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of user kernels */
     int         rounds, mhz;
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
     bool        predicted;        /* by an emulated device */
@@ -79,7 +79,7 @@ void      gs_environment_destroy(gs_environment **environment);   /* the worker 
  * worker that cannot even be started, or cannot run the library alone any more, WORKER_DIED or WORKER_HUNG. The next call starts a fresh worker. */
 gs_status gs_evaluate(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error);
 
-/* "source:<hash>" of a foreign kernel. */
+/* "source:<hash>" of a user kernel. */
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);
 
 /* The best time known of a problem: what has passed in the store, with this program's kernels on this device, and here. 0: nothing. */

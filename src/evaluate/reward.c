@@ -22,6 +22,7 @@ const char *gs_reward_name(gs_reward_kind kind) { return (unsigned)kind < GS_REW
 gs_reward_kind gs_reward_find(const char *name)
 {
     int i = 0;
+    if (strcmp(name, "room") == 0) return GS_REWARD_HEADROOM;
     while (i < GS_REWARDS && strcmp(names[i], name) != 0) i++;
     return (gs_reward_kind)i;
 }

@@ -11,7 +11,7 @@
 
 /* legend: id, the name in options and results */
 #define GS_REWARD_LIST(X)       \
-    X(ROOM,       "room")       \
+    X(HEADROOM,   "headroom")   \
     X(COMPOSITE,  "composite")  \
     X(MILESTONES, "milestones")
 
@@ -23,7 +23,7 @@ typedef enum gs_reward_kind {
 } gs_reward_kind;
 
 const char    *gs_reward_name(gs_reward_kind kind);
-gs_reward_kind gs_reward_find(const char *name);   /* GS_REWARDS if unknown */
+gs_reward_kind gs_reward_find(const char *name);   /* GS_REWARDS if unknown; "room" is what headroom was called before */
 
 /* What a reward is made of. Times are device times in microseconds. */
 typedef struct gs_judged {
@@ -35,14 +35,14 @@ typedef struct gs_judged {
     double   l2_hit;        /* gs_l2_hit; < 0: not known */
 } gs_judged;
 
-/* room:       gs_reward, or gs_reward_predicted.
+/* headroom:   gs_reward, or gs_reward_predicted.
  * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
  * milestones: -1 wrong, 1/3 right, 2/3 as fast as the library, 1 faster by GS_REWARD_MARGIN; of a time alone:
  *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
 #define GS_REWARD_MARGIN 0.05
 double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
 
-/* Share of the room taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
+/* Share of the headroom taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside
  * the dead zone around 1, -1 where there is no ratio. */
 double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
 

@@ -22,7 +22,7 @@ enum {
 typedef struct gs_candidate {
     gs_schedule schedule;
     char        text[GS_SCHEDULE_TEXT];
-    const char *source, *manifest;    /* of a kernel that no family built, whose text is "source:<hash>"; NULL: the schedule */
+    const char *source, *manifest;    /* of a user kernel, whose text is "source:<hash>"; NULL: the schedule */
     double      predicted_us;
     int         registers, smem;
     char        verdict[24];          /* "" while unknown, "pass", or why it is out */
@@ -54,7 +54,7 @@ typedef struct gs_run {
     int                    mhz;          /* in that run */
     int64_t                started;      /* gs_clock_ns */
     uint64_t               seed;         /* of the next request */
-    double                 compile_s;    /* most for a compilation, of a foreign kernel; 0: the worker's own limit */
+    double                 compile_s;    /* most for a compilation, of a user kernel; 0: the worker's own limit */
     double                 limit_s;      /* most for a verification; 0: as the problem's size says */
     uint32_t               parts;        /* of a verification; 0: all */
     bool                   search;       /* one of a list: candidates race without the library */
@@ -97,7 +97,7 @@ gs_status gs_run_keep_times(gs_run *run, gs_error *error);
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
 gs_status gs_run_bench(gs_run *run, gs_candidate *const *list, int count, int rounds, const char *stage, gs_error *error);
 
-/* Compiles one candidate, inspects it where it is foreign, and fills its resources, or its verdict. Whatever the worker cannot survive here is the
+/* Compiles one candidate, inspects it where it is a user kernel, and fills its resources, or its verdict. Whatever the worker cannot survive here is the
  * verdict `compile`, if a fresh worker answers. */
 gs_status gs_run_prepare(gs_run *run, gs_candidate *candidate, double timeout_s, gs_error *error);
 

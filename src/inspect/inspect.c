@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of a foreign kernel's PTX. What may stand there is listed, not what may not: an instruction or a special register that
+ * The inspection of a user kernel's PTX. What may stand there is listed, not what may not: an instruction or a special register that
  * is new to this page is refused until somebody has thought about it. */
 #include "inspect/internal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the code of a foreign kernel may not do: a kernel that no family built, written by somebody who gains when a wrong or timed-out
+ * What the code of a user kernel may not do: a user kernel, written by somebody who gains when a wrong or timed-out
  * answer passes. Its source is looked at before it is compiled, the PTX of it before it is loaded; what cannot be read is refused.
  * docs/internals/hacks.md says what each refusal is for. Families' own kernels are not inspected when they run; a test does it.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a foreign CUDA C text includes. The compiler searches no folder, but opens an absolute path, and its messages would show what it
+ * What a user CUDA C text includes. The compiler searches no folder, but opens an absolute path, and its messages would show what it
  * found there. A text is not understood here: wherever `#` and `include` stand behind each other, in a comment or a string too, a plain name
  * of common/ must follow. So nothing hides behind quotes, comments, joined lines, digraphs or macros. */
 #include <ctype.h>

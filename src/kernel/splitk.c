@@ -17,7 +17,7 @@ static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem
     gs_kernel_define(kernel, "GS_BN", s->bn);
     gs_kernel_define(kernel, "GS_BK", s->bk);
     gs_kernel_define(kernel, "GS_STAGES", s->stages);
-    gs_kernel_define(kernel, "GS_ORDER", s->turned);
+    gs_kernel_define(kernel, "GS_ORDER", s->swap_ab);
     gs_kernel_define(kernel, "GS_CM", s->cm);
     gs_kernel_define(kernel, "GS_CN", s->cn);
     gs_kernel_define(kernel, "GS_CK", s->ck);

@@ -14,15 +14,15 @@ static gs_map map_of(char operand, int inner, int outer, int swizzle)
 /* What a warp stores of a part: 16 along X, `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
 static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
 {
-    const int columns = shape->turned ? 16 : wide, row_bytes = columns * out_bytes;
-    return map_of('d', columns, shape->turned ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
+    const int columns = shape->swap_ab ? 16 : wide, row_bytes = columns * out_bytes;
+    return map_of('d', columns, shape->swap_ab ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
 }
 
 /* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: A by rows; B by rows (tn) or by k (nn). */
 static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const int16_t *tile, const int16_t *cluster, const gs_problem *problem)
 {
     const int b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
-    const int b_columns = shape->turned || shape->wy % 64 == 0 ? 64 : 32;
+    const int b_columns = shape->swap_ab || shape->wy % 64 == 0 ? 64 : 32;
     entry->map[0] = map_of('a', 64, tile[0] / cluster[1], 128);
     entry->map[1] = problem->layout == GS_TN ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
                                              : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
@@ -49,7 +49,7 @@ gs_status gs_kernel_build_ws(gs_kernel *kernel, const gs_schedule *schedule, con
     gs_kernel_define_problem(kernel, problem);
     gs_kernel_define(kernel, "GS_BM", tile[0]);
     gs_kernel_define(kernel, "GS_BN", tile[1]);
-    gs_kernel_define(kernel, "GS_TURNED", shape.turned);
+    gs_kernel_define(kernel, "GS_SWAP_AB", shape.swap_ab);
     gs_kernel_define(kernel, "GS_WY", shape.wy);
     gs_kernel_define(kernel, "GS_STAGES", gs_schedule_value(schedule, GS_WS_STAGES)[0]);
     gs_kernel_define(kernel, "GS_CM", cluster[0]);

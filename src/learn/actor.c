@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Saying sentences word by word, and learning from what came of them. */
+ * Saying schedule strings word by word, and learning from what came of them. */
 #include "learn/actor.h"
 
 #include <math.h>
@@ -58,15 +58,15 @@ int gs_space_find(const gs_space *space, const gs_schedule *schedule)
     return at ? (int)(at - space->list) : -1;
 }
 
-/* ---- a sentence, word by word ---- */
+/* ---- a schedule string, word by word ---- */
 
-/* What has been said: a prefix, and the sentences of the space that begin with it. Step 0 is the family, step s > 0 the word of slot s - 1. */
+/* What has been said: a prefix, and the schedule strings of the space that begin with it. Step 0 is the family, step s > 0 the word of slot s - 1. */
 typedef struct prefix {
     int   begin, end, step;
     float x[INPUTS];
 } prefix;
 
-/* Words that go on from a prefix: tokens, where their sentences end, probabilities. */
+/* Words that go on from a prefix: tokens, where their schedule strings end, probabilities. */
 typedef struct choice {
     int    count, token[MOST_ROWS], end[MOST_ROWS];
     double p[MOST_ROWS];
@@ -85,7 +85,7 @@ static int token_of(const gs_schedule *schedule, int step)
     return gs_token_of((gs_family)schedule->family, step - 1, step == 0 ? 0 : schedule->word[step - 1]);
 }
 
-/* Where the sentences that have the same word at this step as the first one end. */
+/* Where the schedule strings that have the same word at this step as the first one end. */
 static int same_until(const gs_space *space, int first, int end, int step)
 {
     const int byte = byte_of(&space->list[first], step);
@@ -193,7 +193,7 @@ double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, co
 
 /* ---- learning ---- */
 
-/* All words that a sentence could have at a step, valid or not: what stands there without masks. */
+/* All words that a schedule string could have at a step, valid or not: what stands there without masks. */
 static void all_words(const gs_schedule *schedule, int step, choice *c)
 {
     const gs_family family = (gs_family)schedule->family;
@@ -214,7 +214,7 @@ static void push_valid(const float *logits, const gs_schedule *schedule, int ste
     for (int i = 0; i < valid->count; i++) d_out[valid->token[i]] -= (float)(weight * all.p[place_of(&all, valid->token[i])] / probable);
 }
 
-/* Adds, for every word of a sentence, the gradient of -(push * log p + entropy * H + valid * log(unmasked p of the words that are valid)). */
+/* Adds, for every word of a schedule string, the gradient of -(push * log p + entropy * H + valid * log(unmasked p of the words that are valid)). */
 static void push_sentence(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule, double push, double entropy, double valid, float *gradient)
 {
     float room[ROOM], d_out[GS_MOST_TOKENS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The actor: a policy that says a sentence of the grammar word by word, each from the problem and the words before it. Words that no valid
- * sentence goes on with have probability 0, so every sentence that it says is valid. It learns from rewards by clipped policy gradient, and
- * from sentences that others found to be good. */
+ * The actor: a policy that says a schedule string of the grammar word by word, each from the problem and the words before it. Words that no valid
+ * schedule string goes on with have probability 0, so every schedule string that it says is valid. It learns from rewards by clipped policy gradient, and
+ * from schedule strings that others found to be good. */
 #ifndef GS_LEARN_ACTOR_H
 #define GS_LEARN_ACTOR_H
 
@@ -9,7 +9,7 @@
 #include "learn/features.h"
 #include "learn/net.h"
 
-/* All valid sentences for a problem on a device, in the order of their bytes. */
+/* All valid schedule strings for a problem on a device, in the order of their bytes. */
 typedef struct gs_space {
     gs_problem   problem;
     float        features[GS_PROBLEM_FEATURES];
@@ -30,13 +30,13 @@ typedef struct gs_actor {
 gs_status gs_actor_create(gs_actor *actor, uint64_t seed, gs_error *error);
 void      gs_actor_free(gs_actor *actor);
 
-/* A sentence from a space that is not empty; *log_probability (may be NULL) is that of the whole sentence. */
+/* A schedule string from a space that is not empty; *log_probability (may be NULL) is that of the whole schedule string. */
 gs_schedule gs_actor_say(const gs_actor *actor, const gs_space *space, gs_random *random, double *log_probability);
 
 /* The most probable word each time. */
 gs_schedule gs_actor_best(const gs_actor *actor, const gs_space *space);
 
-/* Without a space, in microseconds, and so without masks: how probable each family is, and the most probable sentences of one by a beam of that
+/* Without a space, in microseconds, and so without masks: how probable each family is, and the most probable schedule strings of one by a beam of that
  * width (GS_MOST_BEAM at most), most probable first. Not all of them need be valid. Returns how many. */
 enum { GS_MOST_BEAM = 32 };
 void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES]);
@@ -44,7 +44,7 @@ int  gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_ca
 
 double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule);
 
-/* What came of a sentence that was said with that probability; for gs_actor_imitate weight is how much it counts. */
+/* What came of a schedule string that was said with that probability; for gs_actor_imitate weight is how much it counts. */
 typedef struct gs_outcome {
     gs_schedule schedule;
     double      log_probability, reward;
@@ -61,7 +61,7 @@ extern const gs_lesson gs_usual_lesson;   /* these values */
  * spread; down which gs_adam_step goes. */
 void gs_actor_learn(const gs_actor *actor, const gs_space *space, const gs_outcome *outcomes, int count, const gs_lesson *lesson, float *gradient);
 
-/* Adds the gradient that makes a valid sentence more probable, weight times; without a space: words are set against all words of their slot. */
+/* Adds the gradient that makes a valid schedule string more probable, weight times; without a space: words are set against all words of their slot. */
 void gs_actor_imitate(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, const gs_schedule *schedule, double weight, float *gradient);
 
 #endif

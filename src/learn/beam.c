@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The actor's most probable sentences, found without listing what is valid. */
+ * The actor's most probable schedule strings, found without listing what is valid. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum {
     MOST_WORDS = 256
 };
 
-/* A sentence up to a slot. */
+/* A schedule string up to a slot. */
 typedef struct ray {
     gs_schedule schedule;
     double      log_probability;

@@ -43,7 +43,7 @@ static void consider(chooser *ch, const gs_schedule *schedule)
         insert(&ch->c, schedule, gs_surrogate_us(&ch->weights->surrogate, schedule, ch->problem, &ch->profile));
 }
 
-/* Sentences that differ from the best one in a word, until none of them is better. */
+/* Schedule strings that differ from the best one in a word, until none of them is better. */
 static void descend(chooser *ch)
 {
     gs_schedule from;

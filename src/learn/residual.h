@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the measured times of one problem say about its other schedules: how far they were from what was predicted, carried over to sentences
+ * What the measured times of one problem say about its other schedules: how far they were from what was predicted, carried over to schedule strings
  * that share the family and words (a Gaussian process). */
 #ifndef GS_LEARN_RESIDUAL_H
 #define GS_LEARN_RESIDUAL_H

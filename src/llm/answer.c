@@ -250,12 +250,12 @@ static gs_status take_sentences(gs_sentences *out, const json_t *array, int most
 {
     if (!json_is_array(array)) return gs_fail(error, GS_ERROR_PARSE, "answer", "the JSON must be an array of strings");
     if (json_array_size(array) == 0) return gs_fail(error, GS_ERROR_PARSE, "answer", "the array is empty");
-    if (json_array_size(array) > (size_t)most) return gs_fail(error, GS_ERROR_RANGE, "answer", "the array has more than %d sentences", most);
+    if (json_array_size(array) > (size_t)most) return gs_fail(error, GS_ERROR_RANGE, "answer", "the array has more than %d schedule strings", most);
     size_t i;
     const json_t *one;
     json_array_foreach(array, i, one) {
         char field[32];
-        snprintf(field, sizeof field, "sentence %d", (int)i + 1);
+        snprintf(field, sizeof field, "schedule string %d", (int)i + 1);
         const char *const text = json_string_value(one);
         if (!text) return gs_fail(error, GS_ERROR_PARSE, field, "is no string");
         if (strlen(text) >= GS_ANSWER_SENTENCE) return gs_fail(error, GS_ERROR_RANGE, field, "is longer than %d characters", GS_ANSWER_SENTENCE - 1);

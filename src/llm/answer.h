@@ -2,7 +2,7 @@
  * What a model was asked to answer, read strictly. Reasons are for the model too, in a second turn: they name the line and what was expected, and quote
  * nothing of the answer.
  *
- * A kernel:                          Schedules: a JSON array of sentences, alone or in one fenced block
+ * A kernel:                          Schedules: a JSON array of schedule strings, alone or in one fenced block
  *
  *     # Analysis                         ```json
  *     what holds the kernel back         ["ws/128x256x64/s4/c2x1/coop/g8", "..."]
@@ -49,7 +49,7 @@ typedef struct gs_sentences {
     int  count;
 } gs_sentences;
 
-/* At least one, at most `most`. PARSE, RANGE: "sentence 3", "line 12" or "answer". */
+/* At least one, at most `most`. PARSE, RANGE: "schedule string 3", "line 12" or "answer". */
 gs_status gs_answer_sentences(gs_sentences *out, const char *text, size_t size, int most, gs_error *error);
 
 #endif

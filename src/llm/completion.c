@@ -100,7 +100,7 @@ static void find_blocks(piece text, piece block[NAMES])
     }
 }
 
-/* The first sentence of a JSON array of sentences and nothing else; empty: it is none. */
+/* The first schedule string of a JSON array of schedule strings and nothing else; empty: it is none. */
 static piece first_sentence(piece text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
@@ -136,12 +136,12 @@ gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, 
     if (size == 0 || memchr(text, '\0', size)) return GS_OK;
     const piece answer = without_marks(without_thoughts((piece){text, size}));
     find_blocks(answer, block);
-    piece sentence = trim(block[SCHEDULE]);
+    piece schedule_string = trim(block[SCHEDULE]);
     const bool kernel = block[SOURCE].size > 0 && block[MANIFEST].size > 0;
-    if (sentence.size == 0 && !kernel) sentence = first_sentence(block[ARRAY].size > 0 ? block[ARRAY] : answer);
-    if (sentence.size > 0) {
-        if (sentence.size > GS_COMPLETION_SCHEDULE) return GS_OK;
-        out->schedule = copy(sentence);
+    if (schedule_string.size == 0 && !kernel) schedule_string = first_sentence(block[ARRAY].size > 0 ? block[ARRAY] : answer);
+    if (schedule_string.size > 0) {
+        if (schedule_string.size > GS_COMPLETION_SCHEDULE) return GS_OK;
+        out->schedule = copy(schedule_string);
     } else if (kernel && block[SOURCE].size <= GS_COMPLETION_SOURCE && block[MANIFEST].size <= GS_COMPLETION_MANIFEST) {
         out->source = copy(block[SOURCE]);
         out->manifest = copy(block[MANIFEST]);

@@ -8,7 +8,7 @@
  *                                        ...                                                           or such an array alone
  *                                        ```
  *
- * The last block of a name that is not blank counts; a schedule before a kernel, both before an array, whose first sentence is meant. So the answers are read
+ * The last block of a name that is not blank counts; a schedule before a kernel, both before an array, whose first schedule string is meant. So the answers are read
  * that our prompts ask for (answer.h), and what anybody else's may. A fence begins its line and has three backticks or more; what closes a block has as many, and
  * nothing else on its line, but for marks like <|im_end|> at the end of the text, which some trainers leave there. Thoughts, up to the last </think>, are not
  * looked at. Where the model wrote no candidate, or one that no service takes (longer than below; a NUL in the text), that is its fault and no error.

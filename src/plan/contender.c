@@ -12,7 +12,7 @@
 typedef struct own {
     gs_device       *device;
     const gs_kernel *kernel;      /* NULL: built from the schedule */
-    bool             foreign;     /* the kernel is inspected */
+    bool             user;     /* the kernel is inspected */
     gs_schedule      schedule;
     gs_loaded       *loaded;
     gs_pointer       workspace;
@@ -45,7 +45,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
         GS_TRY(gs_kernel_build(&built, &self->schedule, problem, &self->device->caps, error));
     }
-    if (self->foreign) GS_TRY(gs_loaded_create_foreign(&self->loaded, self->device, self->kernel, problem, error));
+    if (self->user) GS_TRY(gs_loaded_create_user(&self->loaded, self->device, self->kernel, problem, error));
     else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
     declare(contender, self);
@@ -105,6 +105,6 @@ gs_status gs_contender_kernel_own(gs_contender *out, gs_device *device, const ch
 gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error)
 {
     GS_TRY(gs_contender_kernel_own(out, device, name, kernel, error));
-    ((own *)out->self)->foreign = true;
+    ((own *)out->self)->user = true;
     return GS_OK;
 }

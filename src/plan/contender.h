@@ -15,7 +15,7 @@ struct gs_contender {
     char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
-    int   registers, smem;           /* after prepare, own and foreign kernels only: most of any entry, smem in bytes of a block */
+    int   registers, smem;           /* after prepare, own and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
     gs_pointer zeroed;               /* after prepare: where its workspace starts with zeros, which every run needs and leaves; 0: nowhere */
     size_t     zeroed_bytes;
@@ -37,7 +37,7 @@ const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
 /* One of our schedules, by its text form. */
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
 
-/* A kernel with its manifest (borrowed; must outlive the contender), for kernels that no family built: prepare inspects it first
+/* A kernel with its manifest (borrowed; must outlive the contender), for user kernels: prepare inspects it first
  * (inspect/inspect.h). FORBIDDEN: it contains what it may not. */
 gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error);
 

@@ -157,7 +157,7 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     return GS_OK;
 }
 
-/* With the assembler's own line about it. What else the log says may be a foreign text's own words. */
+/* With the assembler's own line about it. What else the log says may be a user text's own words. */
 static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *error)
 {
     size_t length = 0;
@@ -169,28 +169,28 @@ static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *
     return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s", kernel->name);
 }
 
-static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_problem *problem, bool foreign, gs_error *error)
+static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_problem *problem, bool user, gs_error *error)
 {
     gs_kernel_source source;
     gs_kernel_to_source(kernel, &source);
     gs_device *const device = loaded->device;
-    source.source.ptx = foreign;
-    source.source.compiler = foreign ? device->foreign : NULL;
-    if (foreign) GS_TRY(gs_inspect_source(kernel->name, kernel->source, error));
+    source.source.ptx = user;
+    source.source.compiler = user ? device->user_compiler : NULL;
+    if (user) GS_TRY(gs_inspect_source(kernel->name, kernel->source, error));
     GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
-    if (foreign) GS_TRY(gs_inspect_ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
+    if (user) GS_TRY(gs_inspect_ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
     if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
     free(loaded->image.code);
     loaded->image.code = NULL;
-    if (foreign) return GS_OK;   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
+    if (user) return GS_OK;   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
     free(loaded->image.ptx);
     loaded->image.ptx = NULL;
     return GS_OK;
 }
 
-static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, bool foreign, gs_error *error)
+static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, bool user, gs_error *error)
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(&kernel->manifest, error));
@@ -205,7 +205,7 @@ static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *ker
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
         .alpha = problem->alpha, .beta = problem->beta,
     };
-    gs_status status = compile(loaded, kernel, problem, foreign, error);
+    gs_status status = compile(loaded, kernel, problem, user, error);
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->state[i], &loaded->manifest.entry[i], problem, error);
     if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
@@ -222,7 +222,7 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
     return create(out, device, kernel, problem, false, error);
 }
 
-gs_status gs_loaded_create_foreign(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
 {
     return create(out, device, kernel, problem, true, error);
 }

@@ -26,7 +26,7 @@ typedef struct gs_loaded gs_loaded;
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
 /* The same for a kernel that somebody else wrote: inspected before it is loaded (inspect/inspect.h). FORBIDDEN too. */
-gs_status gs_loaded_create_foreign(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
+gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
 void      gs_loaded_destroy(gs_loaded **loaded);
 
@@ -44,6 +44,6 @@ size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
 size_t             gs_loaded_zeroed(const gs_loaded *loaded);      /* bytes at its start that every run leaves zero */
 int                gs_loaded_smem(const gs_loaded *loaded);        /* bytes of a block, static and dynamic; most of any entry */
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
-const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log, PTX of a foreign kernel; the code is dropped after loading */
+const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log, PTX of a user kernel; the code is dropped after loading */
 
 #endif

@@ -25,8 +25,8 @@ typedef struct enumerate {
 
 enum { SHORTEST = 16 };
 
-/* Sentences of all families, valid or not. */
-static int sentences(void)
+/* Schedule strings of all families, valid or not. */
+static int schedule_strings(void)
 {
     int total = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
@@ -107,7 +107,7 @@ gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error)
     enumerate *const self = calloc(1, sizeof *self);
     *out = (gs_policy){.name = "enumerate", .self = self, .propose = propose, .destroy = destroy};
     if (self) {
-        self->capacity = sentences();
+        self->capacity = schedule_strings();
         self->list = calloc((size_t)self->capacity, sizeof *self->list);
         self->first = calloc((size_t)self->capacity, sizeof *self->first);
     }

@@ -21,7 +21,7 @@
 enum {
     BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
     KEPT     = 2048,  /* and kept, of those that the surrogate does */
-    BY_ACTOR = 128,   /* and so many sentences of the actor's */
+    BY_ACTOR = 128,   /* and so many schedule strings of the actor's */
     PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
 };
 #define CURIOUS 0.5   /* deviations of what is not sure that a schedule is taken to be faster */

@@ -21,9 +21,9 @@
 
 enum {
     FIRST      = 4,        /* of the time model's, before the first question */
-    BATCH      = 15,       /* sentences of an answer */
+    BATCH      = 15,       /* schedule strings of an answer */
     QUESTIONS  = 16,       /* of a problem, without second ones */
-    BARREN     = 2,        /* answers in a row without a new valid sentence; then it has no more to say */
+    BARREN     = 2,        /* answers in a row without a new valid schedule string; then it has no more to say */
     MOST_LINES = 12        /* of what was wrong with an answer */
 };
 
@@ -108,47 +108,47 @@ static void keep_outcomes(asking *self, const gs_feedback *feedback, int count)
         gs_log(GS_LOG_WARNING, "what came of a language model's schedules is not kept: %s", error.text);
 }
 
-static gs_status ask(asking *self, const char *system, const char *question, gs_sentences *sentences, char reason[GS_LLM_REASON], gs_error *error)
+static gs_status ask(asking *self, const char *system, const char *question, gs_sentences *schedule_strings, char reason[GS_LLM_REASON], gs_error *error)
 {
     gs_text answer = {0};
-    gs_status status = gs_llm_ask(&self->asker, system, question, "think less, and answer with the array alone", read_sentences, sentences, &answer, reason, error);
+    gs_status status = gs_llm_ask(&self->asker, system, question, "think less, and answer with the array alone", read_sentences, schedule_strings, &answer, reason, error);
     if (status == GS_OK) status = keep(self, system, question, gs_text_string(&answer), reason, error);
     gs_text_free(&answer);
     return status;
 }
 
-/* With a second question where the first answer cannot be read. No sentences: nor the second one. */
-static gs_status ask_twice(asking *self, const gs_text *system, gs_text *question, gs_sentences *sentences, gs_error *error)
+/* With a second question where the first answer cannot be read. No schedule strings: nor the second one. */
+static gs_status ask_twice(asking *self, const gs_text *system, gs_text *question, gs_sentences *schedule_strings, gs_error *error)
 {
     char reason[GS_LLM_REASON];
-    sentences->count = 0;
-    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), sentences, reason, error));
+    schedule_strings->count = 0;
+    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), schedule_strings, reason, error));
     if (!reason[0]) return GS_OK;
     const gs_prompt_field fields[] = {{"reason", reason}};
     GS_TRY(gs_prompt_add(question, self->asker.options.prompts, "schedules-repair.md", fields, 1, error));
-    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), sentences, reason, error));
+    GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), schedule_strings, reason, error));
     if (!reason[0]) return GS_OK;
-    sentences->count = 0;
+    schedule_strings->count = 0;
     gs_text_clear(&self->dropped);
     gs_text_addf(&self->dropped, "- %s", reason);
     return GS_OK;
 }
 
 /* The schedules of an answer that are valid and new, at most `most`; of the others a line each why not. */
-static int choose(asking *self, const gs_sentences *sentences, const gs_caps *caps, gs_schedule *list, int most)
+static int choose(asking *self, const gs_sentences *schedule_strings, const gs_caps *caps, gs_schedule *list, int most)
 {
     int count = 0, lines = 0;
-    for (int i = 0; i < sentences->count && count < most; i++) {
+    for (int i = 0; i < schedule_strings->count && count < most; i++) {
         char text[GS_SCHEDULE_TEXT];
         gs_error why = {0};
         gs_schedule schedule;
-        const bool parsed = gs_schedule_parse(&schedule, sentences->text[i], &why) == GS_OK;
+        const bool parsed = gs_schedule_parse(&schedule, schedule_strings->text[i], &why) == GS_OK;
         if (parsed && gs_taken_take(&self->taken, &schedule)) {
             list[count++] = schedule;
         } else if (lines++ >= MOST_LINES) {
             continue;
         } else if (!parsed) {
-            gs_text_addf(&self->dropped, "- sentence %d: not of the grammar, what is wrong is: %s\n", i + 1, why.field);
+            gs_text_addf(&self->dropped, "- schedule string %d: not of the grammar, what is wrong is: %s\n", i + 1, why.field);
         } else if (gs_schedule_check(&schedule, &self->taken.space.problem, caps, &why) != GS_OK) {
             gs_text_addf(&self->dropped, "- %s: %s%s%s\n", gs_schedule_format(&schedule, text), why.field, why.field[0] ? ": " : "", why.text);
         } else {
@@ -163,19 +163,19 @@ static int choose(asking *self, const gs_sentences *sentences, const gs_caps *ca
 static gs_status turn(asking *self, const gs_caps *caps, gs_schedule *list, int most, int *count, gs_error *error)
 {
     gs_text system = {0}, question = {0};
-    gs_sentences *const sentences = malloc(sizeof *sentences);
+    gs_sentences *const schedule_strings = malloc(sizeof *schedule_strings);
     const gs_llm_view view = {self->asker.options.prompts, caps, &self->taken.space, self->tried, self->tried_count, gs_text_string(&self->dropped), most};
     *count = 0;
-    gs_status status = sentences ? gs_llm_prompt(&view, &self->random, &system, &question, error)
+    gs_status status = schedule_strings ? gs_llm_prompt(&view, &self->random, &system, &question, error)
                                  : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
     gs_text_clear(&self->dropped);
-    if (status == GS_OK) status = ask_twice(self, &system, &question, sentences, error);
-    if (status == GS_OK) *count = choose(self, sentences, caps, list, most);
+    if (status == GS_OK) status = ask_twice(self, &system, &question, schedule_strings, error);
+    if (status == GS_OK) *count = choose(self, schedule_strings, caps, list, most);
     self->said_count = *count;
     memcpy(self->said, list, (size_t)*count * sizeof *list);
     gs_text_free(&system);
     gs_text_free(&question);
-    free(sentences);
+    free(schedule_strings);
     return status;
 }
 

@@ -41,7 +41,7 @@ void gs_llm_add_device(gs_text *text, const gs_caps *c)
 
 /* ---- grammar ---- */
 
-/* The words of a slot that valid sentences have, in the order of the table. */
+/* The words of a slot that valid schedule strings have, in the order of the table. */
 static void add_words(gs_text *text, const gs_space *space, gs_family family, int slot)
 {
     const gs_slot *const s = gs_family_slot(family, slot);

@@ -21,7 +21,7 @@ typedef struct gs_llm_view {
     const gs_llm_tried *tried;   /* in the order in which they came */
     int                 tried_count;
     const char         *dropped; /* lines of what was wrong with the last answer; "": nothing */
-    int                 count;   /* sentences to be answered */
+    int                 count;   /* schedule strings to be answered */
 } gs_llm_view;
 
 /* On one line, and of characters that every model knows: for verdict and reason. from NULL: empty. */

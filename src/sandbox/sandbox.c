@@ -58,7 +58,7 @@ void gs_sandbox_stop(gs_sandbox *sandbox)
 static gs_status lost(gs_sandbox *sandbox, gs_error *error)
 {
     gs_sandbox_stop(sandbox);
-    return gs_fail(error, GS_ERROR_IO, NULL, "the process in which foreign kernels are compiled is gone");
+    return gs_fail(error, GS_ERROR_IO, NULL, "the process in which user kernels are compiled is gone");
 }
 
 /* ---- asking ---- */

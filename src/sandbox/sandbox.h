@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Where foreign texts are compiled: a process of its own, which serves one compilation after the other, each in a child that has given up everything but
+ * Where user texts are compiled: a process of its own, which serves one compilation after the other, each in a child that has given up everything but
  * computing (sandbox/restrict.h). The process is forked before its parent has anything that a compiler could read or damage: a device, a request, a cache.
  * It loads NVRTC at the first compilation, and compiles an empty text, so that the children find everything in memory; its environment is erased then.
  *
  *     gs_sandbox sandbox;
  *     gs_sandbox_start(&sandbox, &error);         first thing in main
- *     device->foreign = &sandbox.compiler;        sources of kernels that no family built go there (device/device.h)
+ *     device->user_compiler = &sandbox.compiler;        sources of user kernels go there (device/device.h)
  *
  * Whatever the compiler does is COMPILE with a reason: a message of its own, out of memory, too long, crashed. What comes back is read like a stranger's. */
 #ifndef GS_SANDBOX_SANDBOX_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family gemv are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/gemv.cu. */
+ * Which schedule strings of family gemv are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/gemv.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -16,7 +16,7 @@ enum {
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
 
-/* The numbers of a sentence for a problem. */
+/* The numbers of a schedule string for a problem. */
 typedef struct shape {
     int     rows, cols, warps, depth, ahead, split;
     bool    shared, fixed, tn, swapped;
@@ -77,8 +77,8 @@ static int smem_of(const shape *s)
 static int registers_of(const shape *s)
 {
     const int steps = s->shared ? 1 : s->depth;
-    const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, turned = s->fixed && !s->shared && s->cols == 8 ? USED_TO_TURN : 0;
-    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + turned;
+    const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, swap_ab = s->fixed && !s->shared && s->cols == 8 ? USED_TO_TURN : 0;
+    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + swap_ab;
 }
 
 static int blocks_of(const shape *s, const gs_caps *caps)
@@ -120,7 +120,7 @@ static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, g
     return GS_OK;
 }
 
-/* Sentences that no problem can be computed by, or that a shorter one does as well. */
+/* Schedule strings that no problem can be computed by, or that a shorter one does as well. */
 static gs_status check_shape(const shape *s, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (s->tokens > s->rows || (s->rows == 16 && s->tokens <= 8))

@@ -38,12 +38,12 @@ int gs_mma_resident(const gs_schedule *schedule, const gs_problem *problem, cons
 /* How the consumers of a ws block work: they share a tile; each has its own, in turns; they share one, and store it during the next. */
 enum { GS_WS_COOP, GS_WS_PP, GS_WS_LAG };
 
-/* What a ws sentence means for a block. Mirrors kernels/ws.cu. */
+/* What a ws schedule string means for a block. Mirrors kernels/ws.cu. */
 typedef struct gs_ws_shape {
     int  mode;           /* GS_WS_COOP, ... */
     bool first;          /* D is the first to leave L2 */
     int  consumers;      /* warpgroups */
-    bool turned;         /* B's columns meet wgmma's 64-row side: D is computed transposed */
+    bool swap_ab;         /* B's columns meet wgmma's 64-row side: D is computed transposed */
     int  bx, by;         /* of the tile: wgmma's 64-row side, and its columns */
     int  wx, wy;         /* the same of a consumer */
     int  accumulators;   /* 32-bit registers of a consumer thread */
@@ -54,10 +54,10 @@ typedef struct gs_ws_shape {
 } gs_ws_shape;
 gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 
-/* What a splitk sentence means for a problem: the constants of kernels/splitk.cu. */
+/* What a splitk schedule string means for a problem: the constants of kernels/splitk.cu. */
 typedef struct gs_splitk_shape {
     int  bm, bn, bk, stages;
-    bool turned, fixed;           /* order ba; sizes compiled in */
+    bool swap_ab, fixed;           /* order ba; sizes compiled in */
     int  cm, cn, ck, tickets;     /* blocks of a cluster along M, N, K; shares of K that meet in the workspace */
     int  shares;                  /* of K: ck * tickets */
     int  bx, by;                  /* of the tile: wgmma's 64-row side, and its columns */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family mma are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/mma.cu. */
+ * Which schedule strings of family mma are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/mma.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -16,7 +16,7 @@ enum {
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
 
-/* The numbers of a sentence, and of a warp. */
+/* The numbers of a schedule string, and of a warp. */
 typedef struct shape {
     int bm, bn, bk, wm, wn, stages;
     int warp_m, warp_n, threads;

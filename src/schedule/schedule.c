@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sentences: text, enumeration, and the dispatch of a family's rules. Everything here follows from the tables in grammar.c. */
+ * Schedule strings: text, enumeration, and the dispatch of a family's rules. Everything here follows from the tables in grammar.c. */
 #include "schedule/schedule.h"
 
 #include <stdio.h>

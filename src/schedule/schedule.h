@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A schedule: a sentence of the schedule grammar, i.e. a family with one word in each of its slots.
+ * A schedule: a string of the schedule grammar, i.e. a family with one word in each of its slots.
  *
  *     ws/128x256x64/s4/c2x1/coop/g8
  *
@@ -40,7 +40,7 @@ typedef struct gs_schedule {
     uint8_t word[GS_MAX_SLOTS];   /* index into each slot's words; unused slots are 0 */
 } gs_schedule;
 
-/* What a schedule asks of a multiprocessor. Known from the sentence and the problem's types, before compilation. */
+/* What a schedule asks of a multiprocessor. Known from the schedule string and the problem's types, before compilation. */
 typedef struct gs_resources {
     int threads;              /* of a block */
     int registers;            /* per thread, as launched (an upper bound) */
@@ -61,7 +61,7 @@ const int16_t *gs_schedule_value(const gs_schedule *schedule, int slot);
 gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *error);
 char     *gs_schedule_format(const gs_schedule *schedule, char text[GS_SCHEDULE_TEXT]);
 
-/* First and next sentence of a family in the order of its tables, valid or not; next returns false after the last. */
+/* First and next schedule string of a family in the order of its tables, valid or not; next returns false after the last. */
 gs_schedule gs_schedule_first(gs_family family);
 bool        gs_schedule_next(gs_schedule *schedule);
 
@@ -76,7 +76,7 @@ gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem
  * cores, L2 or memory, plus start-up and tail. Always a prediction, never a measurement. */
 double gs_schedule_predict(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
-/* The same sentence but for the last slot (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
+/* The same schedule string but for the last slot (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
 bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b);
 
 /* The valid schedules with the lowest predicted time, best first, at most `most`; families is a bit set (0: all).

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family slicek are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/slicek.cu. */
+ * Which schedule strings of family slicek are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/slicek.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -18,7 +18,7 @@ enum {
     PARTS          = 4             /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
 
-/* The numbers of a sentence, and of a warp. */
+/* The numbers of a schedule string, and of a warp. */
 typedef struct shape {
     int  bm, bn, wm, wn, wk, depth, split;
     bool fixed;
@@ -45,7 +45,7 @@ static int smem_of(const shape *s)
     return (s->wk > 1 ? s->wk * tile : 0) + (s->split > 1 ? tile + BARRIER_BYTES : 0);
 }
 
-/* Steps of the warp with most of them; at least 1, so that K = 0 has a shortest sentence, too. */
+/* Steps of the warp with most of them; at least 1, so that K = 0 has a shortest schedule string, too. */
 static int64_t rounds_of(const shape *s, const gs_problem *p)
 {
     const int64_t span = (int64_t)STEP * s->wk * s->split;
@@ -118,7 +118,7 @@ static gs_status check_extents(const shape *s, const gs_problem *p, gs_error *er
     return GS_OK;
 }
 
-/* Sentences that do the same as a smaller one, with idle parts. */
+/* Schedule strings that do the same as a smaller one, with idle parts. */
 static gs_status check_use(const gs_schedule *schedule, const shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t steps = GS_MAX((p->k + STEP - 1) / STEP, 1), parts = s->wk * s->split, rounds = rounds_of(s, p);

@@ -11,7 +11,7 @@ typedef struct direct {
     double parts;              /* warps along K */
     double depth;              /* steps of 32 k in flight */
     int    split;              /* blocks of a cluster along K */
-    bool   turned;             /* fragments of B are transposed between lanes */
+    bool   swap_ab;             /* fragments of B are transposed between lanes */
 } direct;
 
 enum { STEP = 32 };            /* k of a step of a warp */
@@ -33,7 +33,7 @@ static gs_work direct_work(const direct *d, const gs_schedule *schedule, const g
     const double warps = d->rows * d->columns * d->parts, wm = d->bm / d->rows, wn = d->bn / d->columns;
     const double loads = wm / 8 + wn / 8;                      /* 16-byte loads of a lane and step */
     const double mmas = fmax(wm / 16, 0.5) * wn / 8 * 2;
-    const double turns = d->turned ? wn / 8 * 4 : 0;
+    const double turns = d->swap_ab ? wn / 8 * 4 : 0;
     const double chain = loads * r->direct_load + mmas * r->mma_step + turns * r->direct_turn;
     return (gs_work){
         .blocks = gs_ceil_div((double)p->m, d->bm) * gs_ceil_div((double)p->n, d->bn) * (double)p->batch * d->split,
@@ -61,7 +61,7 @@ gs_work gs_work_slicek(const gs_schedule *schedule, const gs_problem *problem, c
     const direct d = {
         .bm = tile[0], .bn = tile[1], .rows = warps[0], .columns = warps[1], .parts = warps[2],
         .depth = gs_schedule_value(schedule, GS_SLICEK_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0],
-        .turned = problem->layout == GS_NN,
+        .swap_ab = problem->layout == GS_NN,
     };
     return direct_work(&d, schedule, problem, profile);
 }
@@ -75,7 +75,7 @@ gs_work gs_work_gemv(const gs_schedule *schedule, const gs_problem *problem, con
         .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
         .parts = gs_schedule_value(schedule, GS_GEMV_WARPS)[0] / columns,
         .depth = gs_schedule_value(schedule, GS_GEMV_DEPTH)[0] * (tn ? 2 : 1), .split = gs_schedule_value(schedule, GS_GEMV_SPLIT)[0],
-        .turned = !tn,
+        .swap_ab = !tn,
     };
     return direct_work(&d, schedule, problem, profile);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family splitk are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/splitk.cu. */
+ * Which schedule strings of family splitk are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/splitk.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -38,11 +38,11 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     const int16_t *const split = gs_schedule_value(schedule, GS_SPLITK_SPLIT);
     gs_splitk_shape s = {
         .bm = tile[0], .bn = tile[1], .bk = tile[2], .stages = gs_schedule_value(schedule, GS_SPLITK_STAGES)[0],
-        .turned = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0, .fixed = gs_schedule_value(schedule, GS_SPLITK_SIZES)[0] != 0,
+        .swap_ab = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0, .fixed = gs_schedule_value(schedule, GS_SPLITK_SIZES)[0] != 0,
         .cm = cluster[0], .cn = cluster[1], .ck = split[2], .tickets = split[0] / split[2], .shares = split[0],
     };
-    s.bx = s.turned ? s.bn : s.bm;
-    s.by = s.turned ? s.bm : s.bn;
+    s.bx = s.swap_ab ? s.bn : s.bm;
+    s.by = s.swap_ab ? s.bm : s.bn;
     s.consumers = s.bx == 64 ? 1 : 2;
     const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, slice = (groups + s.ck - 1) / s.ck;
     s.accumulators = row_blocks * s.by / 2;
@@ -93,7 +93,7 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, co
 /* What wgmma can do, and what only wastes rows. */
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    const int64_t x = s->turned ? p->n : p->m;
+    const int64_t x = s->swap_ab ? p->n : p->m;
     if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
     if (p->layout == GS_NN && s->bn % 64 != 0)
@@ -122,14 +122,14 @@ static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, con
 /* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
 static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    const int64_t y = s->turned ? p->m : p->n, across = s->turned ? s->tiles_m : s->tiles_n;
+    const int64_t y = s->swap_ab ? p->m : p->n, across = s->swap_ab ? s->tiles_m : s->tiles_n;
     const gs_slot *const tiles = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_TILE), *const stages = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_STAGES);
     for (int i = 0; i < stages->count; i++)
         if (stages->words[i].value[0] < s->stages && stages->words[i].value[0] >= s->blocks)
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%s hold all %lld k-blocks of a share", stages->words[i].text, (long long)s->blocks);
     for (int i = 0; across * s->by != y && i < tiles->count; i++) {
         const int16_t *const tile = tiles->words[i].value;
-        const int bx = tile[s->turned], by = tile[!s->turned];
+        const int bx = tile[s->swap_ab], by = tile[!s->swap_ab];
         if (bx == s->bx && by < s->by && tiles_of(y, by) == across && (p->layout == GS_TN || tile[1] % 64 == 0))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s is narrower and makes no more tiles", tiles->words[i].text);
     }

@@ -20,11 +20,11 @@ gs_work gs_work_splitk(const gs_schedule *schedule, const gs_problem *p, const g
     const int16_t *const tile = gs_schedule_value(schedule, GS_SPLITK_TILE);
     const int16_t *const cluster = gs_schedule_value(schedule, GS_SPLITK_CLUSTER);
     const int16_t *const split = gs_schedule_value(schedule, GS_SPLITK_SPLIT);
-    const bool turned = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0;
+    const bool swap_ab = gs_schedule_value(schedule, GS_SPLITK_ORDER)[0] != 0;
     const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
     const double bm = tile[0], bn = tile[1], bk = tile[2];
     const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
-    const double wide = turned ? bm : bn, blocks64 = (turned ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
+    const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
     const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
     const double a = gs_inside(bm, p->m) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sentences of family ws are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/ws.cu. */
+ * Which schedule strings of family ws are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/ws.cu. */
 #include "base/error.h"
 #include "schedule/grammar.h"
 
@@ -19,8 +19,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
 {
     const int16_t *const tile = gs_schedule_value(schedule, GS_WS_TILE), *const mode = gs_schedule_value(schedule, GS_WS_MODE);
     const int stages = gs_schedule_value(schedule, GS_WS_STAGES)[0];
-    const bool turned = tile[0] % 64 != 0;
-    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .turned = turned, .bx = tile[turned], .by = tile[!turned]};
+    const bool swap_ab = tile[0] % 64 != 0;
+    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .swap_ab = swap_ab, .bx = tile[swap_ab], .by = tile[!swap_ab]};
     s.wx = s.bx;
     s.wy = s.by;
     s.consumers = s.mode == GS_WS_PP ? 2 : mode[0] ? mode[0] : s.bx == 64 ? 1 : s.bx == 192 ? 3 : 2;
@@ -63,7 +63,7 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || gs_ws_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
     if (s->first && gs_ws_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by element, without cache hints");
-    if (problem->layout == GS_NN && !s->turned && s->wy % 32 != 0)
+    if (problem->layout == GS_NN && !s->swap_ab && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
     return GS_OK;
 }

@@ -272,7 +272,7 @@ static void work(serve_evaluator *e, gs_environment *environment)
 static gs_status open_environment(serve_evaluator *e, gs_environment **out, gs_error *error)
 {
     gs_environment_options how = e->jobs->options.environment;
-    how.reward = GS_REWARD_ROOM;
+    how.reward = GS_REWARD_HEADROOM;
     if (!e->jobs->options.no_emulator) how.emulator = cli_session_emulator(&e->session);
     return gs_environment_create(out, &e->session.worker, &e->session.caps, e->session.store, &e->session.session, &how, error);
 }

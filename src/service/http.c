@@ -231,9 +231,9 @@ static enum MHD_Result get_result(exchange *x, const char *id)
     gs_error error = {0};
     double seconds = 0;
     const char *const reward = argument(x, "reward");
-    const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_ROOM;
+    const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward and deadline_s");
-    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be room, composite or milestones");
+    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones");
     if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
     if (!serve_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
     if (serve_jobs_find(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);

@@ -24,7 +24,7 @@ typedef struct serve_options {
     int                    queue;                   /* open jobs, those under way included */
     double                 keep_s;                  /* how long answers are kept; 0: for ever */
     bool                   dependent;
-    bool                   no_emulator;             /* foreign kernels reach the device at once */
+    bool                   no_emulator;             /* user kernels reach the device at once */
     gs_environment_options environment;             /* its reward is not looked at */
 } serve_options;
 

@@ -17,7 +17,7 @@ json_t *serve_reply_error(int http, const gs_error *error);
  * answer that cannot be read. */
 json_t *serve_reply_result(const char *id, const serve_found *found, gs_reward_kind kind, bool waited, bool stopping);
 
-/* The families with their slots and words, in the order of a sentence. */
+/* The families with their slots and words, in the order of a schedule string. */
 json_t *serve_reply_grammar(void);
 
 json_t *serve_reply_health(serve_jobs *jobs, double uptime_s, bool all);

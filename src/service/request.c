@@ -145,8 +145,8 @@ static gs_status read_item(serve_item *item, const json_t *object, const char *c
     if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest");
     if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
     if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
-    item->reward = reward ? gs_reward_find(reward) : GS_REWARD_ROOM;
-    if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be room, composite or milestones");
+    item->reward = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
+    if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be headroom, composite or milestones");
     return serve_item_finish(item, schedule, source, manifest, terms, error);
 }
 

@@ -167,7 +167,7 @@ static bool learn(void *self, const gs_trial *trial)
     gs_text words = {0};
     add_problem_words(&words, &p);
     if (trial->ratio > 0) snprintf(speed, sizeof speed, ", %.3f times the library's speed", trial->ratio);
-    snprintf(line, sizeof line, "%s: %s, %.4g us%s", gs_problem_format(&p, canonical), strncmp(trial->candidate, "source:", 7) == 0 ? "a kernel that no family built" : trial->candidate,
+    snprintf(line, sizeof line, "%s: %s, %.4g us%s", gs_problem_format(&p, canonical), strncmp(trial->candidate, "source:", 7) == 0 ? "a user kernel" : trial->candidate,
              trial->us, strncmp(trial->candidate, "library", 7) == 0 ? "" : speed);
     const char *const texts[] = {gs_text_string(&words), line};
     const double numbers[] = {(double)p.m, (double)p.n, (double)p.k};

@@ -144,7 +144,7 @@ static const char *const steps[] = {
     "CREATE INDEX job_open ON job(device, number) WHERE answer IS NULL;",
 
     /* 4 -> 5 */
-    "CREATE TABLE source ("                      /* kernels that no family built; the candidate is 'source:<hash>' */
+    "CREATE TABLE source ("                      /* user kernels; the candidate is 'source:<hash>' */
     "  hash     TEXT PRIMARY KEY,"
     "  source   TEXT NOT NULL,"
     "  manifest TEXT NOT NULL,"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that no family built: their texts, by the hash that is in their name. */
+ * User kernels: their texts, by the hash that is in their name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -181,7 +181,7 @@ gs_status gs_store_library_us(gs_store *store, const char *device, const char *p
 /* The best time of a problem that passed, of kernels of this version; 0: there is none. */
 gs_status gs_store_best_us(gs_store *store, const char *device, const char *problem, const char *version, double *us, gs_error *error);
 
-/* ---- kernels that no family built, and the turns in which models wrote them ---- */
+/* ---- user kernels, and the turns in which models wrote them ---- */
 
 /* Keeps the texts of candidate "source:<hash>"; what is there already stays. ARGUMENT: another name, or a text that is empty. */
 gs_status gs_store_source_put(gs_store *store, const char *candidate, const char *source, const char *manifest, gs_error *error);

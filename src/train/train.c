@@ -11,10 +11,10 @@
 
 enum {
     IMITATE_EPOCHS = 2, IMITATE_BATCH = 8,
-    GROUP = 16,           /* sentences of a problem, which are set against each other */
+    GROUP = 16,           /* schedule strings of a problem, which are set against each other */
     TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
     DRAWS = 64,           /* for a problem that is small enough */
-    STEPS = 2,            /* on the same sentences */
+    STEPS = 2,            /* on the same schedule strings */
     TELL = 10 * TOGETHER, /* problems of a word about how it goes */
     MOST_MEASURED = 512   /* of a group */
 };

@@ -10,8 +10,8 @@ typedef struct gs_train_options {
     int      epochs;        /* over the measured groups */
     int      problems;      /* at random, for the actor's own trials; half of them near those that were measured, if any were */
     uint64_t seed;
-    /* What goes on: stage "surrogate" (value: root of the loss), "imitate" (nothing) or "actor" (mean over sentences of the
-     * time that the surrogate predicts for its own choice over what it predicts for the sentence); false ends the training, with what has been learned. NULL: nobody looks. */
+    /* What goes on: stage "surrogate" (value: root of the loss), "imitate" (nothing) or "actor" (mean over schedule strings of the
+     * time that the surrogate predicts for its own choice over what it predicts for the schedule string); false ends the training, with what has been learned. NULL: nobody looks. */
     bool   (*progress)(void *self, const char *stage, int done, int total, double value);
     void    *self;
 } gs_train_options;

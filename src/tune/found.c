@@ -97,7 +97,7 @@ static bool find_fastest(void *self, const gs_trial *trial)
 {
     fastest *const f = self;
     if (strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
-    gs_schedule schedule;   /* not a kernel that no family built */
+    gs_schedule schedule;   /* not a user kernel */
     if (strcmp(trial->version, f->version) != 0 || gs_schedule_parse(&schedule, trial->candidate, NULL) != GS_OK) return true;
     if (f->us > 0 && (trial->ratio < f->ratio || (trial->ratio == f->ratio && trial->us >= f->us))) return true;
     f->us = trial->us;

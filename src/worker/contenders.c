@@ -9,12 +9,12 @@
 #include "baseline/baseline.h"
 #include "problem/layout.h"
 
-static bool is_foreign(const char *name) { return strncmp(name, GS_FOREIGN, strlen(GS_FOREIGN)) == 0; }
+static bool is_user_kernel(const char *name) { return strncmp(name, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0; }
 
 gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
                              gs_error *error)
 {
-    const char *const colon = is_foreign(text) ? NULL : strchr(text, ':');
+    const char *const colon = is_user_kernel(text) ? NULL : strchr(text, ':');
     const char *const rest = colon ? colon + 1 : text;
     *layout = problem->layout;
     if (colon && colon != text) {
@@ -84,9 +84,9 @@ gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char
     if (strcmp(name, "plan") == 0) return plan_contender(cache, out, error);
     for (int i = 0; i < GS_BASELINES; i++)
         if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, error);
-    if (!is_foreign(name)) return gs_contender_schedule(out, cache->device, name, error);
-    if (strcmp(name, cache->foreign.name) != 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "contender", "%.80s: the request does not bring it", name);
-    return gs_contender_kernel(out, cache->device, name, &cache->foreign.kernel, error);
+    if (!is_user_kernel(name)) return gs_contender_schedule(out, cache->device, name, error);
+    if (strcmp(name, cache->user.name) != 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "contender", "%.80s: the request does not bring it", name);
+    return gs_contender_kernel(out, cache->device, name, &cache->user.kernel, error);
 }
 
 /* ---- the cache ---- */
@@ -103,34 +103,34 @@ static void drop_all(gs_contenders *cache)
     cache->count = 0;
 }
 
-/* ---- the foreign kernel ---- */
+/* ---- the user kernel ---- */
 
 /* With the entries of that name, and those that were asked for when there was none. */
-void gs_contenders_forget_foreign(gs_contenders *cache)
+void gs_contenders_forget_user_kernel(gs_contenders *cache)
 {
-    gs_foreign *const f = &cache->foreign;
+    gs_user_kernel *const f = &cache->user;
     for (int i = cache->count - 1; i >= 0; i--) {
-        if (!is_foreign(cache->entry[i]->name)) continue;
+        if (!is_user_kernel(cache->entry[i]->name)) continue;
         drop(cache->entry[i]);
         cache->entry[i] = cache->entry[--cache->count];
     }
     free(f->source);
     free(f->manifest);
-    *f = (gs_foreign){0};
+    *f = (gs_user_kernel){0};
 }
 
-gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error)
+gs_status gs_contenders_user_kernel(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error)
 {
-    gs_foreign *const f = &cache->foreign;
+    gs_user_kernel *const f = &cache->user;
     if (f->name[0] && strcmp(f->name, name) == 0 && strcmp(f->source, source) == 0 && strcmp(f->manifest, manifest) == 0) return GS_OK;
-    gs_contenders_forget_foreign(cache);
-    if (!is_foreign(name) || strlen(name) >= sizeof f->name)
-        return gs_fail(error, GS_ERROR_PARSE, "kernel", "%.80s: a name begins with " GS_FOREIGN " and has less than %d characters", name, GS_CONTENDER_NAME);
+    gs_contenders_forget_user_kernel(cache);
+    if (!is_user_kernel(name) || strlen(name) >= sizeof f->name)
+        return gs_fail(error, GS_ERROR_PARSE, "kernel", "%.80s: a name begins with " GS_USER_KERNEL " and has less than %d characters", name, GS_CONTENDER_NAME);
     GS_TRY(gs_manifest_parse(&f->kernel.manifest, manifest, error));
     f->source = strdup(source);
     f->manifest = strdup(manifest);
     if (!f->source || !f->manifest) {
-        gs_contenders_forget_foreign(cache);
+        gs_contenders_forget_user_kernel(cache);
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
     }
     memcpy(f->name, name, strlen(name) + 1);
@@ -193,7 +193,7 @@ gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_pro
 void gs_contenders_clear(gs_contenders *cache)
 {
     drop_all(cache);
-    gs_contenders_forget_foreign(cache);
+    gs_contenders_forget_user_kernel(cache);
     if (cache->context) gs_close(&cache->context);
     cache->base[0] = '\0';
 }

@@ -18,20 +18,20 @@ typedef struct gs_prepared {
     uint64_t     used;                       /* request that used it last */
 } gs_prepared;
 
-/* A kernel that no family built, from the texts of a request: the contender of this name, as long as requests bring the same one. */
-#define GS_FOREIGN "source:"
-typedef struct gs_foreign {
+/* A user kernel, from the texts of a request: the contender of this name, as long as requests bring the same one. */
+#define GS_USER_KERNEL "source:"
+typedef struct gs_user_kernel {
     char      name[GS_CONTENDER_NAME];       /* "source:<hash>"; "" where there is none */
     char     *source, *manifest;             /* as they came; the kernel's strings */
     gs_kernel kernel;
-} gs_foreign;
+} gs_user_kernel;
 
 typedef struct gs_contenders {
     gs_device   *device;                     /* borrowed */
     gs_context  *context;                    /* for "plan"; opened at its first use */
     char         base[GS_PROBLEM_TEXT];      /* the problem of all entries */
     uint64_t     request;                    /* counts up with each */
-    gs_foreign   foreign;
+    gs_user_kernel   user;
     int          count;
     gs_prepared *entry[GS_PREPARED];
 } gs_contenders;
@@ -41,12 +41,12 @@ typedef struct gs_contenders {
 gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
                              gs_error *error);
 
-/* Makes this the foreign kernel; what was prepared of the one before is forgotten. PARSE: a name that does not begin with "source:", or a manifest that
+/* Makes this the user kernel; what was prepared of the one before is forgotten. PARSE: a name that does not begin with "source:", or a manifest that
  * cannot be read; MEMORY. There is none then. */
-gs_status gs_contenders_foreign(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error);
-void      gs_contenders_forget_foreign(gs_contenders *cache);
+gs_status gs_contenders_user_kernel(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error);
+void      gs_contenders_forget_user_kernel(gs_contenders *cache);
 
-/* A contender by name, not prepared: a baseline, "plan", the foreign kernel or a schedule. */
+/* A contender by name, not prepared: a baseline, "plan", the user kernel or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
 
 /* A new request about this problem: forgets what was prepared for another one. */
@@ -56,6 +56,6 @@ void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
  * its status; only PARSE, MEMORY and a full cache (RANGE) are returned. */
 gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_problem *problem, gs_prepared **out, gs_error *error);
 
-void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry, the context and the foreign kernel */
+void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry, the context and the user kernel */
 
 #endif

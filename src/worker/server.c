@@ -26,7 +26,7 @@ typedef struct server {
     const char   *name;
     gs_device    *device;      /* NULL until a request needs it */
     gs_verifier  *verifier;
-    gs_sandbox    sandbox;     /* where foreign kernels are compiled */
+    gs_sandbox    sandbox;     /* where user kernels are compiled */
     gs_contenders contenders;
     gs_contender  yardstick;   /* cuBLAS, for part 4 */
     bool          yardstick_tried;
@@ -37,7 +37,7 @@ static gs_status need_device(server *s, const json_t *request, gs_error *error)
 {
     if (!s->device) GS_TRY(gs_device_open(&s->device, s->name, gs_reply_string(request, "cache", NULL), error));
     s->contenders.device = s->device;
-    s->device->foreign = &s->sandbox.compiler;
+    s->device->user_compiler = &s->sandbox.compiler;
     const bool dependent = gs_reply_bool(request, "dependent", false);
     if (dependent != s->device->dependent) gs_contenders_clear(&s->contenders);   /* plans were made for the other setting */
     s->device->dependent = dependent;
@@ -58,16 +58,16 @@ static gs_status need_problem(const json_t *request, gs_problem *problem, gs_err
     return gs_problem_check(problem, error);
 }
 
-/* The foreign kernel that a request brings; one that does not forgets it, with its workspace, which may be large. */
+/* The user kernel that a request brings; one that does not forgets it, with its workspace, which may be large. */
 static gs_status take_kernel(server *s, const json_t *request, gs_error *error)
 {
     const json_t *const kernel = json_object_get(request, "kernel");
     if (!kernel) {
-        gs_contenders_forget_foreign(&s->contenders);
+        gs_contenders_forget_user_kernel(&s->contenders);
         return GS_OK;
     }
     s->sandbox.limit_s = gs_reply_number(kernel, "compile_s", 0);
-    return gs_contenders_foreign(&s->contenders, gs_reply_string(kernel, "name", ""), gs_reply_string(kernel, "source", ""),
+    return gs_contenders_user_kernel(&s->contenders, gs_reply_string(kernel, "name", ""), gs_reply_string(kernel, "source", ""),
                                  gs_reply_string(kernel, "manifest", ""), error);
 }
 

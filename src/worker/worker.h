@@ -10,7 +10,7 @@
  *
  * {"op":"compile","problem":P,"candidate":C,["kernel":KERNEL,"dependent":false]}
  *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."[,"unfiltered":true]}
- *      unfiltered: no filter of system calls held the compiler of a foreign kernel, only limits. compiled, inspected where it is foreign, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *      unfiltered: no filter of system calls held the compiler of a user kernel, only limits. compiled, inspected where it is a user kernel, and loaded; nothing is launched. {"ok":false} says why it is not.
  *
  * {"op":"metrics","problem":P,"candidate":C,["kernel":KERNEL,"launch":false]}
  *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}

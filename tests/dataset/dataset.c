@@ -173,7 +173,7 @@ static void tasks_have_what_trainers_read(void **state)
     assert_string_equal(json_string_value(json_object_get(column(0, "reward_model"), "ground_truth")), PROBLEM);
     assert_string_equal(json_string_value(json_object_get(column(0, "extra_info"), "problem")), PROBLEM);
     assert_non_null(strstr(said(0, "prompt", 1), PROBLEM));
-    assert_non_null(strstr(said(0, "prompt", 1), "JSON array of 1 new sentence"));
+    assert_non_null(strstr(said(0, "prompt", 1), "JSON array of 1 new schedule string"));
     assert_null(strstr(said(0, "prompt", 1), FAST));
     is_text(1, "in", "bf16");
     is_null(1, "library_us");

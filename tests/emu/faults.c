@@ -44,7 +44,7 @@ typedef struct variant {
 #define WS_DEEP  "f16:128x64x640:tn ws/64x64x64/s2/c1x1/coop/g1"
 #define WS_PAIR  "f16:256x128x320:tn ws/128x64x64/s3/c2x1/coop/g1"
 #define WS_PAIRN "f16:256x128x320:nn ws/128x128x64/s3/c1x2/coop/g1"
-#define WS_TURNED "f16:257x256x200:tn ws/136x128x64/s3/c1x1/coop/g1"
+#define WS_SWAP_AB "f16:257x256x200:tn ws/136x128x64/s3/c1x1/coop/g1"
 #define WS_ODD   "f16:130x65x200:tn:ldb=208:ldd=67 ws/128x64x64/s3/c1x1/coop/g1"
 #define WS_BETA  "f16:256x128x192:tn:beta=1:d=f32 ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_PARTS "f16:256x128x192:tn:d=f32 ws/256x128x64/s4/c1x1/coop/g1"
@@ -128,10 +128,10 @@ static const variant variants[] = {
     {"a tile is kept over one that is not stored", WS_LATE, {{"            for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);\n            late.at", "            late.at"}}, {RESULT}},
     {"a tile is kept before its sums are there", WS_LATE, {{"            gs_wgmma_wait<0>();\n            release(&in, last);\n", "            release(&in, last);\n"}}, {F(WGMMA_REGISTER), F(OVERWRITE)}},
     {"no wait for the launch before the first copy", WS, {{"            gs_dependent_wait();\n            bool more", "            bool more"}}, {F(EARLY_ACCESS)}},
-    {"turned: another swizzle of the slab", WS_TURNED, {{"(lane / 8 % 2 ^ swizzled<SPAN>(r)) * 16", "lane / 8 % 2 * 16"}}, {RESULT}},
-    {"turned: an odd group is not stored", WS_TURNED, {{"    if (ROWS / 8 % 2) gs_stmatrix_x2_trans", "    if (ROWS < 0) gs_stmatrix_x2_trans"}}, {F(UNINITIALIZED), RESULT}},
-    {"turned: the rows of the other order", WS_TURNED, {{"const place corner = {tile.row + own_y, tile.col", "const place corner = {tile.row + own_y + warp % 4 * 16, tile.col"}}, {RESULT}},
-    {"turned: X by its own rows", WS_TURNED, {{"map_x, GS_TURNED ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
+    {"swap_ab: another swizzle of the slab", WS_SWAP_AB, {{"(lane / 8 % 2 ^ swizzled<SPAN>(r)) * 16", "lane / 8 % 2 * 16"}}, {RESULT}},
+    {"swap_ab: an odd group is not stored", WS_SWAP_AB, {{"    if (ROWS / 8 % 2) gs_stmatrix_x2_trans", "    if (ROWS < 0) gs_stmatrix_x2_trans"}}, {F(UNINITIALIZED), RESULT}},
+    {"swap_ab: the rows of the other order", WS_SWAP_AB, {{"const place corner = {tile.row + own_y, tile.col", "const place corner = {tile.row + own_y + warp % 4 * 16, tile.col"}}, {RESULT}},
+    {"swap_ab: X by its own rows", WS_SWAP_AB, {{"map_x, GS_SWAP_AB ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
     /* ---- ws in clusters, planted ---- */
     {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "gs_mbarrier_expect(full, X_BYTES + Y_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
     {"multicast to itself only", WS_PAIR, {{"(1 | 1 << CY) << rank_y);", "1 << rank);"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},
@@ -211,8 +211,8 @@ static const variant variants[] = {
     {"as it is, two stages", WS_DEEP, {{0}}, {0}},
     {"as it is, pair along M", WS_PAIR, {{0}}, {0}},
     {"as it is, pair along N", WS_PAIRN, {{0}}, {0}},
-    {"as it is, turned", WS_TURNED, {{0}}, {0}},
-    {"as it is, turned, pair along M, nn", "f16:200x520x200:nn ws/80x256x64/s3/c2x1/lag/g1", {{0}}, {0}},
+    {"as it is, swap_ab", WS_SWAP_AB, {{0}}, {0}},
+    {"as it is, swap_ab, pair along M, nn", "f16:200x520x200:nn ws/80x256x64/s3/c2x1/lag/g1", {{0}}, {0}},
     {"as it is, plain stores", WS_ODD, {{0}}, {0}},
     {"as it is, beta", WS_BETA, {{0}}, {0}},
     {"as it is, parts that share slabs", WS_PARTS, {{0}}, {0}},
@@ -259,7 +259,7 @@ static const variant variants[] = {
     {"another thread initialises", WS, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 7) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"another warp initialises", WS_PAIR, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 70) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"the producer in another warp", WS_PAIR, {{"        if (warp == 0 && gs_elect()) {\n            gs_tile_walk", "        if (threadIdx.x == 96) {\n            gs_tile_walk"}}, {0}},
-    {"B before A", WS, {{"    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_TURNED ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);\n", ""},
+    {"B before A", WS, {{"    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);\n", ""},
       {"(1 | 1 << CY) << rank_y);\n", "(1 | 1 << CY) << rank_y);\n    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, tile.row, k, full, rank_y, 1);\n"}}, {0}},
     {"registers are not moved", WS_DEEP, {{"#ifdef PRODUCER_REGISTERS", "#if 0"}, {"#ifdef CONSUMER_REGISTERS", "#if 0"}}, {0}},
     {"every copy waited for", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<0>();\n"}}, {0}},
@@ -438,12 +438,12 @@ static void prepare(const variant *v, gs_device *device, matrices *m, gs_kernel 
     gs_error error = {0};
     gs_schedule schedule;
     snprintf(problem, sizeof problem, "%.*s", (int)strcspn(v->base, " "), v->base);
-    const char *const sentence = v->base + strcspn(v->base, " ") + 1;
+    const char *const schedule_string = v->base + strcspn(v->base, " ") + 1;
     bool fine = gs_problem_parse(&m->problem, problem, &error) == GS_OK;
-    if (strncmp(sentence, "gs_", 3) == 0)
-        kernel->source = text = read_split(sentence, kernel);
+    if (strncmp(schedule_string, "gs_", 3) == 0)
+        kernel->source = text = read_split(schedule_string, kernel);
     else
-        fine = fine && gs_schedule_parse(&schedule, sentence, &error) == GS_OK && gs_schedule_check(&schedule, &m->problem, &device->caps, &error) == GS_OK &&
+        fine = fine && gs_schedule_parse(&schedule, schedule_string, &error) == GS_OK && gs_schedule_check(&schedule, &m->problem, &device->caps, &error) == GS_OK &&
                gs_kernel_build(kernel, &schedule, &m->problem, &device->caps, &error) == GS_OK;
     if (!fine) fail_msg("%s: %s: %s", v->name, v->base, error.text);
     *source = patched(kernel->source, v->edits, v->name);

@@ -63,6 +63,7 @@ static void rewards_have_names(void **state)
     for (int i = 0; i < GS_REWARDS; i++) assert_int_equal(gs_reward_find(gs_reward_name((gs_reward_kind)i)), i);
     assert_int_equal(gs_reward_find("applause"), GS_REWARDS);
     assert_int_equal(gs_reward_find("milestones"), GS_REWARD_MILESTONES);
+    assert_int_equal(gs_reward_find("room"), GS_REWARD_HEADROOM);   /* its name before */
 }
 
 static double reward_at(gs_reward_kind kind, double low)
@@ -75,7 +76,7 @@ static void rewards_of_measured_times(void **state)
 {
     (void)state;
     const double room = log(1.2) / log(2);
-    assert_float_equal(reward_at(GS_REWARD_ROOM, 1.2), room, 1e-12);
+    assert_float_equal(reward_at(GS_REWARD_HEADROOM, 1.2), room, 1e-12);
     assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.2), 0.8 * room + 0.15 * 0.6 + 0.05, 1e-12);
     assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.005), 0.15 * 0.6 + 0.05, 1e-12);   /* the dead zone: as fast */
     assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 0.01), -0.8 + 0.15 * 0.6 + 0.05, 1e-12);
@@ -108,7 +109,7 @@ static void rewards_of_predicted_times(void **state)
 {
     (void)state;
     gs_judged judged = {.passed = true, .alone = true, .us = 20, .floor_us = 10, .l2_hit = 0.5};
-    assert_float_equal(gs_reward_of(GS_REWARD_ROOM, &judged), gs_reward_predicted(20, 10), 0);
+    assert_float_equal(gs_reward_of(GS_REWARD_HEADROOM, &judged), gs_reward_predicted(20, 10), 0);
     assert_float_equal(gs_reward_of(GS_REWARD_COMPOSITE, &judged), 0.8 * gs_reward_predicted(20, 10) + 0.075 + 0.05, 1e-12);
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 2 / 3.0, 1e-12);
     judged.us = 20.1;
@@ -152,14 +153,14 @@ static void rewards_of_a_run(void **state)
     gs_run run = {.options = &options, .caps = gs_caps_find("h200"), .problem = &problem, .floor_us = 3};
     gs_candidate c = {.schedule = schedule_of("mma/64x64x64/w2x2/s3/g8"), .us = 5, .library_us = 6, .ratio = {1.2, 1.15, 1.25, GS_FASTER}};
     assert_float_equal(gs_run_reward(&run, &c), 1, 0);
-    options.reward = GS_REWARD_ROOM;
+    options.reward = GS_REWARD_HEADROOM;
     assert_float_equal(gs_run_reward(&run, &c), log(1.15) / log(2), 1e-12);
     options.reward = GS_REWARD_COMPOSITE;
     const double hit = gs_l2_hit(&c.schedule, &problem, run.caps);
     assert_float_equal(gs_run_reward(&run, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
     c.source = c.manifest = "";
     assert_float_equal(gs_run_reward(&run, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
-    options.reward = GS_REWARD_ROOM;
+    options.reward = GS_REWARD_HEADROOM;
     run.search = true;   /* raced without the library */
     assert_float_equal(gs_run_reward(&run, &c), gs_reward_predicted(5, 3), 1e-12);
     snprintf(c.verdict, sizeof c.verdict, "exact");
@@ -291,7 +292,7 @@ static void texts_that_cannot_be_read(void **state)
     assert_string_equal(got.candidate, "");
     assert_int_equal(trials(b, PROBLEM), 0);
     assert_string_equal(evaluate_schedule(e, "").verdict, "launch");
-    got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such sentence any more */
+    got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such schedule string any more */
     assert_true(strcmp(got.verdict, "unsupported") == 0 || strcmp(got.verdict, "launch") == 0);
     static const char *const manifests[] = {"", "manifest 2\n", "\x01\xff{{{", SIMPLE_MANIFEST "entry", "manifest 1\naccumulator f64\n"};
     for (size_t i = 0; i < GS_COUNT(manifests); i++) {

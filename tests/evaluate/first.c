@@ -49,7 +49,7 @@ static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel
     return got;
 }
 
-/* Whether a request about a foreign kernel came to the GPU's worker. */
+/* Whether a request about a user kernel came to the GPU's worker. */
 static bool reached_gpu(const bench *b)
 {
     char *text;

@@ -15,7 +15,7 @@
  *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
  *     hungry=C         there is no device memory for a bench with it
  *     frail=C          a bench that is the first request of a process crashes
- *                      A foreign kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
+ *                      A user kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
  *     log=FILE         appends "op candidate..." of every request */
 #include <jansson.h>
 #include <signal.h>
@@ -34,10 +34,10 @@
 
 enum { ROUNDS_MOST = 1000, CONTENDERS_MOST = 128 };
 
-static char kernel_name[128], kernel_source[512];   /* the start of the foreign kernel of this request */
+static char kernel_name[128], kernel_source[512];   /* the start of the user kernel of this request */
 static int  requests;
 
-/* What the source of a foreign kernel says: "fake: key" and what follows up to the end of the line. */
+/* What the source of a user kernel says: "fake: key" and what follows up to the end of the line. */
 static bool kernel_rule(const char *key, char *out, size_t size)
 {
     char word[32];

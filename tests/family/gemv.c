@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family gemv: a spread of its sentences compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
- * layout, order and type; the sentence's resources agree with the manifest; what it must refuse is refused, with the reason's field. */
+ * Family gemv: a spread of its schedule strings compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
+ * layout, order and type; the schedule string's resources agree with the manifest; what it must refuse is refused, with the reason's field. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -72,7 +72,7 @@ static void compile(const char *target, const gs_schedule *schedule, const gs_pr
     gs_image_free(&image);
 }
 
-/* Every tile with every depth; the other words take turns, which is another sentence for each problem. */
+/* Every tile with every depth; the other words take turns, which is another schedule string for each problem. */
 static int compile_spread(const char *target, const gs_caps *caps, size_t first, size_t step)
 {
     int compiled = 0, turn = 0;
@@ -109,7 +109,7 @@ static void test_compiles(void **state)
     assert_true(ampere >= 35);
 }
 
-/* The manifest is what the kernel needs: the sentence must have promised the same. */
+/* The manifest is what the kernel needs: the schedule string must have promised the same. */
 static void test_resources(void **state)
 {
     (void)state;

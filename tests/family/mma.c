@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Family mma: every tile compiles for sm_80 and sm_90a without spills or stack, over layouts, types, accumulators and widths of access;
- * the sentence's resources agree with the manifest; what it must refuse is refused; the raster visits every tile once. */
+ * the schedule string's resources agree with the manifest; what it must refuse is refused; the raster visits every tile once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -158,7 +158,7 @@ static void test_refuses(void **state)
 /* ---- compilation ---- */
 
 /* legend: tile with warps and stages */
-static const char *const sentences[] = {
+static const char *const schedule_strings[] = {
     "16x16x64/w1x2/s4",   "16x32x64/w1x4/s4",   "16x64x64/w1x4/s4",   "16x128x64/w1x4/s3",  "32x32x64/w2x2/s4",   "32x64x64/w2x2/s4",   "32x128x64/w2x4/s3",
     "64x32x64/w4x2/s4",   "64x64x32/w2x2/s4",   "64x64x64/w2x4/s3",   "64x128x32/w2x2/s4",  "64x128x64/w2x4/s3",  "128x32x64/w4x1/s3",  "128x64x32/w4x1/s4",
     "128x64x64/w4x2/s3",  "128x128x32/w2x2/s4", "128x128x64/w4x2/s3", "128x256x32/w2x4/s3", "256x128x32/w4x2/s3",
@@ -171,9 +171,9 @@ static const char *const problems[] = {
     "bf16:4096x4096x4100:tn:d=f32:ldd=4098",    "f16:4096x4095x4095:nn:d=f32:beta=1",   "f16:4096x4092x4096:nn:d=bf16:beta=1",
 };
 
-static bool compile(const char *target, const gs_caps *caps, const char *sentence, const char *problem_text)
+static bool compile(const char *target, const gs_caps *caps, const char *schedule_string, const char *problem_text)
 {
-    const gs_schedule schedule = schedule_of(sentence);
+    const gs_schedule schedule = schedule_of(schedule_string);
     const gs_problem problem = problem_of(problem_text);
     if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) return false;
     gs_error error = {0};
@@ -183,11 +183,11 @@ static bool compile(const char *target, const gs_caps *caps, const char *sentenc
     gs_kernel_to_source(&kernel, &source);
     gs_image image = {0};
     if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
-        fail_msg("%s %s %s: %s\n%s", target, sentence, problem_text, error.text, image.log ? image.log : "");
+        fail_msg("%s %s %s: %s\n%s", target, schedule_string, problem_text, error.text, image.log ? image.log : "");
     if (image.spill_bytes || image.stack_bytes)
-        fail_msg("%s %s %s: %d bytes spilled, %d bytes of stack", target, sentence, problem_text, image.spill_bytes, image.stack_bytes);
+        fail_msg("%s %s %s: %d bytes spilled, %d bytes of stack", target, schedule_string, problem_text, image.spill_bytes, image.stack_bytes);
     const int most = gs_schedule_resources(&schedule, &problem, caps).registers;
-    if (image.registers > most) fail_msg("%s %s %s: %d registers, %d promised", target, sentence, problem_text, image.registers, most);
+    if (image.registers > most) fail_msg("%s %s %s: %d registers, %d promised", target, schedule_string, problem_text, image.registers, most);
     gs_image_free(&image);
     return true;
 }
@@ -200,11 +200,11 @@ static void test_compiles(void **state)
         print_message("no NVRTC: %s\n", error.text);
         skip();
     }
-    assert_int_equal(GS_COUNT(sentences), gs_family_slot(GS_FAMILY_MMA, GS_MMA_TILE)->count);
+    assert_int_equal(GS_COUNT(schedule_strings), gs_family_slot(GS_FAMILY_MMA, GS_MMA_TILE)->count);
     int compiled = 0;
-    for (size_t i = 0; i < GS_COUNT(sentences); i++) {
+    for (size_t i = 0; i < GS_COUNT(schedule_strings); i++) {
         char text[GS_SCHEDULE_TEXT];
-        snprintf(text, sizeof text, "mma/%s/%s", sentences[i], i % 2 ? "h4" : "g8");
+        snprintf(text, sizeof text, "mma/%s/%s", schedule_strings[i], i % 2 ? "h4" : "g8");
         compiled += compile("sm_80", gs_caps_find("a100"), text, problems[i % 2]);
         compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[1 - i % 2]);
         compiled += compile("sm_80", gs_caps_find("a100"), text, problems[2 + i % 7]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family slicek: sentences with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
- * guards; the sentence's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
+ * Family slicek: schedule strings with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
+ * guards; the schedule string's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
  * must refuse is refused. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void test_resources(void **state)
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_problem problem = problem_of(cases[i].problem);
         const int hopper = count_agreeing(&problem, gs_caps_find("h200")), ampere = count_agreeing(&problem, gs_caps_find("a100"));
-        if (hopper < cases[i].least[0] || ampere < cases[i].least[1]) fail_msg("%s: %d and %d sentences", cases[i].problem, hopper, ampere);
+        if (hopper < cases[i].least[0] || ampere < cases[i].least[1]) fail_msg("%s: %d and %d schedule strings", cases[i].problem, hopper, ampere);
     }
 }
 
@@ -159,7 +159,7 @@ static gs_image compiled(const char *target, const gs_caps *caps, const gs_sched
     return image;
 }
 
-/* A valid sentence with that word, the others drawn. */
+/* A valid schedule string with that word, the others drawn. */
 static bool draw(gs_random *random, int slot, int word, const gs_problem *problem, const gs_caps *caps, gs_schedule *schedule)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -212,7 +212,7 @@ static int count(const char *text, const char *end, const char *word)
     return times;
 }
 
-/* Loads of operands and products, with the number of either that the sentence and the problem give. */
+/* Loads of operands and products, with the number of either that the schedule string and the problem give. */
 static void test_loads_first(void **state)
 {
     static const struct { const char *schedule, *problem; int loads, products; } cases[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the sentence's
+ * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the schedule string's
  * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static const char *const problems[] = {
     "bf16:4096x20x4096:tn:ldd=21",
 };
 
-/* The sentences of the grammar that are valid, a few of each tile and order, with other words each time. */
+/* The schedule strings of the grammar that are valid, a few of each tile and order, with other words each time. */
 static void test_compiles(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void test_compiles(void **state)
     assert_true(compiled >= 60);
 }
 
-/* The sentences that need most registers, and those whose slices of a tile are not even. */
+/* The schedule strings that need most registers, and those whose slices of a tile are not even. */
 static void test_compiles_extremes(void **state)
 {
     static const struct {
@@ -105,7 +105,7 @@ static void test_compiles_extremes(void **state)
     }
 }
 
-/* ---- sentences and manifests ---- */
+/* ---- schedule strings and manifests ---- */
 
 static void check_manifest(const gs_schedule *schedule, const gs_problem *problem)
 {
@@ -159,7 +159,7 @@ static void test_resources(void **state)
     (void)state;
     for (size_t i = 0; i < GS_COUNT(of); i++) {
         const int valid = check_all(of[i]);
-        if (valid < 300 || valid > 5000) fail_msg("%s: %d sentences", of[i], valid);
+        if (valid < 300 || valid > 5000) fail_msg("%s: %d schedule strings", of[i], valid);
     }
     assert_int_equal(check_all("f16:16384x16384x16384:tn"), 0);
 }

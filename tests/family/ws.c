@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that gs_check_ws admits; the
- * walk over tiles is the raster's; the sentence's resources agree with the manifest; what it must refuse is refused. */
+ * walk over tiles is the raster's; the schedule string's resources agree with the manifest; what it must refuse is refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static void test_compiles(void **state)
     assert_true(compiled >= 100);
 }
 
-/* The manifest is what the kernel needs: the sentence must have promised the same. */
+/* The manifest is what the kernel needs: the schedule string must have promised the same. */
 static void test_resources(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void test_resources(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    /* legend: sentence, problem, consumers, extents of each on wgmma's 64-row side and on the other, accumulators, parts, slabs */
+    /* legend: schedule string, problem, consumers, extents of each on wgmma's 64-row side and on the other, accumulators, parts, slabs */
     static const struct {
         const char *schedule, *problem;
         int consumers, wx, wy, accumulators, parts, slabs;

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BODY ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
 
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
- * 6 foreign PTX, 7 foreign source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
+ * 6 PTX of user kernels, 7 user source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
  * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers. */
 static const char *const seeds[] = {
     "0f16:4096x4096x4096:tn",

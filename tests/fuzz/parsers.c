@@ -70,7 +70,7 @@ static void fuzz_schedule(const char *text)
         return;
     }
     char once[GS_SCHEDULE_TEXT];
-    REQUIRE(strcmp(gs_schedule_format(&first, once), text) == 0);   /* a sentence has one text */
+    REQUIRE(strcmp(gs_schedule_format(&first, once), text) == 0);   /* a schedule string has one text */
     REQUIRE(gs_schedule_parse(&second, once, NULL) == GS_OK);
     REQUIRE(memcmp(&first, &second, sizeof first) == 0);
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 500, 300, 72);
@@ -273,7 +273,7 @@ static void fuzz_reply(const char *text)
 static void fuzz_answer(const char *text)
 {
     static const char *const names[] = {"kernel.cu", "kernel.manifest", NULL};
-    static gs_sentences sentences;
+    static gs_sentences schedule_strings;
     gs_answer answer;
     gs_error error = {0};
     const gs_status status = gs_answer_parse(&answer, text, strlen(text), names, &error);
@@ -288,11 +288,11 @@ static void fuzz_answer(const char *text)
         require_reason(text, status, &error);
     }
     gs_answer_free(&answer);
-    const gs_status read = gs_answer_sentences(&sentences, text, strlen(text), 4, &error);
-    REQUIRE((read == GS_OK) == (sentences.count > 0) && sentences.count <= 4);
+    const gs_status read = gs_answer_sentences(&schedule_strings, text, strlen(text), 4, &error);
+    REQUIRE((read == GS_OK) == (schedule_strings.count > 0) && schedule_strings.count <= 4);
     if (read != GS_OK) require_reason(text, read, &error);
-    for (int i = 0; i < sentences.count; i++)
-        for (const char *c = sentences.text[i]; *c; c++) REQUIRE(strchr("\"\\\n `<", *c) == NULL);
+    for (int i = 0; i < schedule_strings.count; i++)
+        for (const char *c = schedule_strings.text[i]; *c; c++) REQUIRE(strchr("\"\\\n `<", *c) == NULL);
 }
 
 /* Lines of a ledger: sums that never go down but where a request is settled, and never below zero. */
@@ -461,14 +461,14 @@ static void fuzz_adapters(const char *text)
         }
         json_t **const results = calloc((size_t)asked.request.count + 1, sizeof *results);
         if (!results) abort();
-        for (int i = 0; i < asked.request.count; i++) results[i] = json_pack("{s:s, s:{s:f}}", "verdict", "pass", "rewards", "room", 0.5);
-        json_t *const reply = serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_ROOM, NULL, false, &error);
+        for (int i = 0; i < asked.request.count; i++) results[i] = json_pack("{s:s, s:{s:f}}", "verdict", "pass", "rewards", "headroom", 0.5);
+        json_t *const reply = serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error);
         REQUIRE(which == SERVE_SLIME ? json_is_real(reply) : json_array_size(json_object_get(reply, "rewards")) == (size_t)asked.count);
         json_decref(reply);
         if (asked.request.count > 0) {   /* a result that could not be made is no bad candidate */
             json_decref(results[0]);
             results[0] = NULL;
-            REQUIRE(serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_ROOM, NULL, false, &error) == NULL && error.status == GS_ERROR_MEMORY);
+            REQUIRE(serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error) == NULL && error.status == GS_ERROR_MEMORY);
         }
         for (int i = 0; i < asked.request.count; i++) json_decref(results[i]);
         free(results);

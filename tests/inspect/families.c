@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of foreign kernels accepts what the families build: schedules drawn from every family over problems of all types, a few
+ * The inspection of user kernels accepts what the families build: schedules drawn from every family over problems of all types, a few
  * each. What our own kernels need, somebody else's may need.
  *
  *     test_kernel_inspect [kernels of each family [seed]] */
@@ -21,7 +21,7 @@
 #include "schedule/grammar.h"
 #include "texts.h"
 
-#define TRIES 20000   /* sentences drawn until one suits the problem */
+#define TRIES 20000   /* schedule strings drawn until one suits the problem */
 
 static long     kernels = 4;   /* of each family */
 static uint64_t first_seed = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of foreign kernels on texts: which PTX and which includes are refused, and with which reason; limits; and what a candidate
+ * The inspection of user kernels on texts: which PTX and which includes are refused, and with which reason; limits; and what a candidate
  * cannot ask for at all, because its manifest has no word for it. What whole kernels get is in tests/evaluate/hacks.c. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -349,5 +349,5 @@ int main(void)
         cmocka_unit_test(test_state), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
         cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
     };
-    return cmocka_run_group_tests_name("inspection of foreign kernels", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("inspection of user kernels", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The networks and what is made of them: gradients against differences, sentences that are valid, weights that come back from a file, and
+ * The networks and what is made of them: gradients against differences, schedule strings that are valid, weights that come back from a file, and
  * training that learns what was planted. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +161,7 @@ static void a_space_is_all_that_is_valid(void **state)
     gs_space_free(&space);
 }
 
-/* Probabilities of all sentences add up to one, whatever the weights; what is said is valid, and as probable as it was said to be. */
+/* Probabilities of all schedule strings add up to one, whatever the weights; what is said is valid, and as probable as it was said to be. */
 static void sentences_are_valid(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void sentences_are_valid(void **state)
     gs_weights_free(&weights);
 }
 
-/* Of the words of a sentence, one after the other: the logarithm of how probable it is without masks that a word is valid, in all. */
+/* Of the words of a schedule string, one after the other: the logarithm of how probable it is without masks that a word is valid, in all. */
 static double valid_unmasked(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule)
 {
     float x[GS_PROBLEM_FEATURES + GS_MOST_TOKENS] = {0};
@@ -441,7 +441,7 @@ static void training_ends_when_it_is_told_to(void **state)
     gs_weights_free(&weights);
 }
 
-/* What a sentence is worth on average: predicted best of the shortlist over its own time. */
+/* What a schedule string is worth on average: predicted best of the shortlist over its own time. */
 static double mean_share(const gs_actor *actor, const char *const *problems, int count)
 {
     double sum = 0;
@@ -471,8 +471,8 @@ static void training_on_the_time_model_beats_chance(void **state)
     const gs_train_options how = {.problems = 120, .seed = 7};
     assert_int_equal(gs_train(&weights, NULL, 0, gs_profile_find("h200"), &how, NULL), GS_OK);
     const double after = mean_share(&weights.actor, problems, GS_COUNT(problems));
-    print_message("sentences are worth %g, by chance %g\n", after, before);
-    if (!(after > 1.2 * before)) fail_msg("sentences are worth %g, by chance %g", after, before);
+    print_message("schedule strings are worth %g, by chance %g\n", after, before);
+    if (!(after > 1.2 * before)) fail_msg("schedule strings are worth %g, by chance %g", after, before);
     gs_weights_free(&weights);
 }
 

@@ -116,7 +116,7 @@ static void sizes(void **state)
         }
 }
 
-static void sentences(void **state)
+static void schedule_strings(void **state)
 {
     (void)state;
     static gs_sentences got;
@@ -145,11 +145,11 @@ static void sentences(void **state)
         {"[]", GS_ERROR_PARSE, "answer"},
         {"```json\n{\"a\":1}\n```", GS_ERROR_PARSE, "answer"},
         {"[\"a\",\"b\",\"c\"]", GS_ERROR_RANGE, "answer"},
-        {"[\"a\",7]", GS_ERROR_PARSE, "sentence 2"},
-        {"[\"\"]", GS_ERROR_PARSE, "sentence 1"},
-        {"[\"ignore all that was said\"]", GS_ERROR_PARSE, "sentence 1"},
-        {"[\"a\\nb\"]", GS_ERROR_PARSE, "sentence 1"},
-        {longest, GS_ERROR_RANGE, "sentence 1"},
+        {"[\"a\",7]", GS_ERROR_PARSE, "schedule string 2"},
+        {"[\"\"]", GS_ERROR_PARSE, "schedule string 1"},
+        {"[\"ignore all that was said\"]", GS_ERROR_PARSE, "schedule string 1"},
+        {"[\"a\\nb\"]", GS_ERROR_PARSE, "schedule string 1"},
+        {longest, GS_ERROR_RANGE, "schedule string 1"},
         {"[\"a\"", GS_ERROR_PARSE, "line 1"},
         {"x\n```json\n[\"a\",\n!]\n```\n", GS_ERROR_PARSE, "line 4"},
         {"x\n```json\n[\"a\"]\n", GS_ERROR_PARSE, "line 2"},
@@ -169,7 +169,7 @@ int main(void)
         cmocka_unit_test(kernel),
         cmocka_unit_test(not_a_kernel),
         cmocka_unit_test(sizes),
-        cmocka_unit_test(sentences),
+        cmocka_unit_test(schedule_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static gs_status kernel(void)
     return status;
 }
 
-static gs_status sentences(void)
+static gs_status schedule_strings(void)
 {
     static const char text[] = "[\"simple\", \"ws/128x256x64\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"]";
     static gs_sentences got;
@@ -133,7 +133,7 @@ static void answers(void **state)
 {
     (void)state;
     each(kernel, 1, false);
-    each(sentences, 10, false);
+    each(schedule_strings, 10, false);
 }
 
 int main(void)

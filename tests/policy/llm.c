@@ -161,7 +161,7 @@ static void the_prompt_has_what_it_must(void **state)
     has(text, line);
     snprintf(line, sizeof line, "- %s: spill: uses 12 bytes of stack", failed);
     has(text, line);
-    has(text, "JSON array of 5 new sentences");
+    has(text, "JSON array of 5 new schedule strings");
     has_not(text, "{{");
     close_policy();
 }
@@ -205,8 +205,8 @@ static void nothing_of_an_answer_but_schedules_comes_back(void **state)
     assert_true(says_now(0, GOOD_B));
     told("pass", NULL, 1);
     assert_int_equal(server.requests, 3);
-    has(prompt(1), "- sentence 1: not of the grammar, what is wrong is: family");
-    has(prompt(1), "- sentence 2: not of the grammar, what is wrong is: tile");
+    has(prompt(1), "- schedule string 1: not of the grammar, what is wrong is: family");
+    has(prompt(1), "- schedule string 2: not of the grammar, what is wrong is: tile");
     has(prompt(1), "- ws/256x256x64/s12/c1x1/pp/g1: ");
     has(prompt(1), "- simple: of a family that is not searched");
     has(prompt(2), "could not be read");

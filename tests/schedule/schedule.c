@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that every sentence of the grammar round-trips as text, that enumeration visits each once, that errors say what could
+ * Proves that every schedule string of the grammar round-trips as text, that enumeration visits each once, that errors say what could
  * have stood there, and that tokens from outside are checked before they index a table. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "schedule/grammar.h"
 
-static long sentences(gs_family family)
+static long schedule_strings(gs_family family)
 {
     long count = 1;
     for (int slot = 0; slot < gs_family_slots(family); slot++) count *= gs_family_slot(family, slot)->count;
@@ -36,7 +36,7 @@ static void every_sentence_round_trips_once(void **state)
             if (count++ > 0) assert_true(memcmp(&schedule, &last, sizeof last) > 0);   /* strictly upwards: none comes twice */
             last = schedule;
         } while (gs_schedule_next(&schedule));
-        assert_int_equal(count, sentences((gs_family)family));
+        assert_int_equal(count, schedule_strings((gs_family)family));
     }
 }
 

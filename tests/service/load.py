@@ -46,7 +46,7 @@ class Candidate:
 
     def __init__(self, number, draw, evaluated):
         self.lock, self.id, self.answer, self.first = threading.Lock(), None, None, None
-        self.reward = ("room", "composite", "milestones")[number % 3]
+        self.reward = ("headroom", "composite", "milestones")[number % 3]
         problem = f"f16:{draw.randrange(1, 5) * 16}x{draw.randrange(1, 5) * 16}x{draw.randrange(1, 5) * 16}:tn"
         if number % 1000 == 7:
             self.verdict, what = "pass", {"schedule": "simple"}

@@ -250,7 +250,7 @@ class OpenRlhf(unittest.TestCase):
         self.addCleanup(shutil.rmtree, own, True)
         s = service.Service(own, device="emu:h200", token=TOKEN)
         self.addCleanup(s.end)
-        self.assertEqual(self.execute(f"http://any:{TOKEN}@127.0.0.1:{s.port}/v1/adapters/openrlhf?reward=room", NONE)["reward"], [-1.0])
+        self.assertEqual(self.execute(f"http://any:{TOKEN}@127.0.0.1:{s.port}/v1/adapters/openrlhf?reward=headroom", NONE)["reward"], [-1.0])
 
     def test_the_recorded_request_is_what_is_sent(self):
         from openrlhf.utils.agent import SingleTurnAgentExecutor
@@ -360,7 +360,7 @@ class Gymnasium(unittest.TestCase):
         seen, info = env.reset(seed=3, options={"problem": PROBLEM})
         self.assertEqual(info, {"problem": PROBLEM})
         own = env.unwrapped
-        self.assertEqual(own.sentence(own.action("ws/128x256x64/s4/c2x1/coop/g8")), "ws/128x256x64/s4/c2x1/coop/g8")
+        self.assertEqual(own.schedule_string(own.action("ws/128x256x64/s4/c2x1/coop/g8")), "ws/128x256x64/s4/c2x1/coop/g8")
         seen, reward, terminated, truncated, info = env.step(own.action("simple"))
         self.assertEqual((reward, terminated, truncated, info["verdict"], info["schedule"]), (RIGHTS, False, False, "pass", "simple"))
         self.assertIn("Right.", env.render())

@@ -27,7 +27,7 @@ MANIFEST = ("manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2
 TOKEN = "0123456789abcdef-token"
 
 
-def foreign(number, rule="fake: us=12.5", **more):
+def user_kernel(number, rule="fake: us=12.5", **more):
     return {"problem": PROBLEM, "source": f"// {number}\n// {rule}\n", "manifest": MANIFEST, **more}
 
 
@@ -137,27 +137,27 @@ class Endpoints(Case):
         code, got = s.post("evaluate", {"problem": "1024_1024_1024", "schedule": SCHEDULE, "reward": "milestones", "deadline_s": 20})
         self.assertEqual((code, got["verdict"], got["state"], got["candidate"], got["reward_kind"]), (200, "pass", "done", SCHEDULE, "milestones"))
         self.assertEqual(got["reward"], got["rewards"]["milestones"])
-        self.assertEqual(set(got["rewards"]), {"room", "composite", "milestones"})
+        self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones"})
         self.assertGreater(got["library_us"], 0)
 
         # the same in other words is the same, whatever reward is asked for
         same = s.post("evaluate", {"schedule": SCHEDULE, "problem": got["problem"]})[1]
-        self.assertEqual({**got, "reward": same["reward"], "reward_kind": "room"}, same)
+        self.assertEqual({**got, "reward": same["reward"], "reward_kind": "headroom"}, same)
         self.assertEqual(s.requests('"op":"verify"'), 1)
         self.assertEqual(s.result(got["id"]), (200, same))
         self.assertEqual(s.get(f"result/{got['id']}?reward=milestones"), (200, got))
 
-        code, batch = s.post("evaluate/batch", {"requests": [{"problem": PROBLEM, "schedule": "nonsense/1"}, foreign(1, "fake: wrong"), foreign(2), foreign(2)], "deadline_s": 20})
+        code, batch = s.post("evaluate/batch", {"requests": [{"problem": PROBLEM, "schedule": "nonsense/1"}, user_kernel(1, "fake: wrong"), user_kernel(2), user_kernel(2)], "deadline_s": 20})
         self.assertEqual(code, 200)
         verdicts = [r["verdict"] for r in batch["results"]]
         self.assertEqual((verdicts[0], verdicts[2]), ("launch", "pass"))
         self.assertEqual(batch["results"][2], batch["results"][3])
         self.assertEqual([r["reward"] for r in batch["results"][:2]], [-1, -1])
 
-        code, submitted = s.post("submit", foreign(3))
+        code, submitted = s.post("submit", user_kernel(3))
         self.assertEqual((code, submitted["state"] in ("queued", "running")), (202, True))
         self.assertEqual(s.result(submitted["id"])[1]["verdict"], "pass")
-        self.assertEqual(s.post("submit", foreign(3))[0], 200)
+        self.assertEqual(s.post("submit", user_kernel(3))[0], 200)
 
         code, tasks = s.get("tasks?offset=998")
         self.assertEqual((code, tasks["count"], len(tasks["tasks"]), tasks["only_these"]), (200, 1000, 2, False))
@@ -216,7 +216,7 @@ class BadRequests(Case):
         if not os.environ.get("GS_SANITIZED"):
             self.assertLess(s.resident() - before, 32 << 20)
         # what looks so within a text is one value
-        self.assertEqual(s.post("evaluate", {**foreign(1), "source": "// fake: us=12.5\n" + '"{\\",' * 50000})[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", {**user_kernel(1), "source": "// fake: us=12.5\n" + '"{\\",' * 50000})[1]["verdict"], "pass")
 
     def test_the_rest(self):
         s = self.serve(options=["--most_body", "64"])
@@ -245,7 +245,7 @@ class Tokens(Case):
                        {"Authorization": "Bearer " + TOKEN * 2}]:
             code, got, headers = s.call("GET", "/v1/tasks", headers=header)
             self.assertEqual((code, got["error"]["field"], headers["WWW-Authenticate"]), (401, "Authorization", "Bearer"))
-            self.assertEqual(s.call("POST", "/v1/evaluate", foreign(1), header)[0], 401)
+            self.assertEqual(s.call("POST", "/v1/evaluate", user_kernel(1), header)[0], 401)
         self.assertEqual(s.get("health"), (200, {"ok": True}))
         self.assertEqual(s.call("GET", "/v1/tasks", headers={"Authorization": "Bearer " + TOKEN})[0], 200)
 
@@ -259,44 +259,44 @@ class Together(Case):
     def test_duplicates_at_once_are_one(self):
         s = self.serve("library=1.1;delay=200")
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            answers = list(pool.map(lambda _: s.post("evaluate", foreign(1)), range(16)))
+            answers = list(pool.map(lambda _: s.post("evaluate", user_kernel(1)), range(16)))
         self.assertEqual({code for code, _ in answers}, {200})
         self.assertEqual(len({json.dumps(got, sort_keys=True) for _, got in answers}), 1)
         self.assertEqual((s.requests('"op":"verify"'), s.metric("jobs_accepted_total"), s.metric("jobs_joined_total")), (1, 1, 15))
 
     def test_back_pressure(self):
         s = self.serve("library=1.1;delay=600", options=["--queue", "2"])
-        taken = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
-        code, got, headers = s.call("POST", "/v1/submit", foreign(9))
+        taken = [s.post("submit", user_kernel(i))[1]["id"] for i in range(2)]
+        code, got, headers = s.call("POST", "/v1/submit", user_kernel(9))
         self.assertEqual((code, got["error"]["code"], headers["Retry-After"]), (429, "GS_ERROR_TIMEOUT", "1"))
-        self.assertEqual(s.post("submit", foreign(1))[0], 202)   # is there already
+        self.assertEqual(s.post("submit", user_kernel(1))[0], 202)   # is there already
         for identity in taken:
             self.assertEqual(s.result(identity)[1]["verdict"], "pass")
         self.assertEqual(s.metric("jobs_accepted_total"), 2)
-        self.assertEqual(s.post("evaluate", foreign(9))[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", user_kernel(9))[1]["verdict"], "pass")
 
     def test_a_batch_is_taken_as_a_whole(self):
         s = self.serve("library=1.1;delay=600", options=["--queue", "2"])
-        s.post("submit", foreign(0))
-        self.assertEqual(s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(10), foreign(11)]})[0], 429)
+        s.post("submit", user_kernel(0))
+        self.assertEqual(s.post("evaluate/batch", {"requests": [user_kernel(0), user_kernel(10), user_kernel(10), user_kernel(11)]})[0], 429)
         self.assertEqual((s.metric("jobs_accepted_total"), s.metric("jobs_queued")), (1, 0))
-        code, got = s.post("evaluate/batch", {"requests": [foreign(0), foreign(10), foreign(10)]})
+        code, got = s.post("evaluate/batch", {"requests": [user_kernel(0), user_kernel(10), user_kernel(10)]})
         self.assertEqual((code, [r["verdict"] for r in got["results"]]), (200, ["pass"] * 3))
 
     def test_deadline(self):
         s = self.serve("library=1.1;delay=1500")
         began = time.monotonic()
-        code, got = s.post("evaluate", foreign(1, deadline_s=0.1))
+        code, got = s.post("evaluate", user_kernel(1, deadline_s=0.1))
         self.assertLess(time.monotonic() - began, 1.2)
         self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "deadline", None, "running"))
         self.assertEqual(s.get("result/" + got["id"])[0], 202)
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
-        self.assertEqual(s.post("evaluate", foreign(1, deadline_s=0))[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", user_kernel(1, deadline_s=0))[1]["verdict"], "pass")
 
     def test_whoever_has_gone_is_not_waited_for(self):
         """A caller that closes its connection, or its half of it, keeps no thread until its deadline."""
         s = self.serve("library=1.1;delay=4000")
-        body = json.dumps(foreign(1)).encode()
+        body = json.dumps(user_kernel(1)).encode()
         whole = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         before = len(os.listdir(f"/proc/{s.process.pid}/task"))
         for _ in range(16):
@@ -312,7 +312,7 @@ class Together(Case):
             time.sleep(0.02)
         self.assertEqual(len(os.listdir(f"/proc/{s.process.pid}/task")), before)
         self.assertEqual(s.metric("jobs_accepted_total"), 1)
-        self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # what it asked for was done all the same
+        self.assertEqual(s.post("evaluate", user_kernel(1))[1]["verdict"], "pass")   # what it asked for was done all the same
 
     def test_more_callers_than_connections(self):
         """Whoever comes when all are taken is told to come back, and finds a place when one has gone."""
@@ -343,7 +343,7 @@ class Together(Case):
 
     def test_two_devices(self):
         s = self.serve("library=1.1;delay=600", options=["--devices", "emu:h200,emu:h200"], device=None)
-        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(4)]
+        ids = [s.post("submit", user_kernel(i))[1]["id"] for i in range(4)]
         while s.metric("jobs_running") < 2:
             time.sleep(0.01)
         self.assertEqual([s.result(identity)[1]["verdict"] for identity in ids], ["pass"] * 4)
@@ -358,7 +358,7 @@ class Together(Case):
             got = {}
             for i in range(rounds):
                 which = (number * 7 + i) % distinct
-                code, answer, _ = s.call("POST", "/v1/evaluate", foreign(which), connection=c)
+                code, answer, _ = s.call("POST", "/v1/evaluate", user_kernel(which), connection=c)
                 assert code == 200, answer
                 got.setdefault(which, set()).add(json.dumps(answer, sort_keys=True))
             c.close()
@@ -384,7 +384,7 @@ class Together(Case):
 class Failures(Case):
     def restart(self, number):
         s = self.serve("library=1.1;delay=150")
-        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(5)]
+        ids = [s.post("submit", user_kernel(i))[1]["id"] for i in range(5)]
         first = s.result(ids[0])[1]
         code = s.end(number)
         self.assertEqual(code, -number if number == signal.SIGKILL else 128 + number)
@@ -392,7 +392,7 @@ class Failures(Case):
         got = [s.result(identity)[1] for identity in ids]
         self.assertEqual([g["verdict"] for g in got], ["pass"] * 5)
         self.assertEqual(got[0], first)
-        self.assertEqual(s.post("evaluate", foreign(0))[1], first)
+        self.assertEqual(s.post("evaluate", user_kernel(0))[1], first)
         return s
 
     def test_restart_after_a_kill(self):
@@ -405,7 +405,7 @@ class Failures(Case):
     def test_whoever_waits_is_told_of_a_stop(self):
         s = self.serve("library=1.1;delay=1000")
         answers = []
-        waiting = [threading.Thread(target=lambda i=i: answers.append(s.post("evaluate", foreign(i)))) for i in range(3)]
+        waiting = [threading.Thread(target=lambda i=i: answers.append(s.post("evaluate", user_kernel(i)))) for i in range(3)]
         for thread in waiting:
             thread.start()
         while s.metric("jobs_accepted_total") < 3 or s.requests('"op":"bench"') == 0:   # its last request to the worker is under way
@@ -419,7 +419,7 @@ class Failures(Case):
     def test_a_stop_ends_whoever_goes_on_asking(self):
         """Over open connections, while the service ends."""
         s = self.serve("library=1.1;delay=300")
-        identity = s.post("submit", foreign(1))[1]["id"]
+        identity = s.post("submit", user_kernel(1))[1]["id"]
         connections = [http.client.HTTPConnection("127.0.0.1", s.port, timeout=20) for _ in range(16)]
 
         def ask(connection):
@@ -438,7 +438,7 @@ class Failures(Case):
 
     def test_killed_worker(self):
         s = self.serve("library=1.1;delay=300")
-        identity = s.post("submit", foreign(1))[1]["id"]
+        identity = s.post("submit", user_kernel(1))[1]["id"]
         while s.requests('"op":"bench"') == 0:
             time.sleep(0.01)
         os.kill(s.worker(), signal.SIGKILL)
@@ -446,28 +446,28 @@ class Failures(Case):
         self.assertEqual(s.metric("evaluations_repeated_total"), 1)
         # also where the signal is the one that service managers send
         benches = s.requests('"op":"bench"')
-        identity = s.post("submit", foreign(4))[1]["id"]
+        identity = s.post("submit", user_kernel(4))[1]["id"]
         while s.requests('"op":"bench"') == benches:
             time.sleep(0.01)
         os.kill(s.worker(), signal.SIGTERM)
         self.assertEqual(s.result(identity)[1]["verdict"], "pass")
         # a candidate that takes its worker down each time is judged, after two attempts
-        self.assertEqual(s.post("evaluate", foreign(2, "fake: crash"))[1]["verdict"], "fault")
-        self.assertEqual(s.post("evaluate", foreign(3))[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", user_kernel(2, "fake: crash"))[1]["verdict"], "fault")
+        self.assertEqual(s.post("evaluate", user_kernel(3))[1]["verdict"], "pass")
 
     def test_an_answer_is_never_another_ones(self):
         """As if two requests had the same hash."""
         s = self.serve()
-        got = s.post("evaluate", foreign(1))[1]
+        got = s.post("evaluate", user_kernel(1))[1]
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
-            store.execute("UPDATE job SET request = ? WHERE id = ?", (json.dumps(foreign(2)), got["id"]))
-        code, refused = s.post("evaluate", foreign(1))
+            store.execute("UPDATE job SET request = ? WHERE id = ?", (json.dumps(user_kernel(2)), got["id"]))
+        code, refused = s.post("evaluate", user_kernel(1))
         self.assertEqual((code, refused["error"]["field"]), (409, "id"))
 
     def test_another_service_with_the_same_store(self):
         """Both have the job; the first answer stands and is what both say. A job that somebody took out of the store holds nobody up."""
         s = self.serve("library=1.1;delay=800")
-        ids = [s.post("submit", foreign(i))[1]["id"] for i in range(4)]
+        ids = [s.post("submit", user_kernel(i))[1]["id"] for i in range(4)]
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.execute("UPDATE job SET answer = '{\"verdict\":\"exact\",\"reason\":\"of the other one\"}' WHERE id IN (?, ?)", ids[:2])
             store.execute("DELETE FROM job WHERE id = ?", ids[2:3])
@@ -475,26 +475,26 @@ class Failures(Case):
         self.assertEqual(s.result(ids[3])[1]["verdict"], "pass")
         self.assertEqual(s.get("result/" + ids[2])[0], 404)
         self.assertEqual(s.requests('"op":"bench"'), 2)   # of the first, which was under way, and the last
-        self.assertEqual(s.post("evaluate", foreign(2))[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", user_kernel(2))[1]["verdict"], "pass")
 
     def test_full_disk(self):
         s = self.serve("library=1.1;delay=600")
-        accepted = [s.post("submit", foreign(i))[1]["id"] for i in range(2)]
+        accepted = [s.post("submit", user_kernel(i))[1]["id"] for i in range(2)]
         limits = resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
-        code, got = s.post("submit", foreign(5))
+        code, got = s.post("submit", user_kernel(5))
         self.assertEqual((code, got["error"]["code"]), (507, "GS_ERROR_DISK_FULL"), got)
-        self.assertEqual(s.post("evaluate", foreign(0, deadline_s=0.2))[1]["verdict"], "deadline")   # it was accepted, and waits
+        self.assertEqual(s.post("evaluate", user_kernel(0, deadline_s=0.2))[1]["verdict"], "deadline")   # it was accepted, and waits
         time.sleep(0.8)
         self.assertEqual(s.get("result/" + accepted[0])[0], 202)   # no answer that is not kept
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, limits)
         self.assertEqual([s.result(identity)[1]["verdict"] for identity in accepted], ["pass", "pass"])
-        self.assertEqual(s.post("evaluate", foreign(5))[1]["verdict"], "pass")
+        self.assertEqual(s.post("evaluate", user_kernel(5))[1]["verdict"], "pass")
         self.assertEqual(s.metric("jobs_accepted_total"), 3)
 
     def test_old_answers_are_forgotten(self):
         s = self.serve("library=1.1;delay=50", options=["--keep", "24h"])
-        ids = [s.post("evaluate", foreign(i))[1]["id"] for i in range(3)]
+        ids = [s.post("evaluate", user_kernel(i))[1]["id"] for i in range(3)]
         self.assertEqual(s.end(), 143)
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:   # the clock: two days later; one was never done
             store.execute("UPDATE job SET date = '2001-01-01T00:00:00Z' WHERE id != ?", ids[2:])
@@ -504,7 +504,7 @@ class Failures(Case):
         while s.metric("jobs_forgotten_total") < 1:
             time.sleep(0.01)
         self.assertEqual([s.get("result/" + identity)[0] for identity in ids], [404, 200, 200])
-        self.assertEqual(s.post("evaluate", foreign(0))[1]["verdict"], "pass")   # anew
+        self.assertEqual(s.post("evaluate", user_kernel(0))[1]["verdict"], "pass")   # anew
         self.assertEqual(s.end(), 143)
         # while it runs, some thousand
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
@@ -519,13 +519,13 @@ class Failures(Case):
 
     def test_a_machine_that_fails_says_nothing_of_the_candidate(self):
         s = self.serve("library=1.1;reference=GS_ERROR_NO_LIBRARY")
-        code, got = s.post("evaluate", foreign(1))
+        code, got = s.post("evaluate", user_kernel(1))
         self.assertEqual((code, got["verdict"], got["reward"]), (200, "machine", None), got)
         self.assertEqual(s.get("health")[0], 503)
         s.end()
         s.rules = "library=1.1"
         s.start()
-        self.assertEqual(s.post("evaluate", foreign(1))[1]["verdict"], "pass")   # asked again, it is tried again
+        self.assertEqual(s.post("evaluate", user_kernel(1))[1]["verdict"], "pass")   # asked again, it is tried again
 
 
 class Emulated(Case):

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
 from gemmsmith import reward, trl_env  # noqa: E402
 from gemmsmith.episode import Episode  # noqa: E402
-from service import MANIFEST, PROBLEM, SCHEDULE, TOKEN, foreign  # noqa: E402
+from service import MANIFEST, PROBLEM, SCHEDULE, TOKEN, user_kernel  # noqa: E402
 
 
 REWARD = 1 / 3   # of the kernel below: right, and slower than the library
@@ -95,7 +95,7 @@ class Calls(Case):
         self.assertEqual(got["rewards"][0], got["rewards"][3])
         self.assertEqual([score == (value + 1) / 2 for score, value in zip(got["scores"], got["rewards"])], [True] * 5)
         self.assertEqual(s.metric("jobs_accepted_total"), 3)
-        for kind in ("room", "composite", "milestones"):
+        for kind in ("headroom", "composite", "milestones"):
             want = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE, "reward": kind})[1]["reward"]
             self.assertEqual(s.post("adapters/openrlhf?reward=" + kind, openrlhf(f"```schedule\n{SCHEDULE}\n```"))[1]["rewards"], [want])
         self.well(s)
@@ -159,8 +159,8 @@ class Calls(Case):
 
     def test_a_full_queue_is_waited_for(self):
         s = self.serve("library=1.1;delay=400", options=["--queue", "1"])
-        s.post("submit", foreign(7))
-        self.assertEqual(s.post("submit", foreign(8))[0], 429)
+        s.post("submit", user_kernel(7))
+        self.assertEqual(s.post("submit", user_kernel(8))[0], 429)
         self.assertEqual(s.post("adapters/slime?deadline_s=0", slime(kernel()))[0], 429)
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             self.assertEqual(list(pool.map(lambda n: s.post("adapters/slime", slime(kernel(n))), range(3))), [(200, REWARD)] * 3)
@@ -266,7 +266,7 @@ class Episodes(Case):
         self.assertEqual((e.problem, e.library_us, e.left), ("f16:1024x1024x1024:nn", None, 3))
         self.assertRegex(e.describe(), r"^Problem f16:1024x1024x1024:nn on \S+\. No kernel can take less than \d+\.\d\d us\. 3 evaluations\.$")
         e = Episode(PROBLEM, turns=3, url=self.url(s))
-        right, wrong = ({name: foreign(1, rule)[name] for name in ("source", "manifest")} for rule in ("fake: us=12.5", "fake: wrong"))
+        right, wrong = ({name: user_kernel(1, rule)[name] for name in ("source", "manifest")} for rule in ("fake: us=12.5", "fake: wrong"))
         self.assertEqual((e.evaluate(wrong)["reward"], e.evaluate(right)["reward"], e.evaluate(None)["reward"]), (-1, REWARD, -1.0))
         self.assertEqual((e.left, e.turn, e.best["reward"], e.evaluate(right), e.say(None)), (0, 3, REWARD, None, "No evaluations left."))
         self.assertRegex(e.say(e.best), r"^Right\. \d+\.\d\d us, \d\.\d{3} times as fast as cuBLASLt \(.*\)\.\nReward 0\.333\. 0 evaluations left\.$")
@@ -289,8 +289,8 @@ class Episodes(Case):
         e = trl_env.KernelEnvironment()
         self.assertIn("4 evaluations", e.reset(prompt=[], problem=PROBLEM, other=1))
         self.assertEqual(e.get_reward(), -1.0)
-        self.assertRegex(e.evaluate_kernel(foreign(1, "fake: wrong")["source"], MANIFEST), "^Refused: [a-z]+ in .+\nReward -1.000. 3 evaluations left.$")
-        self.assertTrue(e.evaluate_kernel(foreign(1)["source"] + "\0", manifest=MANIFEST).startswith("Right."))
+        self.assertRegex(e.evaluate_kernel(user_kernel(1, "fake: wrong")["source"], MANIFEST), "^Refused: [a-z]+ in .+\nReward -1.000. 3 evaluations left.$")
+        self.assertTrue(e.evaluate_kernel(user_kernel(1)["source"] + "\0", manifest=MANIFEST).startswith("Right."))
         self.assertEqual(e.get_reward(), REWARD)
         e.reset(problem=PROBLEM)
         self.assertTrue(e.evaluate_schedule(f" {SCHEDULE}\n").startswith("Right."))

@@ -115,7 +115,7 @@ static void winners_are_the_nearest(void **state)
     assert_int_equal(gs_notes_learn(notes, store, "nvidia-h200", &error), GS_OK);
     const char *const text = find("f16:4096x4096x4096:tn", "ws", NULL, 4000);
     assert_true(strncmp(text, "### What was fastest", 20) == 0);
-    has("- f16:4096x4096x4160:tn: a kernel that no family built, 101 us, 1.100 times the library's speed\n");
+    has("- f16:4096x4096x4160:tn: a user kernel, 101 us, 1.100 times the library's speed\n");
     has("- f16:3072x4096x4096:tn: library/2, 103 us\n");
     has("- f16:4096x4096x2048:tn: ws/128x256x64/s4/c2x1/coop/g8, 100 us");
     assert_true(strstr(text, "4160") < strstr(text, "3072x"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the texts of foreign kernels and the turns in which models wrote them come back as they were put, prompts once each, that they are merged
+ * Proves that the texts of user kernels and the turns in which models wrote them come back as they were put, prompts once each, that they are merged
  * both ways without anything twice, and that a store from before there were any gets the tables. */
 #include <stdarg.h>
 #include <stddef.h>

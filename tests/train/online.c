@@ -75,7 +75,7 @@ static void families_add_up_to_one(void **state)
     gs_weights_free(&weights);
 }
 
-/* The logarithm of how probable a sentence is among all of its family, valid or not. */
+/* The logarithm of how probable a schedule string is among all of its family, valid or not. */
 static double unmasked(const gs_actor *actor, const gs_problem *problem, const gs_schedule *schedule)
 {
     float x[GS_PROBLEM_FEATURES + GS_MOST_TOKENS] = {0};
@@ -102,7 +102,7 @@ static long sentences_of(gs_family family)
     return count;
 }
 
-/* The family with fewest sentences, but not one. */
+/* The family with fewest schedule strings, but not one. */
 static gs_family small_family(void)
 {
     int small = -1;
@@ -122,7 +122,7 @@ static int by_probability(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* Against all sentences of a family. As long as no slot's prefixes are more than the beam is wide, it finds the most probable ones; weights that
+/* Against all schedule strings of a family. As long as no slot's prefixes are more than the beam is wide, it finds the most probable ones; weights that
  * make the first words certain see to that. */
 static void a_beam_finds_the_most_probable(void **state)
 {
@@ -272,7 +272,7 @@ static void nothing_valid_in_the_beam_is_the_shortlist(void **state)
     random_weights(&weights.surrogate.net, 12);
     gs_net *const net = &weights.actor.net;
     float *const bias = net->weights + net->count - net->width[3];
-    /* the first two words of sentences of which none is valid */
+    /* the first two words of schedule strings of which none is valid */
     bool none = false;
     for (int tile = 0; tile < gs_family_slot(GS_FAMILY_WS, 0)->count && !none; tile++)
         for (int stages = 0; stages < gs_family_slot(GS_FAMILY_WS, 1)->count && !none; stages++) {

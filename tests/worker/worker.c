@@ -189,7 +189,7 @@ static void a_failing_contender_fails_alone(void **state)
     assert_string_equal(gs_reply_string(json_array_get(json_object_get(reply, "contenders"), 2), "status", ""), "GS_ERROR_PARSE");
     json_decref(reply);
 
-    /* a kernel that no family built comes with the request */
+    /* a user kernel comes with the request */
 #define COMPILE "{\"op\":\"compile\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":"
 #define KERNEL(name, source, entry) "\"kernel\":{\"name\":\"" name "\",\"source\":\"" source "\",\"manifest\":\"manifest 1\\naccumulator f32\\n" \
     "determinism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry " entry "\\ngrid 1 1 1\\nblock 32 1 1\\n\"}}"

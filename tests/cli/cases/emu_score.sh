@@ -1,4 +1,4 @@
-# score on the emulated device: a kernel that no family built, twice, which is the same twice; one that is refused.
+# score on the emulated device: a user kernel, twice, which is the same twice; one that is refused.
 gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
 export GEMMSMITH_DEVICE=emu:h200
 printf 'manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n' >mine.manifest

@@ -1,4 +1,4 @@
-# score with a simulating worker: one candidate, kinds of reward, a foreign kernel, bad ones, and how much it varies.
+# score with a simulating worker: one candidate, kinds of reward, a user kernel, bad ones, and how much it varies.
 [ -n "${GEMMSMITH_FAKE_WORKER:-}" ] || { echo "no GEMMSMITH_FAKE_WORKER"; exit 77; }
 . "$CASES/../replies.sh"
 export GEMMSMITH_DEVICE=cuda:0
