@@ -60,6 +60,7 @@ suite() { # suite PRESET: builds and runs a preset's tests with ctest
 }
 
 one "dependency law" python3 scripts/check_law.py
+one "docs" python3 scripts/check_docs.py
 one "scripts parse" sh -c 'for f in scripts/*.sh .ci/run; do sh -n "$f" || exit 1; done; python3 -m compileall -q scripts python tools'
 suite release
 one "exported symbols" sh scripts/check_abi.sh build/release/libgemmsmith.so

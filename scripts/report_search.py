@@ -193,7 +193,7 @@ def report_written(asked):
     kernels, found = written(asked.file), tuned_rows(asked.table) if asked.table else None
     every = [one for each in kernels.values() for one in each]
     passed = sum(one.verdict == "pass" for one in every)
-    print(f"{len(kernels)} kernels, {len(every)} evaluations, {passed} passed. In brackets the evaluation before, if it was of the same kernel.\n")
+    print(f"{len(kernels)} kernels, {len(every)} evaluations, {passed} passed. In brackets: the previous evaluation of the same kernel.\n")
     rows = []
     order = sorted(kernels.items(), key=lambda item: -(item[1][0].gain or 0))
     for file, (last, *earlier) in order[:asked.first]:

@@ -126,7 +126,7 @@ class MadeUp(unittest.TestCase):
             *rows(2, "d.md", ("splitk/a", "pass", 3, 1)),
             *rows(2, "e.md", ("source:e", "pass", 8, 2)),   # the schedule that was evaluated for a is for its problem
         ])
-        head = ["4 kernels, 6 evaluations, 5 passed. In brackets the evaluation before, if it was of the same kernel.", "",
+        head = ["4 kernels, 6 evaluations, 5 passed. In brackets: the previous evaluation of the same kernel.", "",
                 "| kernel | problem | us | over cuBLASLt | our best schedule, us | over that |", "|---|---|---|---|---|---|"]
         best = "| a | f16:64x64x64:tn | 4.00 (4.00) | 2.500 (3.000) | 6.00 (8.00) | 1.500 (2.000) |"
         self.assertEqual(self.lines("written", path), [*head, best, "| b | f16:64x64x65:tn | 5.00 | 1.000 | 4.00 | 0.800 |", "| e | f16:64x64x64:tn | 8.00 | 2.000 | 6.00 | 0.750 |",
