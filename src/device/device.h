@@ -46,6 +46,9 @@ typedef struct gs_tensor {
     int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
 } gs_tensor;
 
+/* Looks at user kernels before they are compiled and before they are loaded (kernel/inspector.h). */
+struct gs_kernel_inspector;
+
 /* Whoever compiles in the place of this process, as a contained one does user texts. Fills *out and *error as gs_compile_for. */
 typedef struct gs_compiler {
     gs_status (*compile)(void *self, const char *target, const gs_source *source, gs_image *out, gs_error *error);
@@ -149,10 +152,12 @@ struct gs_device {
     bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
                                                     before kernels are loaded */
     const gs_compiler   *user_compiler;                /* borrowed: who compiles user kernels; NULL, as when opened: this process */
+    const struct gs_kernel_inspector *inspector;      /* borrowed: NULL, as when opened: user kernels are refused */
     /* the implementation's fields follow */
 };
 
-/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (emu/emu.h).
+/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (emu/emu.h);
+ * the emulated devices are in a shared object of their own (device/emulator.h).
  * NULL or "": $GEMMSMITH_DEVICE, else the first GPU, else, where the driver finds none, "emu:h200", with a warning in the log.
  * cache: directory of compiled kernels, NULL: $GEMMSMITH_CACHE or the user's, "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE,
  * DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), MEMORY. */
@@ -167,6 +172,9 @@ bool gs_device_may_emulate(gs_status status);
 
 /* $GEMMSMITH_DEVICE, else the first GPU: for callers to whom an emulated device that nobody asked for is of no use. */
 const char *gs_device_gpu(void);
+
+/* The same for gs_open, whose caller gave no name: a program is not diverted to an emulated device by the environment. ARGUMENT: it would be. */
+gs_status gs_device_for_library(const char **name, gs_error *error);
 
 /* $GEMMSMITH_DEPENDENT, for those who are not told whether launches are to be dependent: on if it is 1, off if it is 0, empty or not set.
  * PARSE for anything else. */

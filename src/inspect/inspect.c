@@ -261,3 +261,5 @@ gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manife
     gs_ptx_free(&module);
     return status;
 }
+
+const gs_kernel_inspector gs_inspect_user_kernels = {.source = gs_inspect_source, .ptx = gs_inspect_ptx};

@@ -9,6 +9,7 @@
 
 #include <gemmsmith/problem.h>
 
+#include "kernel/inspector.h"
 #include "kernel/manifest.h"
 
 #define GS_INSPECT_SOURCE_MAX  ((size_t)1 << 20)    /* bytes of CUDA C */
@@ -31,5 +32,8 @@ gs_status gs_inspect_source(const char *name, const char *text, gs_error *error)
 /* PTX (size bytes, no terminator needed) before it is loaded, against what the manifest declares and the problem asks for. Codes:
  * FORBIDDEN, MEMORY. Any text may be given; time and memory are in proportion to its size. */
 gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error);
+
+/* Both, for gs_device.inspector. */
+extern const gs_kernel_inspector gs_inspect_user_kernels;
 
 #endif

@@ -38,7 +38,7 @@ const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
 
 /* A kernel with its manifest (borrowed; must outlive the contender), for user kernels: prepare inspects it first
- * (inspect/inspect.h). FORBIDDEN: it contains what it may not. */
+ * (device->inspector). FORBIDDEN: it contains what it may not, or there is no inspector. */
 gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error);
 
 /* The same without the inspection, for kernels that we wrote ourselves: tests of verification have some that are forbidden. */

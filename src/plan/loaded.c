@@ -10,7 +10,7 @@
 
 #include "common/args.h"
 #include "base/error.h"
-#include "inspect/inspect.h"
+#include "kernel/inspector.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
 #define MEMBERS 4    /* of a group */
@@ -176,9 +176,11 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     gs_device *const device = loaded->device;
     source.source.ptx = user;
     source.source.compiler = user ? device->user_compiler : NULL;
-    if (user) GS_TRY(gs_inspect_source(kernel->name, kernel->source, error));
+    const gs_kernel_inspector *const inspector = user ? device->inspector : NULL;
+    if (user && !inspector) return gs_fail(error, GS_ERROR_FORBIDDEN, NULL, "%s: nobody inspects user kernels here, so none is run", kernel->name);
+    if (user) GS_TRY(inspector->source(kernel->name, kernel->source, error));
     GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
-    if (user) GS_TRY(gs_inspect_ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
+    if (user) GS_TRY(inspector->ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
     if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));

@@ -25,7 +25,8 @@ typedef struct gs_loaded gs_loaded;
  * log is in *error, shortened), RANGE (a formula; more zeroed than workspace), LAUNCH (a cluster that cannot be resident), DEVICE_MEMORY. */
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
-/* The same for a kernel that somebody else wrote: inspected before it is loaded (inspect/inspect.h). FORBIDDEN too. */
+/* The same for a kernel that somebody else wrote: inspected before it is loaded, by device->inspector. FORBIDDEN
+ * too, also where there is no inspector. */
 gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
 void      gs_loaded_destroy(gs_loaded **loaded);

@@ -14,6 +14,7 @@
 #include "baseline/baseline.h"
 #include "bench/bench.h"
 #include "cublas/library.h"
+#include "inspect/inspect.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 #include "worker/contenders.h"
@@ -38,6 +39,7 @@ static gs_status need_device(server *s, const json_t *request, gs_error *error)
     if (!s->device) GS_TRY(gs_device_open(&s->device, s->name, gs_reply_string(request, "cache", NULL), error));
     s->contenders.device = s->device;
     s->device->user_compiler = &s->sandbox.compiler;
+    s->device->inspector = &gs_inspect_user_kernels;
     const bool dependent = gs_reply_bool(request, "dependent", false);
     if (dependent != s->device->dependent) gs_contenders_clear(&s->contenders);   /* plans were made for the other setting */
     s->device->dependent = dependent;

@@ -268,6 +268,7 @@ static void judge(const char *source, const char *manifest, const char *problem_
     const gs_verify_options options = {.seed = 1, .parts = parts_of};
     if (gs_manifest_parse(&kernel.manifest, manifest, &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);
     assert_int_equal(gs_device_open(&device, "emu:h200", "", &error), GS_OK);
+    device->inspector = &gs_inspect_user_kernels;
     assert_int_equal(gs_verifier_create(&verifier, device, &error), GS_OK);
     assert_int_equal(gs_contender_kernel(&contender, device, "source:example", &kernel, &error), GS_OK);
     if (gs_verify(verifier, &contender, &p, &options, &verdict, &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);

@@ -329,6 +329,7 @@ int main(int argc, char **argv)
         print_error("%s\n", gs_error_format(&error, text, sizeof text));
         return 1;
     }
+    device->inspector = &gs_inspect_user_kernels;
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest)};
     const int failed = cmocka_run_group_tests_name("the hack suite", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "fake/opened.h"
+#include "inspect/inspect.h"
 #include "learn/weights.h"
 #include "plan/contender.h"
 #include "plan/loaded.h"
@@ -442,6 +443,25 @@ static void test_dependent(void **state)
     assert_int_equal(live(), 0);
 }
 
+/* A user kernel is never run uninspected: where nobody inspects, it is refused before it is compiled. */
+static void test_no_inspector(void **state)
+{
+    (void)state;
+    gs_device *device;
+    gs_contender contender;
+    gs_error error = {0};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 128, 64, 33);
+    const gs_kernel kernel = {.name = "k.cu", .source = "no CUDA C at all",
+                              .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                           .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}}};
+    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    assert_int_equal(gs_contender_kernel(&contender, device, "k", &kernel, &error), GS_OK);
+    assert_int_equal(contender.prepare(&contender, &problem, &error), GS_ERROR_FORBIDDEN);
+    assert_non_null(strstr(error.text, "nobody inspects user kernels"));
+    contender.destroy(&contender);
+    gs_device_close(&device);
+}
+
 /* What a manifest calls zeroed is zero when the workspace is made, the rest is not touched; more of it than workspace is refused. */
 static void test_zeroed_workspace(void **state)
 {
@@ -462,6 +482,7 @@ static void test_zeroed_workspace(void **state)
     gs_device *device;
     gs_error error = {0};
     assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    device->inspector = &gs_inspect_user_kernels;
     const int before = live();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gs_kernel kernel = {.name = "k.cu", .source = "extern \"C\" __global__ void k(void) {}",
@@ -515,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_gemm_keeps_plans),
         cmocka_unit_test(test_failing_driver),
         cmocka_unit_test(test_dependent),
+        cmocka_unit_test(test_no_inspector),
         cmocka_unit_test(test_zeroed_workspace),
         cmocka_unit_test(test_odd_tables),
     };
