@@ -28,7 +28,7 @@ typedef enum gs_origin {
 
 /* Settings of a context. Initialise with gs_config_default, then change fields. Strings are borrowed during gs_open only. */
 typedef struct gs_config {
-    const char *device;       /* "cuda:0"; NULL: $GEMMSMITH_DEVICE, else the first GPU */
+    const char *device;       /* "cuda:0"; "emu:h200"; NULL: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU */
     const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; where that
                                  is not set, those of the user's and the installed tables that there are */
     const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */

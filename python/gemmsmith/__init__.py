@@ -259,6 +259,6 @@ class Context:
 
 
 def open(device=None, tuned=None, cache=None, library=True, own=True):
-    """Opens a device ("cuda:0"; None: $GEMMSMITH_DEVICE, else the first GPU). tuned: a table or a folder of them instead of
+    """Opens a device ("cuda:0", "emu:h200"; None: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU). tuned: a table or a folder of them instead of
     $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; library, own: whether plans may be cuBLASLt, or own kernels."""
     return Context(device, tuned, cache, library, own)

@@ -2,23 +2,33 @@
  * Devices by name: the table of backends, and what does not depend on one. */
 #include "device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "device/cuda/cuda.h"
-#include "emu/emu.h"
+#include "device/emulator.h"
+#include "schedule/profile.h"
 
 #define FIRST_GPU "cuda:0"
+#define EMULATED  "emu:"
+
+static gs_status open_emulated(gs_device **out, const char *rest, const char *cache, gs_error *error)
+{
+    const gs_emulator *emulator;
+    GS_TRY(gs_emulator_find(&emulator, error));
+    return emulator->open(out, rest, cache, error);
+}
 
 static const struct {
     const char *prefix;
     gs_status (*open)(gs_device **out, const char *rest, const char *cache, gs_error *error);
 } backends[] = {
     /* prefix   open */
-    {"cuda:", gs_cuda_open},
-    {"emu:",  gs_emu_open},
+    {"cuda:",  gs_cuda_open},
+    {EMULATED, open_emulated},
 };
 
 static gs_status open_named(gs_device **out, const char *name, const char *cache, gs_error *error)
@@ -40,6 +50,14 @@ const char *gs_device_gpu(void)
 {
     const char *const name = from_environment();
     return name ? name : FIRST_GPU;
+}
+
+gs_status gs_device_for_library(const char **name, gs_error *error)
+{
+    *name = gs_device_gpu();
+    if (strncmp(*name, EMULATED, sizeof EMULATED - 1) != 0) return GS_OK;
+    return gs_fail(error, GS_ERROR_ARGUMENT, "GEMMSMITH_DEVICE",
+                   "\"%.64s\" is an emulated device, which the environment cannot choose for a program: name it in gs_config.device", *name);
 }
 
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error)
@@ -67,7 +85,13 @@ gs_status gs_device_dependent(bool *on, gs_error *error)
 
 bool gs_device_may_emulate(gs_status status) { return status == GS_ERROR_NO_DRIVER || status == GS_ERROR_NO_DEVICE; }
 
-const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]) { return gs_emu_device_name(index, text); }
+const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME])
+{
+    const char *const name = gs_profile_name(index);
+    if (!name) return NULL;
+    snprintf(text, GS_DEVICE_NAME, EMULATED "%s", name);
+    return text;
+}
 
 void gs_device_close(gs_device **device)
 {
@@ -80,12 +104,4 @@ int gs_device_count(gs_error *error)
 {
     int count;
     return gs_cuda_count(&count, error) == GS_OK ? count : 0;
-}
-
-void gs_image_free(gs_image *image)
-{
-    free(image->code);
-    free(image->ptx);
-    free(image->log);
-    *image = (gs_image){0};
 }

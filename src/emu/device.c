@@ -14,14 +14,6 @@
 
 /* ---- names and options ---- */
 
-const char *gs_emu_device_name(int index, char text[GS_DEVICE_NAME])
-{
-    const char *const name = gs_profile_name(index);
-    if (!name) return NULL;
-    snprintf(text, GS_DEVICE_NAME, "emu:%s", name);
-    return text;
-}
-
 typedef struct options {
     int64_t seed, check, threads, order;
 } options;

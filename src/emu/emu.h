@@ -91,9 +91,6 @@ static inline gs_emu_device *gs_emu_of(gs_device *device) { return ((gs_emu_hand
  * PARSE: anything else that cannot be read. */
 gs_status gs_emu_open(gs_device **out, const char *rest, const char *cache, gs_error *error);
 
-/* "emu:h200", ...: NULL after the last. Returns text. */
-const char *gs_emu_device_name(int index, char text[GS_DEVICE_NAME]);
-
 /* What launches found since the device was opened, or since clear, each kind once at an instruction. *out: the device's, until the next launch. */
 int  gs_emu_findings(gs_device *device, const gs_emu_finding **out);
 void gs_emu_findings_clear(gs_device *device);

@@ -66,10 +66,11 @@ static void load_weights(gs_context *context)
 
 static gs_status open_device(gs_context *context, gs_error *error)
 {
-    const char *const name = context->config.device;
+    const char *name = context->config.device;
     bool dependent = context->config.dependent > 0;
     if (context->config.dependent == 0) GS_TRY(gs_device_dependent(&dependent, error));
-    GS_TRY(gs_device_open(&context->device, name && *name ? name : gs_device_gpu(), context->config.cache_path, error));
+    if (!name || !*name) GS_TRY(gs_device_for_library(&name, error));
+    GS_TRY(gs_device_open(&context->device, name, context->config.cache_path, error));
     context->device->dependent = dependent;
     return GS_OK;
 }

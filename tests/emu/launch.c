@@ -384,7 +384,7 @@ static void test_plan(void **state)
     gs_context *context;
     gs_plan *plan;
     config.device = "emu:h200";
-    config.tuned_path = GS_SOURCE_DIR "/tests/unit";   /* a folder without tables */
+    config.tuned_path = GS_SOURCE_DIR "/tests/emu";   /* a folder without tables */
     config.cache_path = "";
     OK(gs_open(&context, &config, &error));
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * Opens the shared object of the emulated device. Only in libgemmsmith.so: what is linked statically has emu/linked.c instead. */
+#include "device/emulator.h"
+
+#include <dlfcn.h>
+#include <gemmsmith/gemmsmith.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+#define TEXT(value)  TEXT_(value)
+#define TEXT_(value) #value
+#define FILE_NAME    "libgemmsmith-emu.so." TEXT(GS_VERSION_MAJOR)
+
+/* A failure is not remembered: a later call tries again. The object stays open, devices may be in use until the process ends. */
+static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
+static const gs_emulator *found;
+
+/* The file beside this library; empty if the library's own path is not known. */
+static void beside_library(char path[GS_PATH])
+{
+    static const char here = 0;   /* any object of this library */
+    Dl_info info = {0};
+    path[0] = '\0';
+    if (!dladdr(&here, &info) || !info.dli_fname) return;
+    const char *const slash = strrchr(info.dli_fname, '/');
+    const size_t folder = slash ? (size_t)(slash - info.dli_fname) + 1 : 0;
+    if (folder + sizeof FILE_NAME <= GS_PATH) snprintf(path, GS_PATH, "%.*s%s", (int)folder, info.dli_fname, FILE_NAME);
+}
+
+/* Opens what $GEMMSMITH_EMULATOR names and nothing else, or the file beside the library, or the loader's. path: what is to be named
+ * when that fails. */
+static void *open_object(char path[GS_PATH])
+{
+    const char *const set = getenv("GEMMSMITH_EMULATOR");
+    if (set && *set) {
+        snprintf(path, GS_PATH, "%s", set);
+        return dlopen(set, RTLD_NOW | RTLD_LOCAL);
+    }
+    beside_library(path);
+    void *const object = *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    return object ? object : dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+}
+
+static gs_status check(const gs_emulator *door, const char *path, gs_error *error)
+{
+    if (!door) return gs_fail(error, GS_ERROR_NO_DEVICE, "device", "%.300s is no emulated device: it has no " GS_EMULATOR_SYMBOL, path);
+    if (strncmp(door->version, gs_version(), sizeof door->version) != 0)
+        return gs_fail(error, GS_ERROR_NO_DEVICE, "device", "%.300s is of gemmsmith %.16s, this is %s: install both from one build", path,
+                       door->version, gs_version());
+    if (door->device_bytes != sizeof(gs_device) || door->ops_bytes != sizeof(gs_device_ops))
+        return gs_fail(error, GS_ERROR_NO_DEVICE, "device", "%.300s is of another build of gemmsmith %s: install both from one build", path, gs_version());
+    return GS_OK;
+}
+
+static gs_status load(gs_error *error)
+{
+    char path[GS_PATH] = "";
+    void *const object = open_object(path);
+    if (!object) {
+        const char *const why = dlerror();
+        return gs_fail(error, GS_ERROR_NO_DEVICE, "device", "emulated devices need " FILE_NAME ", which cannot be opened (%.300s): install it beside the library or name it in GEMMSMITH_EMULATOR",
+                       why ? why : path);
+    }
+    const gs_emulator *const door = dlsym(object, GS_EMULATOR_SYMBOL);
+    const gs_status status = check(door, path, error);
+    if (status == GS_OK) found = door;
+    else dlclose(object);
+    return status;
+}
+
+gs_status gs_emulator_find(const gs_emulator **out, gs_error *error)
+{
+    pthread_mutex_lock(&lock);
+    const gs_status status = found ? GS_OK : load(error);
+    *out = found;
+    pthread_mutex_unlock(&lock);
+    return status;
+}

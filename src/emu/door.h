@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * The emulated device as device/emulator.h describes it. */
+#ifndef GS_EMU_DOOR_H
+#define GS_EMU_DOOR_H
+
+#include <gemmsmith/status.h>
+
+#include "device/emulator.h"
+
+GS_API extern const gs_emulator gs_emulator_door;
+
+#endif
