@@ -73,7 +73,10 @@ KNOWN = {
     "circle src/inspect/flow.c src/inspect/inspect.c src/inspect/matrix.c",
     "circle src/ptx/parse.c src/ptx/variable.c",
     "circle src/redact/directive.c src/redact/source.c",
+    "circle src/report/curves.c src/report/figures.c src/report/page.c",
+    "circle src/report/data.c src/report/rows.c",
     "circle src/schedule/model.c src/schedule/slicek_work.c src/schedule/splitk_work.c",
+    "circle src/service/device.c src/service/jobs.c",
     "circle src/tune/batch.c src/tune/batch_second.c",
     "circle src/verify/kernels.c src/verify/selftest.c",
     "include src/report/report.h curves.h",
@@ -165,7 +168,7 @@ class File:
                 if depth == 0 and opened == "body":
                     first = text.count("\n", 0, at) + 1
                     for number, part in enumerate(text[at:match.start()].split("\n"), first):
-                        for word in re.findall(r"\b(?:gs|cli)_\w+", part):
+                        for word in re.findall(r"\b[a-z]+_\w+", part):
                             self.used.setdefault(word, number)
                     start, opened = match.end(), None
             elif what == ";" and depth == 0:
