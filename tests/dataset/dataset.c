@@ -305,7 +305,7 @@ static void turns_in_their_order(void **state)
     is_text(0, "completion", "answer 1");
     is_text(0, "base", "ws");
     is_null(0, "us");
-    is_number(0, "reward_room", -1);
+    is_number(0, "reward_headroom", -1);
     is_number(0, "step", 0);
     is_text(1, "verdict", "text");
     is_null(1, "candidate");
@@ -316,7 +316,7 @@ static void turns_in_their_order(void **state)
     is_number(2, "us", 80);
     is_number(2, "ratio", 1.25);
     is_number(2, "reward_milestones", 1);
-    assert_true(json_number_value(column(2, "reward_room")) > 0);
+    assert_true(json_number_value(column(2, "reward_headroom")) > 0);
     is_text(2, "metrics", "spills 0\n");
     is_number(2, "smem", 1024);
     assert_string_equal(said(2, "prompt", 1), "ask 3");
@@ -344,7 +344,7 @@ static void a_verdict_that_came_later_counts(void **state)
     assert_int_equal(export(gs_dataset_trajectories), 1);
     is_text(0, "verdict", "repeat");
     is_null(0, "us");
-    is_number(0, "reward_room", -1);
+    is_number(0, "reward_headroom", -1);
     assert_int_equal(export(gs_dataset_pairs), 0);
 }
 
@@ -356,7 +356,7 @@ static void a_time_without_the_library_has_no_reward(void **state)
     is_number(0, "us", 90);
     is_number(0, "smem", 0);
     is_null(0, "ratio");
-    is_null(0, "reward_room");
+    is_null(0, "reward_headroom");
 }
 
 static void predictions_are_asked_for(void **state)
@@ -371,7 +371,7 @@ static void predictions_are_asked_for(void **state)
     assert_int_equal(export(gs_dataset_trajectories), 1);
     assert_true(json_is_true(column(0, "predicted")));
     is_null(0, "ratio");
-    assert_true(json_number_value(column(0, "reward_room")) < 1);
+    assert_true(json_number_value(column(0, "reward_headroom")) < 1);
     assert_int_equal(export(gs_dataset_pairs), 1);
     assert_true(json_is_true(column(0, "predicted")));
     const gs_problem problem = problem_of(PROBLEM);
@@ -489,7 +489,7 @@ static void what_nobody_judged_did_not_fail(void **state)
     put_turn(PROBLEM, 1, 2, "ask 2", "answer 2", "source:02", "pass", 90);
     assert_int_equal(export(gs_dataset_trajectories), 2);
     is_text(0, "verdict", "");
-    is_null(0, "reward_room");
+    is_null(0, "reward_headroom");
     how.kinds = GS_DATASET_REPAIRS | GS_DATASET_PREFERENCES;
     assert_int_equal(export(gs_dataset_pairs), 0);
 }
