@@ -105,7 +105,7 @@ static void info_json(const paths *p, const char *asked, int count, const gs_err
     gs_json_string(&json, "cache", p->cache);
     gs_json_string(&json, "tuned", p->tuned);
     gs_json_begin(&json, "families", '[');
-    for (int family = 0; family < GS_FAMILIES; family++) gs_json_string(&json, NULL, gs_family_name((gs_family)family));
+    for (int family = 0; family < GS_FAMILIES; family++) gs_json_string(&json, NULL, gs_family_name((gs_family_id)family));
     gs_json_end(&json, ']');
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&text));
@@ -160,7 +160,7 @@ static int run_info(const cli_command *command, int argc, char **argv)
     print_path("tuned", p.tuned);
     printf("families\n");
     for (int family = 0; family < GS_FAMILIES; family++)
-        printf("  %-8s %s\n", gs_family_name((gs_family)family), gs_family_summary((gs_family)family));
+        printf("  %-8s %s\n", gs_family_name((gs_family_id)family), gs_family_summary((gs_family_id)family));
     return CLI_OK;
 }
 

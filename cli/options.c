@@ -19,7 +19,7 @@ static const cli_option common_options[] = {
 };
 
 const char cli_family_words[] =
-#define GS_FAMILY(id, name, summary) name ","
+#define GS_FAMILY(ID, name) #name ","
 #include "schedule/families.def"
 #undef GS_FAMILY
     ;

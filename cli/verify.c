@@ -11,6 +11,7 @@
 #include "command.h"
 #include "output.h"
 #include "problems.h"
+#include "schedule/family.h"
 #include "schedule/schedule.h"
 #include "session.h"
 #include "verify/verify.h"
@@ -62,7 +63,7 @@ static int64_t random_padding(gs_random *random)
     return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
 }
 
-/* A few rows of A, or with tn columns of B, times a large matrix, K in eights: what family gemv is for. Others hardly ever give one. */
+/* A few rows of A, or with tn columns of B, times a large matrix, K in eights: what some families are for. Others hardly ever give one. */
 static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bool emulated)
 {
     const uint64_t most = emulated ? 32 : 1024;
@@ -95,13 +96,13 @@ static gs_problem random_problem(gs_random *random, bool few, bool emulated)
     }
 }
 
-static bool random_schedule(gs_random *random, gs_family family, const gs_problem *problem, const gs_caps *caps,
+static bool random_schedule(gs_random *random, gs_family_id family, const gs_problem *problem, const gs_caps *caps,
                             gs_schedule *schedule)
 {
     for (int i = 0; i < SCHEDULE_TRIES; i++) {
         *schedule = gs_schedule_first(family);
-        for (int slot = 0; slot < gs_family_slots(family); slot++)
-            schedule->word[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(family, slot)->count);
+        for (int slot = 0; slot < gs_family_parameters(family); slot++)
+            schedule->value[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(family, slot)->count);
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
     return false;
@@ -221,16 +222,25 @@ static int verify_problem(const cli_command *command, cli_session *session, cons
     return code;
 }
 
+/* Whether all chosen families take a few rows or columns only. */
+static bool only_few(uint32_t families)
+{
+    bool few = families != 0;
+    for (unsigned family = 0; family < GS_FAMILIES; family++)
+        if (families & 1u << family && !gs_families[family]->few) few = false;
+    return few;
+}
+
 /* A problem that one of the chosen families takes, if one is drawn soon. */
 static gs_problem suited_problem(gs_random *random, const settings *s, const gs_caps *caps)
 {
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = random_problem(random, s->families == 1u << GS_FAMILY_GEMV, caps->emulated);
+        problem = random_problem(random, only_few(s->families), caps->emulated);
         if (!s->families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;
-            if (s->families & 1u << family && random_schedule(random, (gs_family)family, &problem, caps, &schedule)) return problem;
+            if (s->families & 1u << family && random_schedule(random, (gs_family_id)family, &problem, caps, &schedule)) return problem;
         }
     }
     return problem;
@@ -246,7 +256,7 @@ static int verify_random(const cli_command *command, cli_session *session, const
             gs_schedule schedule;
             char text[GS_SCHEDULE_TEXT];
             if (s->families && !(s->families & 1u << family)) continue;
-            if (!random_schedule(&random, (gs_family)family, &problem, &session->caps, &schedule)) continue;
+            if (!random_schedule(&random, (gs_family_id)family, &problem, &session->caps, &schedule)) continue;
             code = verify_one(command, session, s, &problem, gs_schedule_format(&schedule, text), count);
         }
     }

@@ -21,6 +21,7 @@ LAW = {
     "schedule": {"base", "problem"},
     "learn":    {"base", "problem", "schedule"},
     "kernel":   {"base", "problem", "schedule"},
+    "family":   {"base", "problem", "schedule", "kernel"},
     "ptx":      {"base"},
     "device":   {"base", "schedule"},
     "emu":      {"base", "schedule", "device", "ptx"},
@@ -37,7 +38,7 @@ LAW = {
     "bench":    {"base", "problem", "schedule", "kernel", "device", "plan", "verify"},
 }
 TOOLS = {"ptx", "emu", "inspect", "train", "store", "llm", "sandbox", "redact", "baseline", "verify", "bench"}
-SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "device", "cublas", "plan")
+SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "plan")
 for layer, others in (("worker", {"evaluate", "policy", "tune", "author", "dataset"}), ("evaluate", {"policy", "author", "dataset"}), ("policy", {"author", "dataset"}),
                       ("tune", {"author", "dataset"}), ("author", {"dataset"}), ("dataset", set()), ("report", set()), ("service", set()), ("cli", set())):
     LAW[layer] = set(SHIPPED) | TOOLS | {"common", "worker", "evaluate", "policy", "tune", "author", "dataset", "service", "report"} - others - {layer}
@@ -75,7 +76,6 @@ KNOWN = {
     "circle src/redact/directive.c src/redact/source.c",
     "circle src/report/curves.c src/report/figures.c src/report/page.c",
     "circle src/report/data.c src/report/rows.c",
-    "circle src/schedule/model.c src/schedule/slicek_work.c src/schedule/splitk_work.c",
     "circle src/service/device.c src/service/jobs.c",
     "circle src/tune/batch.c src/tune/batch_second.c",
     "circle src/verify/kernels.c src/verify/selftest.c",

@@ -254,7 +254,7 @@ static void report(const gs_profile *profile)
     }
     printf("\n%-12s %8s %6s %8s %8s %12s\n", "", "problems", "pairs", "median", "tenth", "median error");
     print_figures("all", -1, -1, profile);
-    for (int family = 0; family < GS_FAMILIES; family++) print_figures(gs_family_name((gs_family)family), family, -1, profile);
+    for (int family = 0; family < GS_FAMILIES; family++) print_figures(gs_family_name((gs_family_id)family), family, -1, profile);
     for (int band = 0; band < (int)GS_COUNT(bands); band++) print_figures(bands[band], -1, band, profile);
     printf("\n");
     print_regret("best of the first eight measured", regrets, group_count, 1.1);

@@ -66,7 +66,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int rank_family(gs_family family, const gs_problem *problem, const gs_caps *caps, ranked *list)
+static int rank_family(gs_family_id family, const gs_problem *problem, const gs_caps *caps, ranked *list)
 {
     int count = 0;
     gs_schedule schedule = gs_schedule_first(family);
@@ -130,7 +130,7 @@ static gs_status print_pairs(known *rows, const char *text, int first, int wante
     int count[GS_FAMILIES];
     double best = INFINITY;
     for (int family = 0; family < GS_FAMILIES; family++) {
-        count[family] = rank_family((gs_family)family, &problem, gs_caps_find("h200"), list[family]);
+        count[family] = rank_family((gs_family_id)family, &problem, gs_caps_find("h200"), list[family]);
         if (count[family] > 0) best = fmin(best, list[family][0].us);
     }
     const int size = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, shortlist, GS_MIN(first, (int)GS_COUNT(shortlist)));

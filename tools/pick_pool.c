@@ -75,11 +75,11 @@ static bool add_proposed(pool *p, const char *name, uint64_t seed, const gs_prob
 
 static void add_neighbours(pool *p, const gs_problem *problem, const gs_schedule *from)
 {
-    const gs_family family = (gs_family)from->family;
-    for (int slot = 0; slot < gs_family_slots(family); slot++)
-        for (int word = 0; word < gs_family_slot(family, slot)->count; word++) {
+    const gs_family_id family = (gs_family_id)from->family;
+    for (int slot = 0; slot < gs_family_parameters(family); slot++)
+        for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
             gs_schedule next = *from;
-            next.word[slot] = (uint8_t)word;
+            next.value[slot] = (uint8_t)word;
             if (gs_schedule_check(&next, problem, gs_caps_find("h200"), NULL) == GS_OK) add(p, &next);
         }
 }

@@ -112,7 +112,7 @@ static gs_status check_from(writing *w, gs_error *error)
     const char *const from = w->options->from;
     if (!from || strcmp(from, GS_WRITE_NOTHING) == 0) return GS_OK;
     for (int f = 0; f < GS_FAMILIES; f++) {
-        if (strcmp(gs_family_name((gs_family)f), from) != 0) continue;
+        if (strcmp(gs_family_name((gs_family_id)f), from) != 0) continue;
         snprintf(w->family, sizeof w->family, "%s", from);
         return gs_schedule_shortlist(w->problem, w->caps, 1u << f, &first, 1) > 0 ? GS_OK
                : gs_fail(error, GS_ERROR_UNSUPPORTED, "from", "no schedule of the family %s takes the problem on this device", w->family);

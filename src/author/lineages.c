@@ -147,7 +147,7 @@ static gs_status owe(gs_lines *lines, const gs_turn *turn, gs_error *error)
 static bool is_base(const char *base)
 {
     bool family = !*base;
-    for (int f = 0; f < GS_FAMILIES; f++) family |= strcmp(base, gs_family_name((gs_family)f)) == 0;
+    for (int f = 0; f < GS_FAMILIES; f++) family |= strcmp(base, gs_family_name((gs_family_id)f)) == 0;
     return family || (strncmp(base, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0 && strspn(base + strlen(GS_USER_KERNEL), "0123456789abcdef") == strlen(base + strlen(GS_USER_KERNEL)));
 }
 

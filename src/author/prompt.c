@@ -145,7 +145,7 @@ static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule,
         if (gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK) return GS_OK;
     }
     for (int i = 0; i < GS_FAMILIES; i++)
-        if (strlen(gs_family_name((gs_family)i)) == size && strncmp(gs_family_name((gs_family)i), v->family, size) == 0) families = 1u << i;
+        if (strlen(gs_family_name((gs_family_id)i)) == size && strncmp(gs_family_name((gs_family_id)i), v->family, size) == 0) families = 1u << i;
     if (families == 0) return gs_fail(error, GS_ERROR_PARSE, "family", "there is no family '%.40s'", v->family);
     if (v->best && strncmp(v->best, v->family, size) == 0 && (v->best[size] == '/' || !v->best[size]) && gs_schedule_parse(schedule, v->best, NULL) == GS_OK &&
         gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK)

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The registry of families, the options that all of them set, and the embedded sources by name. */
+ * A schedule's kernel: its family builds it. */
 #include "kernel/kernel.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/error.h"
-#include "base/hash.h"
-
-typedef gs_status (*builder)(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-
-static const builder builders[GS_FAMILIES] = {
-    [GS_FAMILY_SIMPLE] = gs_kernel_build_simple,
-    [GS_FAMILY_MMA]    = gs_kernel_build_mma,
-    [GS_FAMILY_WS]     = gs_kernel_build_ws,
-    [GS_FAMILY_SLICEK] = gs_kernel_build_slicek,
-    [GS_FAMILY_SPLITK]   = gs_kernel_build_splitk,
-    [GS_FAMILY_GEMV]    = gs_kernel_build_gemv,
-};
+#include "schedule/family.h"
 
 gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
                           gs_error *error)
@@ -25,57 +11,9 @@ gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const 
     if (schedule->family >= GS_FAMILIES)
         return gs_fail(error, GS_ERROR_RANGE, "family", "no family has number %d", schedule->family);
     *kernel = (gs_kernel){0};
-    GS_TRY(builders[schedule->family](kernel, schedule, problem, caps, error));
+    const gs_family *const family = gs_families[schedule->family];
+    GS_TRY(family->build(kernel, schedule, problem, caps, error));
     if (kernel->option_count > GS_MAX_OPTIONS)
-        return gs_fail(error, GS_ERROR_RANGE, "options", "%s has an option that does not fit",
-                       gs_family_name((gs_family)schedule->family));
+        return gs_fail(error, GS_ERROR_RANGE, "options", "%s has an option that does not fit", family->name);
     return gs_manifest_check(&kernel->manifest, error);
-}
-
-/* An option that does not fit leaves a count that gs_kernel_build refuses. */
-void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
-{
-    if (kernel->option_count >= GS_MAX_OPTIONS) {
-        kernel->option_count = GS_MAX_OPTIONS + 1;
-        return;
-    }
-    const int size = snprintf(kernel->option[kernel->option_count], GS_OPTION, "-D%s=%d", name, value);
-    kernel->option_count = size < GS_OPTION ? kernel->option_count + 1 : GS_MAX_OPTIONS + 1;
-}
-
-void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
-{
-    gs_kernel_define(kernel, "GS_IN", (int)problem->in);
-    gs_kernel_define(kernel, "GS_ACC", (int)problem->acc);
-    gs_kernel_define(kernel, "GS_OUT", (int)problem->out);
-    gs_kernel_define(kernel, "GS_LAYOUT", (int)problem->layout);
-    gs_kernel_define(kernel, "GS_BETA", problem->beta != 0);
-}
-
-void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)
-{
-    gs_kernel_define(kernel, "GS_FIXED", 1);
-    gs_kernel_define(kernel, "GS_M", (int)problem->m);
-    gs_kernel_define(kernel, "GS_N", (int)problem->n);
-    gs_kernel_define(kernel, "GS_K", (int)problem->k);
-    gs_kernel_define(kernel, "GS_LDA", (int)problem->lda);
-    gs_kernel_define(kernel, "GS_LDB", (int)problem->ldb);
-    gs_kernel_define(kernel, "GS_LDC", (int)problem->ldc);
-    gs_kernel_define(kernel, "GS_LDD", (int)problem->ldd);
-}
-
-const char *gs_embedded_find(const char *name)
-{
-    for (const gs_embedded *file = gs_embedded_files; file->name; file++)
-        if (strcmp(file->name, name) == 0) return file->text;
-    return NULL;
-}
-
-char *gs_kernel_sources_id(char text[GS_SOURCES_ID])
-{
-    uint64_t id = 0;
-    for (const gs_embedded *file = gs_embedded_files; file->name; file++)
-        id = id * 31 + gs_hash64(file->name, strlen(file->name)) + gs_hash64(file->text, strlen(file->text));
-    snprintf(text, GS_SOURCES_ID, "%08x", (unsigned)(id ^ id >> 32));
-    return text;
 }

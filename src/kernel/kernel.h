@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A kernel: CUDA C source, the options it is compiled with, and its launch manifest.
- * A family turns (schedule, problem) into one; the registry finds the family. Sources come from kernels/, embedded at build
+ * A family turns (schedule, problem) into one (src/family). Sources come from kernels/, embedded at build
  * time. */
 #ifndef GS_KERNEL_KERNEL_H
 #define GS_KERNEL_KERNEL_H
@@ -32,14 +32,6 @@ char *gs_kernel_sources_id(char text[GS_SOURCES_ID]);
 gs_status gs_kernel_build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps,
                           gs_error *error);
 
-/* One per family: src/kernel/<family>.c. */
-gs_status gs_kernel_build_simple(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_mma(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_ws(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_slicek(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_splitk(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-gs_status gs_kernel_build_gemv(gs_kernel *, const gs_schedule *, const gs_problem *, const gs_caps *, gs_error *);
-
 /* Adds "-Dname=value"; for the families. */
 void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
 
@@ -48,7 +40,7 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
 void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
 
 /* The extents and leading dimensions as constants (GS_FIXED 1, GS_M ... GS_LDD; read through kernels/common/sizes.cuh), for a schedule
- * whose word says so: the kernel then serves this problem's sizes alone. All must fit an int. */
+ * whose parameter `sizes` says so: the kernel then serves this problem's sizes alone. All must fit an int. */
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);
 
 #endif

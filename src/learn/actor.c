@@ -35,7 +35,7 @@ gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_c
     int capacity = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (families != 0 && !(families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do {
             if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) status = add(space, &capacity, &schedule, error);
         } while (status == GS_OK && gs_schedule_next(&schedule));
@@ -78,11 +78,11 @@ static void begin(prefix *at, const gs_space *space)
     memcpy(at->x, space->features, sizeof space->features);
 }
 
-static int steps_of(const gs_schedule *schedule) { return 1 + gs_family_slots((gs_family)schedule->family); }
-static int byte_of(const gs_schedule *schedule, int step) { return step == 0 ? schedule->family : schedule->word[step - 1]; }
+static int steps_of(const gs_schedule *schedule) { return 1 + gs_family_parameters((gs_family_id)schedule->family); }
+static int byte_of(const gs_schedule *schedule, int step) { return step == 0 ? schedule->family : schedule->value[step - 1]; }
 static int token_of(const gs_schedule *schedule, int step)
 {
-    return gs_token_of((gs_family)schedule->family, step - 1, step == 0 ? 0 : schedule->word[step - 1]);
+    return gs_token_of((gs_family_id)schedule->family, step - 1, step == 0 ? 0 : schedule->value[step - 1]);
 }
 
 /* Where the schedule strings that have the same word at this step as the first one end. */
@@ -196,9 +196,9 @@ double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, co
 /* All words that a schedule string could have at a step, valid or not: what stands there without masks. */
 static void all_words(const gs_schedule *schedule, int step, choice *c)
 {
-    const gs_family family = (gs_family)schedule->family;
-    c->count = step == 0 ? GS_FAMILIES : GS_MIN(gs_family_slot(family, step - 1)->count, MOST_ROWS);
-    for (int i = 0; i < c->count; i++) c->token[i] = step == 0 ? gs_token_of((gs_family)i, -1, 0) : gs_token_of(family, step - 1, i);
+    const gs_family_id family = (gs_family_id)schedule->family;
+    c->count = step == 0 ? GS_FAMILIES : GS_MIN(gs_family_parameter(family, step - 1)->count, MOST_ROWS);
+    for (int i = 0; i < c->count; i++) c->token[i] = step == 0 ? gs_token_of((gs_family_id)i, -1, 0) : gs_token_of(family, step - 1, i);
 }
 
 /* Adds to d_out the gradient of -weight * log(how probable it is without masks that a word is valid). */

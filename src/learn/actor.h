@@ -40,7 +40,7 @@ gs_schedule gs_actor_best(const gs_actor *actor, const gs_space *space);
  * width (GS_MOST_BEAM at most), most probable first. Not all of them need be valid. Returns how many. */
 enum { GS_MOST_BEAM = 32 };
 void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES]);
-int  gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family family, int width, gs_schedule *list);
+int  gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family_id family, int width, gs_schedule *list);
 
 double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule);
 

@@ -42,31 +42,31 @@ static void say(const gs_actor *actor, const float *x, int first, int count, dou
     for (int i = 0; i < count; i++) log_probability[i] = logits[i] - most - log(sum);
 }
 
-static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family family, int slot)
+static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family_id family, int slot)
 {
-    const int count = gs_family_slot(family, slot)->count;
+    const int count = gs_family_parameter(family, slot)->count;
     double said[MOST_WORDS];
     to->count = 0;
     for (int i = 0; i < from->count; i++) {
         ray next = from->rays[i];
-        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.word[s])] = 1;
+        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 1;
         say(actor, x, gs_token_of(family, slot, 0), count, said);
-        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.word[s])] = 0;
+        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 0;
         for (int word = 0; word < count; word++) {
-            next.schedule.word[slot] = (uint8_t)word;
+            next.schedule.value[slot] = (uint8_t)word;
             next.log_probability = from->rays[i].log_probability + said[word];
             insert(to, &next);
         }
     }
 }
 
-int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family family, int width, gs_schedule *list)
+int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family_id family, int width, gs_schedule *list)
 {
     width = GS_MIN(width, GS_MOST_BEAM);
     if (width < 1) return 0;
     beam beams[2] = {{.width = width, .count = 1, .rays = {{.schedule = {.family = (uint8_t)family}}}}, {.width = width}};
     float x[INPUTS] = {0};
-    const int slots = gs_family_slots(family);
+    const int slots = gs_family_parameters(family);
     gs_problem_features(problem, caps, x);
     x[GS_PROBLEM_FEATURES + gs_token_of(family, -1, 0)] = 1;
     for (int slot = 0; slot < slots; slot++) go_on(actor, x, &beams[slot % 2], &beams[(slot + 1) % 2], family, slot);
@@ -81,7 +81,7 @@ void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const g
     double sum = 0, most = -INFINITY;
     gs_problem_features(problem, caps, x);
     const float *const logits = gs_net_forward(&actor->net, x, room);
-    for (int f = 0; f < GS_FAMILIES; f++) most = fmax(most, p[f] = logits[gs_token_of((gs_family)f, -1, 0)]);
+    for (int f = 0; f < GS_FAMILIES; f++) most = fmax(most, p[f] = logits[gs_token_of((gs_family_id)f, -1, 0)]);
     for (int f = 0; f < GS_FAMILIES; f++) sum += p[f] = exp(p[f] - most);
     for (int f = 0; f < GS_FAMILIES; f++) p[f] /= sum;
 }

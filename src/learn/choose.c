@@ -50,12 +50,12 @@ static void descend(chooser *ch)
     int left = DESCENTS;
     do {
         from = ch->c.list[0];
-        const gs_family family = (gs_family)from.family;
-        for (int slot = 0; slot < gs_family_slots(family); slot++)
-            for (int word = 0; word < gs_family_slot(family, slot)->count; word++) {
+        const gs_family_id family = (gs_family_id)from.family;
+        for (int slot = 0; slot < gs_family_parameters(family); slot++)
+            for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
                 gs_schedule next = from;
-                next.word[slot] = (uint8_t)word;
-                if (word != from.word[slot]) consider(ch, &next);
+                next.value[slot] = (uint8_t)word;
+                if (word != from.value[slot]) consider(ch, &next);
             }
     } while (--left > 0 && memcmp(&from, &ch->c.list[0], sizeof from) != 0);
 }
@@ -75,7 +75,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         if (probable < 0 || probable < IMPROBABLE * first) break;
         p[family] = -1;
         if (families != 0 && !(families >> family & 1)) continue;
-        const int count = gs_actor_beam(&weights->actor, problem, caps, (gs_family)family, WIDTH, said);
+        const int count = gs_actor_beam(&weights->actor, problem, caps, (gs_family_id)family, WIDTH, said);
         for (int i = 0; i < count; i++) consider(&ch, &said[i]);
         if (first == 0 && ch.c.count > 0) first = probable;
     }

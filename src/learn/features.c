@@ -12,16 +12,16 @@
 
 /* ---- tokens ---- */
 
-int gs_token_of(gs_family family, int slot, int word)
+int gs_token_of(gs_family_id family, int slot, int word)
 {
     int token = 0;
     for (int f = 0; f < (int)family; f++) {
         token++;
-        for (int s = 0; s < gs_family_slots((gs_family)f); s++) token += gs_family_slot((gs_family)f, s)->count;
+        for (int s = 0; s < gs_family_parameters((gs_family_id)f); s++) token += gs_family_parameter((gs_family_id)f, s)->count;
     }
     if (slot < 0) return token;
     token++;
-    for (int s = 0; s < slot; s++) token += gs_family_slot(family, s)->count;
+    for (int s = 0; s < slot; s++) token += gs_family_parameter(family, s)->count;
     return token + word;
 }
 
@@ -31,12 +31,12 @@ char *gs_token_name(int token, char text[96])
 {
     text[0] = '\0';
     for (int f = 0; f < GS_FAMILIES; f++) {
-        const gs_family family = (gs_family)f;
+        const gs_family_id family = (gs_family_id)f;
         if (token == gs_token_of(family, -1, 0)) snprintf(text, 96, "%s", gs_family_name(family));
-        for (int s = 0; s < gs_family_slots(family); s++) {
-            const gs_slot *const slot = gs_family_slot(family, s);
+        for (int s = 0; s < gs_family_parameters(family); s++) {
+            const gs_parameter *const slot = gs_family_parameter(family, s);
             const int word = token - gs_token_of(family, s, 0);
-            if (word >= 0 && word < slot->count) snprintf(text, 96, "%s/%s/%s", gs_family_name(family), slot->name, slot->words[word].text);
+            if (word >= 0 && word < slot->count) snprintf(text, 96, "%s/%s/%s", gs_family_name(family), slot->name, slot->values[word].text);
         }
     }
     return text;

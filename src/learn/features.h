@@ -16,7 +16,7 @@ enum {
 
 /* A token is a family, or a word of a slot of a family. They are numbered in the order of the tables. */
 int gs_token_count(void);
-int gs_token_of(gs_family family, int slot, int word);   /* slot -1: of the family itself */
+int gs_token_of(gs_family_id family, int slot, int word);   /* slot -1: of the family itself */
 
 /* The name of a token, unique for all times: "ws" or "ws/tile/128x256x64". text: at least 96 bytes. */
 char *gs_token_name(int token, char text[96]);

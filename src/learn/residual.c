@@ -18,7 +18,7 @@ static double covariance(const gs_schedule *a, const gs_schedule *b)
 {
     int changed = 0;
     if (a->family != b->family) return COMMON * COMMON;
-    for (int slot = 0; slot < gs_family_slots((gs_family)a->family); slot++) changed += a->word[slot] != b->word[slot];
+    for (int slot = 0; slot < gs_family_parameters((gs_family_id)a->family); slot++) changed += a->value[slot] != b->value[slot];
     return COMMON * COMMON + FAMILY * FAMILY + WORDS * WORDS * exp(-changed / REACH);
 }
 

@@ -26,7 +26,7 @@ enum {
 /* A sample as the network sees it: numbers, tokens, and the time model's logarithm. */
 typedef struct row {
     float   numbers[NUMBERS];
-    int16_t token[GS_MAX_SLOTS + 1];
+    int16_t token[GS_MAX_PARAMETERS + 1];
     int     tokens;
     float   model, y;
 } row;
@@ -36,9 +36,9 @@ static row row_of(const gs_schedule *schedule, const gs_problem *problem, const 
     row r = {.tokens = 0};
     gs_problem_features(problem, &profile->caps, r.numbers);
     r.model = (float)log(gs_work_features(schedule, problem, profile, r.numbers + GS_PROBLEM_FEATURES));
-    const gs_family family = (gs_family)schedule->family;
+    const gs_family_id family = (gs_family_id)schedule->family;
     r.token[r.tokens++] = (int16_t)gs_token_of(family, -1, 0);
-    for (int slot = 0; slot < gs_family_slots(family); slot++) r.token[r.tokens++] = (int16_t)gs_token_of(family, slot, schedule->word[slot]);
+    for (int slot = 0; slot < gs_family_parameters(family); slot++) r.token[r.tokens++] = (int16_t)gs_token_of(family, slot, schedule->value[slot]);
     return r;
 }
 

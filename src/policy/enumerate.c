@@ -31,8 +31,8 @@ static int schedule_strings(void)
     int total = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
         int product = 1;
-        for (int slot = 0; slot < gs_family_slots((gs_family)family); slot++)
-            product *= gs_family_slot((gs_family)family, slot)->count;
+        for (int slot = 0; slot < gs_family_parameters((gs_family_id)family); slot++)
+            product *= gs_family_parameter((gs_family_id)family, slot)->count;
         total += product;
     }
     return total;
@@ -58,7 +58,7 @@ static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *
     self->whole = true;
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (self->families != 0 && !(self->families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do {
             if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
             ranked *const r = &self->list[self->count];

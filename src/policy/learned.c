@@ -174,12 +174,12 @@ static void add_neighbours(learned *self, const gs_problem *problem, const gs_ca
 {
     for (int i = 0; i < GS_MIN(self->told_count, PARENTS); i++) {
         const gs_schedule from = self->told[i].schedule;
-        const gs_family family = (gs_family)from.family;
-        for (int slot = 0; slot < gs_family_slots(family); slot++)
-            for (int word = 0; word < gs_family_slot(family, slot)->count; word++) {
+        const gs_family_id family = (gs_family_id)from.family;
+        for (int slot = 0; slot < gs_family_parameters(family); slot++)
+            for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
                 gs_schedule next = from;
-                next.word[slot] = (uint8_t)word;
-                if (word != from.word[slot] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
+                next.value[slot] = (uint8_t)word;
+                if (word != from.value[slot] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
             }
     }
 }

@@ -42,31 +42,31 @@ void gs_llm_add_device(gs_text *text, const gs_caps *c)
 /* ---- grammar ---- */
 
 /* The words of a slot that valid schedule strings have, in the order of the table. */
-static void add_words(gs_text *text, const gs_space *space, gs_family family, int slot)
+static void add_words(gs_text *text, const gs_space *space, gs_family_id family, int slot)
 {
-    const gs_slot *const s = gs_family_slot(family, slot);
+    const gs_parameter *const s = gs_family_parameter(family, slot);
     bool seen[256] = {false};
     for (int i = 0; i < space->count; i++)
-        if (space->list[i].family == family) seen[space->list[i].word[slot]] = true;
+        if (space->list[i].family == family) seen[space->list[i].value[slot]] = true;
     const char *comma = "";
     for (int word = 0; word < s->count; word++) {
         if (!seen[word]) continue;
-        gs_text_addf(text, "%s%s", comma, s->words[word].text);
+        gs_text_addf(text, "%s%s", comma, s->values[word].text);
         comma = " ";
     }
 }
 
-static gs_status add_family(gs_text *text, const gs_llm_view *v, gs_family family, gs_error *error)
+static gs_status add_family(gs_text *text, const gs_llm_view *v, gs_family_id family, gs_error *error)
 {
-    gs_text words[GS_MAX_SLOTS] = {{0}};
-    gs_prompt_field fields[GS_MAX_SLOTS + 1] = {{"summary", gs_family_summary(family)}};
+    gs_text words[GS_MAX_PARAMETERS] = {{0}};
+    gs_prompt_field fields[GS_MAX_PARAMETERS + 1] = {{"summary", gs_family_summary(family)}};
     char name[64];
-    const int slots = gs_family_slots(family);
+    const int slots = gs_family_parameters(family);
     bool failed = false;
     for (int i = 0; i < slots; i++) {
         add_words(&words[i], v->space, family, i);
         failed |= words[i].failed;
-        fields[i + 1] = (gs_prompt_field){gs_family_slot(family, i)->name, gs_text_string(&words[i])};
+        fields[i + 1] = (gs_prompt_field){gs_family_parameter(family, i)->name, gs_text_string(&words[i])};
     }
     snprintf(name, sizeof name, "family-%s.md", gs_family_name(family));
     const gs_status status = failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a prompt")
@@ -81,7 +81,7 @@ static gs_status add_families(gs_text *text, const gs_llm_view *v, gs_error *err
     bool takes[GS_FAMILIES] = {false};
     for (int i = 0; i < v->space->count; i++) takes[v->space->list[i].family] = true;
     for (int family = 0; family < GS_FAMILIES; family++)
-        if (takes[family]) GS_TRY(add_family(text, v, (gs_family)family, error));
+        if (takes[family]) GS_TRY(add_family(text, v, (gs_family_id)family, error));
     return GS_OK;
 }
 

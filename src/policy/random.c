@@ -46,10 +46,10 @@ static int draw(drawing *self)
 
 static void change_word(drawing *self, gs_schedule *schedule)
 {
-    const gs_family family = (gs_family)schedule->family;
-    if (gs_family_slots(family) == 0) return;
-    const int slot = (int)gs_random_below(&self->random, (uint64_t)gs_family_slots(family));
-    schedule->word[slot] = (uint8_t)gs_random_below(&self->random, (uint64_t)gs_family_slot(family, slot)->count);
+    const gs_family_id family = (gs_family_id)schedule->family;
+    if (gs_family_parameters(family) == 0) return;
+    const int slot = (int)gs_random_below(&self->random, (uint64_t)gs_family_parameters(family));
+    schedule->value[slot] = (uint8_t)gs_random_below(&self->random, (uint64_t)gs_family_parameter(family, slot)->count);
 }
 
 static int child(drawing *self)
@@ -59,8 +59,8 @@ static int child(drawing *self)
         const told *const b = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
         gs_schedule next = a->schedule;
         if (a != b && b->schedule.family == next.family && gs_random_below(&self->random, 2))
-            for (int slot = 0; slot < GS_MAX_SLOTS; slot++)
-                if (gs_random_below(&self->random, 2)) next.word[slot] = b->schedule.word[slot];
+            for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++)
+                if (gs_random_below(&self->random, 2)) next.value[slot] = b->schedule.value[slot];
         change_word(self, &next);
         if (gs_random_below(&self->random, 3) == 0) change_word(self, &next);
         const int at = gs_space_find(&self->taken.space, &next);

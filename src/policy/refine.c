@@ -88,14 +88,14 @@ static int vary(const refine *self, const gs_problem *problem, const gs_caps *ca
     *out = NULL;
     if (self->count == 0) return 0;
     const gs_schedule from = self->list[0];
-    const int slots = gs_family_slots((gs_family)from.family);
+    const int slots = gs_family_parameters((gs_family_id)from.family);
     int count = 0, words = 0;
-    for (int slot = 0; slot < slots; slot++) words += gs_family_slot((gs_family)from.family, slot)->count;
+    for (int slot = 0; slot < slots; slot++) words += gs_family_parameter((gs_family_id)from.family, slot)->count;
     varied *const list = malloc(((size_t)words + 1) * sizeof *list);
     for (int slot = 0; list && slot < slots; slot++)
-        for (int word = 0; word < gs_family_slot((gs_family)from.family, slot)->count; word++) {
+        for (int word = 0; word < gs_family_parameter((gs_family_id)from.family, slot)->count; word++) {
             gs_schedule schedule = from;
-            schedule.word[slot] = (uint8_t)word;
+            schedule.value[slot] = (uint8_t)word;
             if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) list[count++] = (varied){schedule, gs_schedule_predict(&schedule, problem, caps)};
         }
     if (count > 1) qsort(list, (size_t)count, sizeof *list, by_time);

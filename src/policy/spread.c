@@ -51,8 +51,8 @@ static gs_status make_room(spread *self, int capacity)
 static bool twins(const gs_schedule *a, const gs_schedule *b)
 {
     if (a->family != b->family) return false;
-    for (int slot = 0; slot < gs_family_slots((gs_family)a->family); slot++)
-        if (a->word[slot] != b->word[slot] && strcmp(gs_family_slot((gs_family)a->family, slot)->name, "sizes") != 0) return false;
+    for (int slot = 0; slot < gs_family_parameters((gs_family_id)a->family); slot++)
+        if (a->value[slot] != b->value[slot] && strcmp(gs_family_parameter((gs_family_id)a->family, slot)->name, "sizes") != 0) return false;
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the families' shares of the time model have in common. For src/schedule alone. */
+ * What the families' shares of the time model have in common. For src/schedule and src/family. */
 #ifndef GS_SCHEDULE_MODEL_H
 #define GS_SCHEDULE_MODEL_H
 
@@ -7,13 +7,11 @@
 
 #include "schedule/work.h"
 
-/* What a schedule of a family does; model.c has simple, mma and ws. */
-gs_work gs_work_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
-gs_work gs_work_splitk(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
-gs_work gs_work_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
-
 /* Bytes of A, B, D, and C where it is read, once each. */
 double gs_compulsory_bytes(const gs_problem *problem);
+
+/* The floor of a problem without the launch: its flops at the sustained rate, or its bytes. */
+double gs_roofline_us(const gs_problem *problem, const gs_caps *caps, const gs_rates *rates);
 
 /* Which tiles are walked together. */
 typedef struct gs_walk {

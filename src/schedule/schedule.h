@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A schedule: a string of the schedule grammar, i.e. a family with one word in each of its slots.
+ * A schedule: a string of the schedule grammar, i.e. a family with one value for each of its parameters.
  *
  *     ws/128x256x64/s4/c2x1/coop/g8
  *
- * The grammar is data (grammar.c): each family has slots in a fixed order, each slot a list of words, each word up to three
- * numbers. Text, tokens (the word indices), enumeration, masks and neighbours all follow from the tables. */
+ * The grammar is data (schedule/family.h): each family has parameters in a fixed order, each parameter a list of values, each value a
+ * text and up to three numbers. Text, tokens (the indices of values), enumeration, masks and neighbours all follow from the tables. */
 #ifndef GS_SCHEDULE_SCHEDULE_H
 #define GS_SCHEDULE_SCHEDULE_H
 
@@ -14,30 +14,31 @@
 
 #include "schedule/caps.h"
 
-#define GS_MAX_SLOTS     8
-#define GS_SCHEDULE_TEXT 96
+#define GS_MAX_PARAMETERS 8
+#define GS_SCHEDULE_TEXT  96
 
-typedef enum gs_family {
-#define GS_FAMILY(id, name, summary) GS_FAMILY_##id,
+typedef enum gs_family_id {
+#define GS_FAMILY(ID, name) GS_FAMILY_##ID,
 #include "schedule/families.def"
 #undef GS_FAMILY
     GS_FAMILIES
-} gs_family;
+} gs_family_id;
 
-typedef struct gs_word {
+typedef struct gs_parameter_value {
     const char *text;
-    int16_t     value[3];
-} gs_word;
+    int16_t     number[3];
+} gs_parameter_value;
 
-typedef struct gs_slot {
-    const char    *name;      /* "tile", "stages", ...: named in error messages */
-    const gs_word *words;
-    int            count;
-} gs_slot;
+typedef struct gs_parameter {
+    const char               *name;     /* "tile", "stages", ...: named in error messages */
+    const gs_parameter_value *values;
+    int                       count;
+    bool                      hint;     /* the third number of its values is a hint, which the time model knows nothing of */
+} gs_parameter;
 
 typedef struct gs_schedule {
-    uint8_t family;               /* gs_family */
-    uint8_t word[GS_MAX_SLOTS];   /* index into each slot's words; unused slots are 0 */
+    uint8_t family;                     /* gs_family_id */
+    uint8_t value[GS_MAX_PARAMETERS];   /* index into each parameter's values; 0 beyond the last parameter */
 } gs_schedule;
 
 /* What a schedule asks of a multiprocessor. Known from the schedule string and the problem's types, before compilation. */
@@ -49,20 +50,20 @@ typedef struct gs_resources {
     int cluster;              /* blocks of a cluster */
 } gs_resources;
 
-const char    *gs_family_name(gs_family family);
-const char    *gs_family_summary(gs_family family);
-int            gs_family_slots(gs_family family);
-const gs_slot *gs_family_slot(gs_family family, int slot);
+const char         *gs_family_name(gs_family_id family);
+const char         *gs_family_summary(gs_family_id family);
+int                 gs_family_parameters(gs_family_id family);   /* how many it has */
+const gs_parameter *gs_family_parameter(gs_family_id family, int parameter);
 
-/* The numbers of the word in a slot of this schedule. */
-const int16_t *gs_schedule_value(const gs_schedule *schedule, int slot);
+/* The numbers of the value that this schedule has for a parameter. */
+const int16_t *gs_schedule_value(const gs_schedule *schedule, int parameter);
 
-/* Parsing needs every slot, in order. Errors name the slot and the column and list what is possible. */
+/* Parsing needs every parameter, in order. Errors name the parameter and the column and list what is possible. */
 gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *error);
 char     *gs_schedule_format(const gs_schedule *schedule, char text[GS_SCHEDULE_TEXT]);
 
 /* First and next schedule string of a family in the order of its tables, valid or not; next returns false after the last. */
-gs_schedule gs_schedule_first(gs_family family);
+gs_schedule gs_schedule_first(gs_family_id family);
 bool        gs_schedule_next(gs_schedule *schedule);
 
 /* GS_OK if a kernel of this schedule can compute this problem on this device: compute capability, types, alignment of the
@@ -76,7 +77,7 @@ gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem
  * cores, L2 or memory, plus start-up and tail. Always a prediction, never a measurement. */
 double gs_schedule_predict(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
-/* The same schedule string but for the last slot (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
+/* The same schedule string but for the last parameter (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
 bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b);
 
 /* The valid schedules with the lowest predicted time, best first, at most `most`; families is a bit set (0: all).

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "schedule/grammar.h"
 #include "schedule/work.h"
 
 typedef struct shortlist {
@@ -22,20 +21,22 @@ static double time_of(const shortlist *s, const gs_schedule *schedule)
     return gs_work_us(&work, s->profile);
 }
 
-/* How ws works, without the hint of who leaves L2 first, which the model knows nothing of. */
-static const int16_t *ws_mode(const gs_schedule *schedule) { return gs_schedule_value(schedule, GS_WS_MODE); }
-static bool same_mode(const gs_schedule *a, const gs_schedule *b) { return memcmp(ws_mode(a), ws_mode(b), 2 * sizeof(int16_t)) == 0; }
+/* Values that differ in a hint alone. */
+static bool same_but_hint(const gs_parameter *parameter, int a, int b)
+{
+    return parameter->hint && memcmp(parameter->values[a].number, parameter->values[b].number, 2 * sizeof(int16_t)) == 0;
+}
 
 bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b)
 {
     if (a->family != b->family) return false;
-    const int slots = gs_family_slots((gs_family)a->family);
-    for (int slot = 0; slot < slots - 1; slot++)
-        if (a->word[slot] != b->word[slot] && !(a->family == GS_FAMILY_WS && slot == GS_WS_MODE && same_mode(a, b))) return false;
+    const int parameters = gs_family_parameters((gs_family_id)a->family);
+    for (int i = 0; i < parameters - 1; i++)
+        if (a->value[i] != b->value[i] && !same_but_hint(gs_family_parameter((gs_family_id)a->family, i), a->value[i], b->value[i])) return false;
     return true;
 }
 
-static bool same_tile(const gs_schedule *a, const gs_schedule *b) { return a->family == b->family && a->word[0] == b->word[0]; }
+static bool same_tile(const gs_schedule *a, const gs_schedule *b) { return a->family == b->family && a->value[0] == b->value[0]; }
 
 static void remove_at(shortlist *s, int at)
 {
@@ -73,7 +74,7 @@ int gs_shortlist(const gs_problem *problem, const gs_profile *profile, uint32_t 
     shortlist s = {.list = list, .most = most, .variants = GS_MAX(most / 8, 2), .problem = problem, .profile = profile};
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (families != 0 && !(families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do {
             if (gs_schedule_check(&schedule, problem, &profile->caps, NULL) == GS_OK) offer(&s, &schedule, time_of(&s, &schedule));
         } while (gs_schedule_next(&schedule));

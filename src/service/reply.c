@@ -84,13 +84,13 @@ json_t *serve_reply_grammar(void)
     json_t *const families = json_array();
     for (int f = 0; f < GS_FAMILIES; f++) {
         json_t *const slots = json_array();
-        for (int i = 0; i < gs_family_slots((gs_family)f); i++) {
-            const gs_slot *const slot = gs_family_slot((gs_family)f, i);
+        for (int i = 0; i < gs_family_parameters((gs_family_id)f); i++) {
+            const gs_parameter *const slot = gs_family_parameter((gs_family_id)f, i);
             json_t *const words = json_array();
-            for (int w = 0; w < slot->count; w++) json_array_append_new(words, json_string(slot->words[w].text));
+            for (int w = 0; w < slot->count; w++) json_array_append_new(words, json_string(slot->values[w].text));
             json_array_append_new(slots, json_pack("{s:s, s:o}", "name", slot->name, "words", words));
         }
-        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family)f), "summary", gs_family_summary((gs_family)f), "slots", slots));
+        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "slots", slots));
     }
     return json_pack("{s:o}", "families", families);
 }

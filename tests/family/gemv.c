@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "family/gemv.h"
 #include "texts.h"
 
 /* legend: problem; together they cover layouts, the order of the operands, input types, output types, beta, batches, K that is no
@@ -78,16 +78,16 @@ static int compile_spread(const char *target, const gs_caps *caps, size_t first,
     int compiled = 0, turn = 0;
     for (size_t i = first; i < sizeof problems / sizeof problems[0]; i += step) {
         const gs_problem problem = problem_of(problems[i]);
-        for (int tile = 0; tile < gs_family_slot(GS_FAMILY_GEMV, GS_GEMV_TILE)->count; tile++)
-            for (int depth = 0; depth < gs_family_slot(GS_FAMILY_GEMV, GS_GEMV_DEPTH)->count; depth++) {
+        for (int tile = 0; tile < gs_family_parameter(GS_FAMILY_GEMV, GS_GEMV_TILE)->count; tile++)
+            for (int depth = 0; depth < gs_family_parameter(GS_FAMILY_GEMV, GS_GEMV_DEPTH)->count; depth++) {
                 gs_schedule schedule = gs_schedule_first(GS_FAMILY_GEMV);
                 bool valid = false;
                 for (int try = 0; try < 40 && !valid; try++) {
                     turn++;
-                    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_GEMV); slot++)
-                        schedule.word[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_slot(GS_FAMILY_GEMV, slot)->count);
-                    schedule.word[GS_GEMV_TILE] = (uint8_t)tile;
-                    schedule.word[GS_GEMV_DEPTH] = (uint8_t)depth;
+                    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_GEMV); slot++)
+                        schedule.value[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_parameter(GS_FAMILY_GEMV, slot)->count);
+                    schedule.value[GS_GEMV_TILE] = (uint8_t)tile;
+                    schedule.value[GS_GEMV_DEPTH] = (uint8_t)depth;
                     valid = gs_schedule_check(&schedule, &problem, caps, NULL) == GS_OK;
                 }
                 if (!valid) continue;

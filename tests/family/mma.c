@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "family/mma.h"
 #include "texts.h"
 
 #define __device__ static
@@ -200,7 +200,7 @@ static void test_compiles(void **state)
         print_message("no NVRTC: %s\n", error.text);
         skip();
     }
-    assert_int_equal(GS_COUNT(schedule_strings), gs_family_slot(GS_FAMILY_MMA, GS_MMA_TILE)->count);
+    assert_int_equal(GS_COUNT(schedule_strings), gs_family_parameter(GS_FAMILY_MMA, GS_MMA_TILE)->count);
     int compiled = 0;
     for (size_t i = 0; i < GS_COUNT(schedule_strings); i++) {
         char text[GS_SCHEDULE_TEXT];

@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "family/slicek.h"
 #include "texts.h"
 
 enum { TRIES = 200000 };
@@ -85,7 +85,7 @@ static void test_size(void **state)
 {
     int all = 1;
     (void)state;
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICEK); slot++) all *= gs_family_slot(GS_FAMILY_SLICEK, slot)->count;
+    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_SLICEK); slot++) all *= gs_family_parameter(GS_FAMILY_SLICEK, slot)->count;
     assert_in_range(all, 1000, 60000);
 }
 
@@ -164,9 +164,9 @@ static bool draw(gs_random *random, int slot, int word, const gs_problem *proble
 {
     for (int i = 0; i < TRIES; i++) {
         *schedule = gs_schedule_first(GS_FAMILY_SLICEK);
-        for (int other = 0; other < gs_family_slots(GS_FAMILY_SLICEK); other++)
-            schedule->word[other] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(GS_FAMILY_SLICEK, other)->count);
-        schedule->word[slot] = (uint8_t)word;
+        for (int other = 0; other < gs_family_parameters(GS_FAMILY_SLICEK); other++)
+            schedule->value[other] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(GS_FAMILY_SLICEK, other)->count);
+        schedule->value[slot] = (uint8_t)word;
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
     return false;
@@ -177,7 +177,7 @@ static int compile_words(const char *target, const gs_caps *caps, int first_slot
     gs_random random = {(uint64_t)caps->cc};
     int compilations = 0;
     for (int slot = first_slot; slot < first_slot + slots; slot++)
-        for (int word = 0; word < gs_family_slot(GS_FAMILY_SLICEK, slot)->count; word++) {
+        for (int word = 0; word < gs_family_parameter(GS_FAMILY_SLICEK, slot)->count; word++) {
             gs_schedule schedule;
             gs_problem problem = problem_of(problems[compilations % (int)GS_COUNT(problems)]);
             for (size_t i = 0; i < GS_COUNT(problems) && !draw(&random, slot, word, &problem, caps, &schedule); i++) problem = problem_of(problems[i]);
@@ -201,7 +201,7 @@ static void test_compiles(void **state)
 {
     (void)state;
     if (!has_compiler()) skip();
-    assert_true(compile_words("sm_90a", gs_caps_find("h200"), 0, gs_family_slots(GS_FAMILY_SLICEK)) >= 55);
+    assert_true(compile_words("sm_90a", gs_caps_find("h200"), 0, gs_family_parameters(GS_FAMILY_SLICEK)) >= 55);
     assert_true(compile_words("sm_80", gs_caps_find("a100"), GS_SLICEK_TILE, 1) >= 15);
 }
 

@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "family/splitk.h"
 #include "texts.h"
 
 static const gs_caps *h200(void) { return gs_caps_find("h200"); }
@@ -56,12 +56,12 @@ static void test_compiles(void **state)
     gs_error error = {0};
     if (gs_compiler_version(&error) == 0) skip();
     int compiled = 0, seen = 0;
-    const int tiles = gs_family_slot(GS_FAMILY_SPLITK, GS_SPLITK_TILE)->count;
+    const int tiles = gs_family_parameter(GS_FAMILY_SPLITK, GS_SPLITK_TILE)->count;
     for (int i = 0; i < tiles * 2; i++) {
         const gs_problem problem = problem_of(problems[(size_t)i % GS_COUNT(problems)]);
         gs_schedule schedule = gs_schedule_first(GS_FAMILY_SPLITK);
         do {
-            if (schedule.word[GS_SPLITK_TILE] != i / 2 || schedule.word[GS_SPLITK_ORDER] != i % 2) continue;
+            if (schedule.value[GS_SPLITK_TILE] != i / 2 || schedule.value[GS_SPLITK_ORDER] != i % 2) continue;
             if (gs_schedule_check(&schedule, &problem, h200(), NULL) != GS_OK || seen++ % 29 != 0) continue;
             compile(&schedule, &problem);
             compiled++;

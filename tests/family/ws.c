@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "family/ws.h"
 #include "texts.h"
 
 #define __device__ static
@@ -92,8 +92,8 @@ static void test_compiles(void **state)
     (void)state;
     gs_error error = {0};
     if (gs_compiler_version(&error) == 0) skip();
-    const gs_slot *const tiles = gs_family_slot(GS_FAMILY_WS, GS_WS_TILE), *const modes = gs_family_slot(GS_FAMILY_WS, GS_WS_MODE);
-    const gs_slot *const clusters = gs_family_slot(GS_FAMILY_WS, GS_WS_CLUSTER);
+    const gs_parameter *const tiles = gs_family_parameter(GS_FAMILY_WS, GS_WS_TILE), *const modes = gs_family_parameter(GS_FAMILY_WS, GS_WS_MODE);
+    const gs_parameter *const clusters = gs_family_parameter(GS_FAMILY_WS, GS_WS_CLUSTER);
     int compiled = 0, turn = 0;
     for (int tile = 0; tile < tiles->count; tile++) {
         for (int mode = 0; mode < modes->count; mode++) {
@@ -101,8 +101,8 @@ static void test_compiles(void **state)
             for (size_t i = 0; i < GS_COUNT(problems) && left > 0; i++, turn++) {
                 const gs_problem problem = problem_of(problems[(size_t)turn % GS_COUNT(problems)]);
                 char text[GS_SCHEDULE_TEXT];
-                const char *const cluster = clusters->words[(tile + turn) % clusters->count].text;
-                snprintf(text, sizeof text, "ws/%s/s3/%s/%s/%s", tiles->words[tile].text, cluster, modes->words[mode].text, turn % 2 ? "h4" : "g8");
+                const char *const cluster = clusters->values[(tile + turn) % clusters->count].text;
+                snprintf(text, sizeof text, "ws/%s/s3/%s/%s/%s", tiles->values[tile].text, cluster, modes->values[mode].text, turn % 2 ? "h4" : "g8");
                 const gs_schedule schedule = schedule_of(text);
                 if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
                 compile(&schedule, &problem);

@@ -18,7 +18,7 @@
 #include "kernel/kernel.h"
 #include "inspect/inspect.h"
 #include "plan/loaded.h"
-#include "schedule/grammar.h"
+#include "schedule/schedule.h"
 #include "texts.h"
 
 #define TRIES 20000   /* schedule strings drawn until one suits the problem */
@@ -31,12 +31,12 @@ static const char *const problems[] = {
     "f16:257x129x512:tn:ldd=200", "f16:8x1024x2048:nn", "f16:64x64x4096:tn:acc=f16:d=f32", "bf16:128x384x640:tn:d=f32", "f16:4x4096x1024:tn",
 };
 
-static bool draw(gs_random *random, gs_family family, const gs_problem *problem, gs_schedule *schedule)
+static bool draw(gs_random *random, gs_family_id family, const gs_problem *problem, gs_schedule *schedule)
 {
     for (int i = 0; i < TRIES; i++) {
         *schedule = gs_schedule_first(family);
-        for (int slot = 0; slot < gs_family_slots(family); slot++)
-            schedule->word[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_slot(family, slot)->count);
+        for (int slot = 0; slot < gs_family_parameters(family); slot++)
+            schedule->value[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(family, slot)->count);
         if (gs_schedule_check(schedule, problem, gs_caps_find("h200"), NULL) == GS_OK) return true;
     }
     return false;
@@ -71,7 +71,7 @@ static void test_families(void **state)
         for (long tries = 0; done < kernels && tries < 10 * kernels; tries++) {
             const gs_problem problem = problem_of(problems[gs_random_below(&random, GS_COUNT(problems))]);
             gs_schedule schedule;
-            if (!draw(&random, (gs_family)family, &problem, &schedule)) continue;
+            if (!draw(&random, (gs_family_id)family, &problem, &schedule)) continue;
             inspect(&schedule, &problem);
             done++;
         }

@@ -149,7 +149,7 @@ static void a_space_is_all_that_is_valid(void **state)
     space_of(&space, "f16:300x520x128:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_SIMPLE);
     int valid = 0;
     for (int family = 0; family <= GS_FAMILY_MMA; family++) {
-        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do {
             const bool can = gs_schedule_check(&schedule, &space.problem, h200(), NULL) == GS_OK;
             valid += can;
@@ -194,23 +194,23 @@ static double valid_unmasked(const gs_actor *actor, const gs_space *space, const
     float room[2 * (2 * GS_HIDDEN + GS_MOST_TOKENS)];
     double sum = 0;
     memcpy(x, space->features, sizeof space->features);
-    for (int slot = -1; slot < gs_family_slots((gs_family)schedule->family); slot++) {
+    for (int slot = -1; slot < gs_family_parameters((gs_family_id)schedule->family); slot++) {
         const float *const logits = gs_net_forward(&actor->net, x, room);
-        const int words = slot < 0 ? GS_FAMILIES : gs_family_slot((gs_family)schedule->family, slot)->count;
+        const int words = slot < 0 ? GS_FAMILIES : gs_family_parameter((gs_family_id)schedule->family, slot)->count;
         bool can[256] = {false};
         double valid = 0, all = 0;
         for (int i = 0; i < space->count; i++) {
             const gs_schedule *const s = &space->list[i];
             if (slot < 0) can[s->family] = true;
-            else if (s->family == schedule->family && memcmp(s->word, schedule->word, (size_t)slot) == 0) can[s->word[slot]] = true;
+            else if (s->family == schedule->family && memcmp(s->value, schedule->value, (size_t)slot) == 0) can[s->value[slot]] = true;
         }
         for (int word = 0; word < words; word++) {
-            const int token = slot < 0 ? gs_token_of((gs_family)word, -1, 0) : gs_token_of((gs_family)schedule->family, slot, word);
+            const int token = slot < 0 ? gs_token_of((gs_family_id)word, -1, 0) : gs_token_of((gs_family_id)schedule->family, slot, word);
             all += exp((double)logits[token]);
             valid += can[word] ? exp((double)logits[token]) : 0;
         }
         sum += log(valid / all);
-        x[GS_PROBLEM_FEATURES + gs_token_of((gs_family)schedule->family, slot, slot < 0 ? 0 : schedule->word[slot])] = 1;
+        x[GS_PROBLEM_FEATURES + gs_token_of((gs_family_id)schedule->family, slot, slot < 0 ? 0 : schedule->value[slot])] = 1;
     }
     return sum;
 }
@@ -302,8 +302,8 @@ static void the_actor_learns_a_planted_word(void **state)
         int hits = 0;
         for (int i = 0; i < GROUP; i++) {
             o[i].schedule = gs_actor_say(&weights.actor, &space, &random, &o[i].log_probability);
-            o[i].reward = o[i].schedule.word[2] == 1;   /* stages s3 */
-            hits += o[i].schedule.word[2] == 1;
+            o[i].reward = o[i].schedule.value[2] == 1;   /* stages s3 */
+            hits += o[i].schedule.value[2] == 1;
         }
         if (round < 10) first += hits / 120.0;
         if (round >= 70) last += hits / 120.0;
@@ -312,7 +312,7 @@ static void the_actor_learns_a_planted_word(void **state)
     }
     assert_true(first < 0.6 && last > 0.9);
     const gs_schedule best = gs_actor_best(&weights.actor, &space);
-    assert_int_equal(best.word[2], 1);
+    assert_int_equal(best.value[2], 1);
     free(gradient);
     gs_adam_free(&adam);
     gs_space_free(&space);
@@ -349,8 +349,8 @@ static void imitation_makes_a_sentence_likely(void **state)
 /* Times that the time model gets wrong in a way that can be learned: mma takes a third of what it says, and s2 of every family twice. */
 static double planted_us(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const bool shallow = strcmp(gs_family_slot((gs_family)schedule->family, schedule->family == GS_FAMILY_MMA ? 2 : 1)->words
-                                    [schedule->word[schedule->family == GS_FAMILY_MMA ? 2 : 1]].text, "s2") == 0;
+    const bool shallow = strcmp(gs_family_parameter((gs_family_id)schedule->family, schedule->family == GS_FAMILY_MMA ? 2 : 1)->values
+                                    [schedule->value[schedule->family == GS_FAMILY_MMA ? 2 : 1]].text, "s2") == 0;
     return gs_schedule_predict(schedule, problem, h200()) * (schedule->family == GS_FAMILY_MMA ? 0.33 : 1) * (shallow ? 2 : 1);
 }
 

@@ -151,8 +151,8 @@ static void test_weights(void **state)
     assert_int_equal(gs_weights_create(&weights, 1, &error), GS_OK);
     assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &first, 1), 1);
     gs_net *const net = &weights.surrogate.net;   /* the words of its first choice are bad ones */
-    for (int slot = 0; slot < gs_family_slots((gs_family)first.family); slot++) {
-        const int token = gs_token_of((gs_family)first.family, slot, first.word[slot]);
+    for (int slot = 0; slot < gs_family_parameters((gs_family_id)first.family); slot++) {
+        const int token = gs_token_of((gs_family_id)first.family, slot, first.value[slot]);
         net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + token) * GS_HIDDEN] = 50;
     }
     net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;   /* hidden 0 -> 0 -> out */

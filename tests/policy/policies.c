@@ -33,7 +33,7 @@ static void enumerate_proposes_every_valid_schedule_once(void **state)
     for (int got; (got = policy.propose(&policy, &problem, gs_caps_find("h200"), list + count, GS_MIN(48, MOST - count))) > 0;)
         count += got;
     for (int family = 0; family < GS_FAMILIES; family++) {
-        gs_schedule schedule = gs_schedule_first((gs_family)family);
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do valid += gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) == GS_OK;
         while (gs_schedule_next(&schedule));
     }
@@ -81,8 +81,8 @@ static void spread_asks_every_family(void **state)
     policy.families = 1u << GS_FAMILY_SLICEK;
     assert_int_equal(policy.propose(&policy, &narrow, caps, small, 8), 8);
     bool differ = false;
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_SLICEK); slot++)
-        differ |= small[0].word[slot] != small[1].word[slot] && strcmp(gs_family_slot(GS_FAMILY_SLICEK, slot)->name, "sizes") != 0;
+    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_SLICEK); slot++)
+        differ |= small[0].value[slot] != small[1].value[slot] && strcmp(gs_family_parameter(GS_FAMILY_SLICEK, slot)->name, "sizes") != 0;
     assert_true(differ);
     policy.families = 0;
     assert_int_equal(policy.propose(&policy, &problem, caps, list, MOST), MOST);
@@ -221,10 +221,10 @@ static void refine_varies_the_first_by_one_word(void **state)
     const int count = refined(0, found, 4, MOST, list);
     gs_schedule variations[ROOM];
     int variation_count = 0;
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_WS); slot++)
-        for (int word = 0; word < gs_family_slot(GS_FAMILY_WS, slot)->count; word++) {
+    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_WS); slot++)
+        for (int word = 0; word < gs_family_parameter(GS_FAMILY_WS, slot)->count; word++) {
             gs_schedule schedule = first;
-            schedule.word[slot] = (uint8_t)word;
+            schedule.value[slot] = (uint8_t)word;
             if (same(&schedule, &first) || same(&schedule, &own[1]) || gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;
             assert_true(is_among(&schedule, list, count));
             variations[variation_count++] = schedule;

@@ -140,9 +140,9 @@ static void evolve_stays_near_the_fastest(void **state)
     for (int i = FIRST; i < FIRST + NEXT; i++) {
         assert_false(is_among(&list[i], list, i));
         int strange = 0;   /* words of none of the parents */
-        for (int slot = 0; slot < gs_family_slots(GS_FAMILY_WS); slot++) {
+        for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_WS); slot++) {
             bool inherited = false;
-            for (int p = 0; p < FIRST; p++) inherited |= planted(&list[p]) <= worst_parent && list[p].word[slot] == list[i].word[slot];
+            for (int p = 0; p < FIRST; p++) inherited |= planted(&list[p]) <= worst_parent && list[p].value[slot] == list[i].value[slot];
             strange += !inherited;
         }
         near += strange <= 2;
@@ -336,7 +336,7 @@ static unsigned salt;
 static double salted(const gs_schedule *schedule)
 {
     unsigned sum = salt;
-    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) sum += (unsigned)(slot + 1) * schedule->word[slot];
+    for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++) sum += (unsigned)(slot + 1) * schedule->value[slot];
     return predicted(schedule) * (1 + 0.3 * (sum % 3));
 }
 

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "schedule/grammar.h"
+#include "family/splitk.h"
+#include "family/ws.h"
 #include "schedule/model.h"
 #include "texts.h"
 
@@ -158,7 +159,7 @@ static void predictions_stay_above_the_floor(void **state)
         const gs_problem problem = problem_of(texts[i]);
         const double floor_us = gs_floor_us(&problem, gs_caps_find("h200"));
         for (int family = 0; family < GS_FAMILIES; family++) {
-            gs_schedule schedule = gs_schedule_first((gs_family)family);
+            gs_schedule schedule = gs_schedule_first((gs_family_id)family);
             do {
                 if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
                 const double us = gs_schedule_predict(&schedule, &problem, gs_caps_find("h200"));
@@ -189,9 +190,9 @@ static void shortlists_are_sorted_valid_and_diverse(void **state)
                 assert_true(gs_schedule_predict(&list[a - 1], &problem, gs_caps_find("h200")) <=
                             gs_schedule_predict(&list[a], &problem, gs_caps_find("h200")));
             for (int b = 0; b < a; b++) {
-                const int raster = gs_family_slots((gs_family)list[a].family) - 1;
-                assert_false(list[a].family == list[b].family && memcmp(list[a].word, list[b].word, (size_t)raster) == 0);
-                same_tile += list[a].family == list[b].family && list[a].word[0] == list[b].word[0];
+                const int raster = gs_family_parameters((gs_family_id)list[a].family) - 1;
+                assert_false(list[a].family == list[b].family && memcmp(list[a].value, list[b].value, (size_t)raster) == 0);
+                same_tile += list[a].family == list[b].family && list[a].value[0] == list[b].value[0];
             }
             assert_true(same_tile < MOST / 8);
             tiles += same_tile == 0;
@@ -215,7 +216,7 @@ static void the_first_is_the_best(void **state)
         assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, &head, 1), 1);
         double least = INFINITY;
         for (int family = 0; family < GS_FAMILIES; family++) {
-            gs_schedule schedule = gs_schedule_first((gs_family)family);
+            gs_schedule schedule = gs_schedule_first((gs_family_id)family);
             do {
                 if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) == GS_OK)
                     least = fmin(least, gs_schedule_predict(&schedule, &problem, gs_caps_find("h200")));

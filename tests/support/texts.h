@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "kernel/manifest.h"
-#include "schedule/grammar.h"
+#include "schedule/schedule.h"
 
 static inline gs_problem problem_of(const char *text)
 {
@@ -37,8 +37,8 @@ static inline bool is_among(const gs_schedule *schedule, const gs_schedule *list
 
 static inline int words_changed(const gs_schedule *a, const gs_schedule *b)
 {
-    int changed = a->family != b->family ? GS_MAX_SLOTS + 1 : 0;
-    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
+    int changed = a->family != b->family ? GS_MAX_PARAMETERS + 1 : 0;
+    for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++) changed += a->value[slot] != b->value[slot];
     return changed;
 }
 

@@ -80,35 +80,35 @@ static double unmasked(const gs_actor *actor, const gs_problem *problem, const g
 {
     float x[GS_PROBLEM_FEATURES + GS_MOST_TOKENS] = {0};
     float *const room = malloc((size_t)gs_net_room(&actor->net) * sizeof *room);
-    const gs_family family = (gs_family)schedule->family;
+    const gs_family_id family = (gs_family_id)schedule->family;
     double sum = 0;
     gs_problem_features(problem, h200(), x);
     x[GS_PROBLEM_FEATURES + gs_token_of(family, -1, 0)] = 1;
-    for (int slot = 0; slot < gs_family_slots(family); slot++) {
+    for (int slot = 0; slot < gs_family_parameters(family); slot++) {
         const float *const logits = gs_net_forward(&actor->net, x, room) + gs_token_of(family, slot, 0);
         double all = 0;
-        for (int word = 0; word < gs_family_slot(family, slot)->count; word++) all += exp((double)logits[word]);
-        sum += (double)logits[schedule->word[slot]] - log(all);
-        x[GS_PROBLEM_FEATURES + gs_token_of(family, slot, schedule->word[slot])] = 1;
+        for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) all += exp((double)logits[word]);
+        sum += (double)logits[schedule->value[slot]] - log(all);
+        x[GS_PROBLEM_FEATURES + gs_token_of(family, slot, schedule->value[slot])] = 1;
     }
     free(room);
     return sum;
 }
 
-static long sentences_of(gs_family family)
+static long sentences_of(gs_family_id family)
 {
     long count = 1;
-    for (int slot = 0; slot < gs_family_slots(family); slot++) count *= gs_family_slot(family, slot)->count;
+    for (int slot = 0; slot < gs_family_parameters(family); slot++) count *= gs_family_parameter(family, slot)->count;
     return count;
 }
 
 /* The family with fewest schedule strings, but not one. */
-static gs_family small_family(void)
+static gs_family_id small_family(void)
 {
     int small = -1;
     for (int f = 0; f < GS_FAMILIES; f++)
-        if (sentences_of((gs_family)f) > 1 && (small < 0 || sentences_of((gs_family)f) < sentences_of((gs_family)small))) small = f;
-    return (gs_family)small;
+        if (sentences_of((gs_family_id)f) > 1 && (small < 0 || sentences_of((gs_family_id)f) < sentences_of((gs_family_id)small))) small = f;
+    return (gs_family_id)small;
 }
 
 typedef struct scored {
@@ -128,7 +128,7 @@ static void a_beam_finds_the_most_probable(void **state)
 {
     (void)state;
     const gs_problem problem = problem_of(PROBLEM);
-    const gs_family family = small_family();
+    const gs_family_id family = small_family();
     const long count = sentences_of(family);
     gs_weights weights;
     gs_schedule list[GS_MOST_BEAM], few[GS_MOST_BEAM];
@@ -137,7 +137,7 @@ static void a_beam_finds_the_most_probable(void **state)
     /* all but the last two slots: one word far ahead of the others */
     gs_net *const net = &weights.actor.net;
     float *const bias = net->weights + net->count - net->width[3];
-    for (int slot = 0; slot < gs_family_slots(family) - 2; slot++) bias[gs_token_of(family, slot, gs_family_slot(family, slot)->count - 1)] += 200;
+    for (int slot = 0; slot < gs_family_parameters(family) - 2; slot++) bias[gs_token_of(family, slot, gs_family_parameter(family, slot)->count - 1)] += 200;
     scored *const all = malloc((size_t)count * sizeof *all);
     long n = 0;
     gs_schedule schedule = gs_schedule_first(family);
@@ -172,11 +172,11 @@ static void beams_are_in_order(void **state)
     fresh(&weights);
     random_weights(&weights.actor.net, 8);
     for (int f = 0; f < GS_FAMILIES; f++) {
-        const int count = gs_actor_beam(&weights.actor, &problem, h200(), (gs_family)f, GS_MOST_BEAM, list);
-        assert_int_equal(count, GS_MIN(sentences_of((gs_family)f), GS_MOST_BEAM));
+        const int count = gs_actor_beam(&weights.actor, &problem, h200(), (gs_family_id)f, GS_MOST_BEAM, list);
+        assert_int_equal(count, GS_MIN(sentences_of((gs_family_id)f), GS_MOST_BEAM));
         for (int i = 0; i < count; i++) {
             assert_int_equal(list[i].family, f);
-            for (int slot = 0; slot < gs_family_slots((gs_family)f); slot++) assert_true(list[i].word[slot] < gs_family_slot((gs_family)f, slot)->count);
+            for (int slot = 0; slot < gs_family_parameters((gs_family_id)f); slot++) assert_true(list[i].value[slot] < gs_family_parameter((gs_family_id)f, slot)->count);
             if (i > 0) assert_true(unmasked(&weights.actor, &problem, &list[i]) <= unmasked(&weights.actor, &problem, &list[i - 1]) + 1e-6);
             for (int j = 0; j < i; j++) assert_false(same(&list[i], &list[j]));
         }
@@ -274,17 +274,17 @@ static void nothing_valid_in_the_beam_is_the_shortlist(void **state)
     float *const bias = net->weights + net->count - net->width[3];
     /* the first two words of schedule strings of which none is valid */
     bool none = false;
-    for (int tile = 0; tile < gs_family_slot(GS_FAMILY_WS, 0)->count && !none; tile++)
-        for (int stages = 0; stages < gs_family_slot(GS_FAMILY_WS, 1)->count && !none; stages++) {
+    for (int tile = 0; tile < gs_family_parameter(GS_FAMILY_WS, 0)->count && !none; tile++)
+        for (int stages = 0; stages < gs_family_parameter(GS_FAMILY_WS, 1)->count && !none; stages++) {
             gs_schedule schedule = gs_schedule_first(GS_FAMILY_WS);
             none = true;
             do
-                if (schedule.word[0] == tile && schedule.word[1] == stages && gs_schedule_check(&schedule, &problem, h200(), NULL) == GS_OK) none = false;
+                if (schedule.value[0] == tile && schedule.value[1] == stages && gs_schedule_check(&schedule, &problem, h200(), NULL) == GS_OK) none = false;
             while (none && gs_schedule_next(&schedule));
-            invalid.word[0] = (uint8_t)tile, invalid.word[1] = (uint8_t)stages;
+            invalid.value[0] = (uint8_t)tile, invalid.value[1] = (uint8_t)stages;
         }
     assert_true(none);
-    for (int slot = 0; slot < 2; slot++) bias[gs_token_of(GS_FAMILY_WS, slot, invalid.word[slot])] += 100;
+    for (int slot = 0; slot < 2; slot++) bias[gs_token_of(GS_FAMILY_WS, slot, invalid.value[slot])] += 100;
     const int count = gs_weights_choose(&weights, &problem, h200(), ws, list, FEW);
     assert_int_equal(count, gs_surrogate_shortlist(&weights.surrogate, &problem, h200(), ws, shortlist, FEW));
     assert_memory_equal(list, shortlist, (size_t)count * sizeof *list);
@@ -307,8 +307,8 @@ static void the_descent_reaches_what_the_surrogate_likes(void **state)
     gs_net *const net = &weights.surrogate.net;
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     float *const second = net->weights + (net->width[0] + 1) * net->width[1], *const third = second + (net->width[1] + 1) * net->width[2];
-    for (int slot = 0; slot < gs_family_slots(GS_FAMILY_WS); slot++)
-        net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILY_WS, slot, liked.word[slot])) * net->width[1]] = 1;
+    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_WS); slot++)
+        net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILY_WS, slot, liked.value[slot])) * net->width[1]] = 1;
     second[0] = 1;
     third[0] = -3;
     const int count = gs_weights_choose(&weights, &problem, h200(), 1u << GS_FAMILY_WS, list, FEW);
@@ -402,7 +402,7 @@ static double distance(const gs_schedule *a, const gs_schedule *b)
 {
     int changed = 0;
     if (a->family != b->family) return 0.09;
-    for (int slot = 0; slot < GS_MAX_SLOTS; slot++) changed += a->word[slot] != b->word[slot];
+    for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++) changed += a->value[slot] != b->value[slot];
     return 0.09 + 0.01 + 0.0036 * exp(-changed / 2.0);
 }
 

@@ -231,7 +231,7 @@ static void weights_are_loaded_and_written(void **state)
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     float *const second = net->weights + (net->width[0] + 1) * net->width[1], *const third = second + (net->width[1] + 1) * net->width[2];
     for (int family = 0; family < GS_FAMILIES; family++)
-        if (tried >> family & 1) net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of((gs_family)family, -1, 0)) * net->width[1]] = 1;
+        if (tried >> family & 1) net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of((gs_family_id)family, -1, 0)) * net->width[1]] = 1;
     second[0] = 1;
     third[0] = 8;
     assert_int_equal(gs_weights_save(&before, path, NULL), GS_OK);

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "plan/loaded.h"
 #include "verify/data.h"
+#include "schedule/family.h"
 #include "verify/verify.h"
 
 /* ---- names ---- */
@@ -492,7 +493,7 @@ static void simple_grid(void **state)
     assert_true(grid[0] * entry->block[1] >= p.m && grid[0] <= 2147483647);
     assert_true(grid[1] <= 65535 && grid[2] <= 65535);
     p.epilogue = GS_EPILOGUE_GELU;
-    assert_int_equal(gs_kernel_build_simple(&kernel, &schedule, &p, gs_caps_find("h200"), NULL), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_families[GS_FAMILY_SIMPLE]->build(&kernel, &schedule, &p, gs_caps_find("h200"), NULL), GS_ERROR_UNSUPPORTED);
 }
 
 int main(void)

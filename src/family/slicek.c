@@ -1,7 +1,49 @@
 /* SPDX-License-Identifier: MIT
- * Which schedule strings of family slicek are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/slicek.cu. */
+ * Family slicek: fragments straight from global memory, K shared by warps and clusters. Mirrors kernels/slicek.cu; docs/internals/slicek.md explains it. */
+#include "family/slicek.h"
+
+#include <stdio.h>
+
 #include "base/error.h"
-#include "schedule/grammar.h"
+#include "family/direct.h"
+#include "family/shared.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- parameters ---- */
+
+static const gs_parameter_value tile_values[] = {   /* of a block, M x N */
+    {"16x16",  { 16, 16}}, {"16x32",  { 16, 32}}, {"16x64",  { 16, 64}}, {"16x128", { 16, 128}},
+    {"32x16",  { 32, 16}}, {"32x32",  { 32, 32}}, {"32x64",  { 32, 64}}, {"32x128", { 32, 128}},
+    {"64x16",  { 64, 16}}, {"64x32",  { 64, 32}}, {"64x64",  { 64, 64}}, {"64x128", { 64, 128}},
+    {"128x16", {128, 16}}, {"128x32", {128, 32}}, {"128x64", {128, 64}},
+};
+static const gs_parameter_value warps_values[] = {   /* along M x along N x along K */
+    {"w1x1x1", {1, 1, 1}}, {"w1x1x2", {1, 1, 2}}, {"w1x1x4", {1, 1, 4}}, {"w1x1x8", {1, 1, 8}}, {"w1x1x16", {1, 1, 16}},
+    {"w2x1x1", {2, 1, 1}}, {"w2x1x2", {2, 1, 2}}, {"w2x1x4", {2, 1, 4}}, {"w2x1x8", {2, 1, 8}},
+    {"w1x2x1", {1, 2, 1}}, {"w1x2x2", {1, 2, 2}}, {"w1x2x4", {1, 2, 4}}, {"w1x2x8", {1, 2, 8}},
+    {"w2x2x1", {2, 2, 1}}, {"w2x2x2", {2, 2, 2}}, {"w2x2x4", {2, 2, 4}},
+    {"w4x1x1", {4, 1, 1}}, {"w4x1x2", {4, 1, 2}}, {"w4x1x4", {4, 1, 4}},
+    {"w1x4x1", {1, 4, 1}}, {"w1x4x2", {1, 4, 2}}, {"w1x4x4", {1, 4, 4}},
+    {"w4x2x1", {4, 2, 1}}, {"w4x2x2", {4, 2, 2}}, {"w2x4x1", {2, 4, 1}}, {"w2x4x2", {2, 4, 2}}, {"w4x4x1", {4, 4, 1}},
+};
+static const gs_parameter_value depth_values[] = {{"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d8", {8}}};   /* steps of 32 k in flight per warp */
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
+static const gs_parameter_value fetch_values[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings to L2 */
+
+static const gs_parameter parameters[] = {
+    [GS_SLICEK_TILE]  = {"tile",  GS_VALUES(tile_values)},
+    [GS_SLICEK_WARPS] = {"warps", GS_VALUES(warps_values)},
+    [GS_SLICEK_DEPTH] = {"depth", GS_VALUES(depth_values)},
+    [GS_SLICEK_SPLIT] = {"split", GS_VALUES(split_values)},
+    [GS_SLICEK_SIZES] = {"sizes", GS_VALUES(gs_sizes_values)},
+    [GS_SLICEK_FETCH] = {"fetch", GS_VALUES(fetch_values)},
+};
+
+static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
 enum {
     STEP           = 32,           /* k of a warp's step */
@@ -28,12 +70,12 @@ typedef struct shape {
 
 static shape shape_of(const gs_schedule *schedule)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_SLICEK_TILE);
-    const int16_t *const warps = gs_schedule_value(schedule, GS_SLICEK_WARPS);
+    const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = value_of(schedule, GS_SLICEK_WARPS);
     return (shape){
         .bm = tile[0], .bn = tile[1], .wm = warps[0], .wn = warps[1], .wk = warps[2],
-        .depth = gs_schedule_value(schedule, GS_SLICEK_DEPTH)[0], .split = gs_schedule_value(schedule, GS_SLICEK_SPLIT)[0],
-        .fixed = gs_schedule_value(schedule, GS_SLICEK_SIZES)[0] != 0,
+        .depth = value_of(schedule, GS_SLICEK_DEPTH)[0], .split = value_of(schedule, GS_SLICEK_SPLIT)[0],
+        .fixed = value_of(schedule, GS_SLICEK_SIZES)[0] != 0,
         .mt = tile[0] / warps[0] / 16, .nt = tile[1] / warps[1] / 8, .threads = 32 * warps[0] * warps[1] * warps[2],
     };
 }
@@ -126,13 +168,13 @@ static gs_status check_use(const gs_schedule *schedule, const shape *s, const gs
     if (s->bn > 16 && s->bn / 2 >= p->n) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of its columns suffice");
     if (s->wk > 1 && parts / 2 >= steps) return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "K has %d steps of 32 for %d parts", (int)steps, (int)parts);
     if (s->split > 1 && parts / 2 >= steps) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %d steps of 32 for %d parts", (int)steps, (int)parts);
-    const int depth = schedule->word[GS_SLICEK_DEPTH];
-    if (depth > 0 && gs_family_slot(GS_FAMILY_SLICEK, GS_SLICEK_DEPTH)->words[depth - 1].value[0] >= rounds)
+    const int depth = schedule->value[GS_SLICEK_DEPTH];
+    if (depth > 0 && depth_values[depth - 1].number[0] >= rounds)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "depth", "a warp has only %d steps", (int)rounds);
     return GS_OK;
 }
 
-gs_status gs_check_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     const shape s = shape_of(schedule);
     GS_TRY(check_problem(&s, problem, caps, error));
@@ -150,7 +192,7 @@ gs_status gs_check_slicek(const gs_schedule *schedule, const gs_problem *problem
     return GS_OK;
 }
 
-gs_resources gs_resources_slicek(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const shape s = shape_of(schedule);
     const int blocks = blocks_of(&s, problem, caps), warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;
@@ -162,3 +204,106 @@ gs_resources gs_resources_slicek(const gs_schedule *schedule, const gs_problem *
         .cluster   = s.split,
     };
 }
+
+/* ---- the time model ---- */
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = value_of(schedule, GS_SLICEK_WARPS);
+    const gs_direct d = {
+        .bm = tile[0], .bn = tile[1], .rows = warps[0], .columns = warps[1], .parts = warps[2],
+        .depth = value_of(schedule, GS_SLICEK_DEPTH)[0], .split = value_of(schedule, GS_SLICEK_SPLIT)[0],
+        .swap_ab = problem->layout == GS_NN,
+    };
+    const gs_resources resources = resources_of(schedule, problem, &profile->caps);
+    return gs_direct_work(&d, &resources, problem, profile);
+}
+
+/* ---- the kernel: kernels/slicek.cu with its defines and manifest ---- */
+
+/* Elements per access of C or D: the widest that its rows allow, given an aligned pointer. */
+static int vector_of(const gs_problem *problem, int64_t ld)
+{
+    int vector = 16 / (int)gs_type_size(problem->out);
+    while (ld % vector) vector /= 2;
+    return vector;
+}
+
+static void define_schedule(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem)
+{
+    const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
+    const int16_t *const warps = value_of(schedule, GS_SLICEK_WARPS);
+    gs_kernel_define(kernel, "GS_BM", tile[0]);
+    gs_kernel_define(kernel, "GS_BN", tile[1]);
+    gs_kernel_define(kernel, "GS_WM", warps[0]);
+    gs_kernel_define(kernel, "GS_WN", warps[1]);
+    gs_kernel_define(kernel, "GS_WK", warps[2]);
+    gs_kernel_define(kernel, "GS_DEPTH", value_of(schedule, GS_SLICEK_DEPTH)[0]);
+    gs_kernel_define(kernel, "GS_SPLIT", value_of(schedule, GS_SLICEK_SPLIT)[0]);
+    gs_kernel_define(kernel, "GS_FETCH", value_of(schedule, GS_SLICEK_FETCH)[0]);
+    if (value_of(schedule, GS_SLICEK_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
+}
+
+static gs_status make_grid(gs_entry *entry, const gs_schedule *schedule, gs_error *error)
+{
+    const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "cdiv(m,%d)*%d", tile[0], value_of(schedule, GS_SLICEK_SPLIT)[0]);
+    GS_TRY(gs_formula_set(&entry->grid[0], text, error));
+    snprintf(text, sizeof text, "cdiv(n,%d)", tile[1]);
+    GS_TRY(gs_formula_set(&entry->grid[1], text, error));
+    return gs_formula_set(&entry->grid[2], "batch", error);
+}
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const gs_resources resources = resources_of(schedule, problem, caps);
+    const int out_bytes = (int)gs_type_size(problem->out);
+    const int vector_c = vector_of(problem, problem->ldc), vector_d = vector_of(problem, problem->ldd);
+
+    kernel->name = "slicek.cu";
+    kernel->source = gs_embedded_find("slicek.cu");
+    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, "slicek.cu", "kernel source is not part of this build");
+    gs_kernel_define_problem(kernel, problem);
+    define_schedule(kernel, schedule, problem);
+    gs_kernel_define(kernel, "GS_VEC_C", vector_c);
+    gs_kernel_define(kernel, "GS_VEC_D", vector_d);
+    gs_kernel_define(kernel, "GS_BATCHED", problem->batch > 1);
+    gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
+
+    gs_manifest *const manifest = &kernel->manifest;
+    manifest->accumulator = GS_F32;
+    manifest->bitwise = true;
+    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[2] = problem->beta != 0 ? vector_c * out_bytes : out_bytes;
+    manifest->align[3] = vector_d * out_bytes;
+    manifest->entry_count = 1;
+
+    gs_entry *const entry = &manifest->entry[0];
+    snprintf(entry->name, sizeof entry->name, "gs_slicek");
+    GS_TRY(make_grid(entry, schedule, error));
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "%d", resources.smem);
+    GS_TRY(gs_formula_set(&entry->smem, text, error));
+    entry->block[0] = resources.threads;
+    entry->block[1] = entry->block[2] = 1;
+    entry->cluster[0] = resources.cluster;
+    entry->cluster[1] = entry->cluster[2] = 1;
+    entry->dependent = caps->cc >= 90;
+    entry->map_count = 0;
+    return GS_OK;
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_slicek = {
+    .name       = "slicek",
+    .old_name   = "sliced",
+    .summary    = "Ampere and later: fragments straight from global memory, warps and clusters share K, mma.sync; for what takes microseconds",
+    .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};

@@ -1,7 +1,46 @@
 /* SPDX-License-Identifier: MIT
- * Which schedule strings of family gemv are valid for a problem, and what they ask of a multiprocessor. Mirrors kernels/gemv.cu. */
+ * Family gemv: a few rows of A or columns of B. Mirrors kernels/gemv.cu; docs/internals/gemv.md explains it. */
+#include "family/gemv.h"
+
+#include <stdio.h>
+
 #include "base/error.h"
-#include "schedule/grammar.h"
+#include "family/direct.h"
+#include "family/shared.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- parameters ---- */
+
+/* the most rows of A that are multiplied (or columns of B, roles exchanged) x columns of D of a block; nn: 64 columns per warp */
+static const gs_parameter_value tile_values[] = {
+    {"8x8",  { 8, 8}},  {"8x16",  { 8, 16}}, {"8x32",  { 8, 32}}, {"8x64",  { 8, 64}}, {"8x128",  { 8, 128}}, {"8x256",  { 8, 256}},
+    {"16x8", {16, 8}},  {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"16x64", {16, 64}}, {"16x128", {16, 128}}, {"16x256", {16, 256}},
+};
+static const gs_parameter_value warps_values[] = {{"w1", {1}}, {"w2", {2}}, {"w4", {4}}, {"w8", {8}}, {"w16", {16}}};
+static const gs_parameter_value depth_values[] = {   /* steps of 64 k (tn) or 32 k (nn) in flight per warp */
+    {"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d6", {6}}, {"d8", {8}}, {"d12", {12}}, {"d16", {16}},
+};
+static const gs_parameter_value ring_values[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
+    {"r128", {128, 0}}, {"r256", {256, 0}}, {"s128", {128, 1}}, {"s256", {256, 1}},
+};
+static const gs_parameter_value ahead_values[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
+
+static const gs_parameter parameters[] = {
+    [GS_GEMV_TILE]  = {"tile",  GS_VALUES(tile_values)},
+    [GS_GEMV_WARPS] = {"warps", GS_VALUES(warps_values)},
+    [GS_GEMV_DEPTH] = {"depth", GS_VALUES(depth_values)},
+    [GS_GEMV_RING]  = {"ring",  GS_VALUES(ring_values)},
+    [GS_GEMV_AHEAD] = {"ahead", GS_VALUES(ahead_values)},
+    [GS_GEMV_SPLIT] = {"split", GS_VALUES(split_values)},
+    [GS_GEMV_SIZES] = {"sizes", GS_VALUES(gs_sizes_values)},
+};
+
+static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
 enum {
     MOST_TOKENS      = 16,         /* rows of A (or columns of B) that any tile takes */
@@ -28,23 +67,24 @@ typedef struct shape {
     int     loads;                 /* 16-byte loads of a lane and step */
 } shape;
 
-bool gs_gemv_swapped(const gs_problem *problem)
+/* Whether the few columns of B take the place of the few rows of A: D is then computed transposed. Only tn is symmetric. */
+static bool is_swapped(const gs_problem *problem)
 {
     return problem->layout == GS_TN && problem->n <= MOST_TOKENS && problem->n < problem->m;
 }
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const int16_t *const tile = gs_schedule_value(schedule, GS_GEMV_TILE);
+    const int16_t *const tile = value_of(schedule, GS_GEMV_TILE);
     shape s = {
         .rows = tile[0], .cols = tile[1],
-        .warps  = gs_schedule_value(schedule, GS_GEMV_WARPS)[0],
-        .depth  = gs_schedule_value(schedule, GS_GEMV_DEPTH)[0],
-        .ahead  = gs_schedule_value(schedule, GS_GEMV_AHEAD)[0],
-        .shared = gs_schedule_value(schedule, GS_GEMV_RING)[1] != 0,
-        .split  = gs_schedule_value(schedule, GS_GEMV_SPLIT)[0],
-        .fixed  = gs_schedule_value(schedule, GS_GEMV_SIZES)[0] != 0,
-        .tn = problem->layout == GS_TN, .swapped = gs_gemv_swapped(problem),
+        .warps  = value_of(schedule, GS_GEMV_WARPS)[0],
+        .depth  = value_of(schedule, GS_GEMV_DEPTH)[0],
+        .ahead  = value_of(schedule, GS_GEMV_AHEAD)[0],
+        .shared = value_of(schedule, GS_GEMV_RING)[1] != 0,
+        .split  = value_of(schedule, GS_GEMV_SPLIT)[0],
+        .fixed  = value_of(schedule, GS_GEMV_SIZES)[0] != 0,
+        .tn = problem->layout == GS_TN, .swapped = is_swapped(problem),
     };
     s.tokens = s.swapped ? problem->n : problem->m;
     s.columns = s.swapped ? problem->m : problem->n;
@@ -111,7 +151,7 @@ static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, g
     if (caps->cc < 80)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "gemv needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
     if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "gemv has no epilogue operations");
-    if (problem->m > MOST_TOKENS && !gs_gemv_swapped(problem))
+    if (problem->m > MOST_TOKENS && !is_swapped(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "gemv multiplies at most %d rows of A, or with tn columns of B", MOST_TOKENS);
     if (problem->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "gemv needs K to be a multiple of 8");
     if (problem->layout == GS_NN && problem->n % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "gemv needs N to be a multiple of 8 with nn");
@@ -144,7 +184,7 @@ static gs_status check_shape(const shape *s, const gs_problem *problem, const gs
     return GS_OK;
 }
 
-gs_status gs_check_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     GS_TRY(check_problem(problem, caps, error));
     const shape s = shape_of(schedule, problem);
@@ -163,7 +203,7 @@ gs_status gs_check_gemv(const gs_schedule *schedule, const gs_problem *problem, 
     return check_ahead(&s, problem, caps, error);
 }
 
-gs_resources gs_resources_gemv(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, caps);
@@ -177,3 +217,87 @@ gs_resources gs_resources_gemv(const gs_schedule *schedule, const gs_problem *pr
         .cluster   = s.split,
     };
 }
+
+/* ---- the time model ---- */
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    const int16_t *const tile = value_of(schedule, GS_GEMV_TILE);
+    const bool swapped = is_swapped(problem), tn = problem->layout == GS_TN;
+    const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along them */
+    const gs_direct d = {
+        .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
+        .parts = value_of(schedule, GS_GEMV_WARPS)[0] / columns,
+        .depth = value_of(schedule, GS_GEMV_DEPTH)[0] * (tn ? 2 : 1), .split = value_of(schedule, GS_GEMV_SPLIT)[0],
+        .swap_ab = !tn,
+    };
+    const gs_resources resources = resources_of(schedule, problem, &profile->caps);
+    return gs_direct_work(&d, &resources, problem, profile);
+}
+
+/* ---- the kernel: kernels/gemv.cu with its defines and manifest ---- */
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const int16_t *const tile = value_of(schedule, GS_GEMV_TILE);
+    const int16_t *const ring = value_of(schedule, GS_GEMV_RING);
+    const int split = value_of(schedule, GS_GEMV_SPLIT)[0];
+    const gs_resources resources = resources_of(schedule, problem, caps);
+    const int out_bytes = (int)gs_type_size(problem->out);
+    const bool swapped = is_swapped(problem);
+
+    kernel->name = "gemv.cu";
+    kernel->source = gs_embedded_find(kernel->name);
+    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, kernel->name, "kernel source is not part of this build");
+    gs_kernel_define_problem(kernel, problem);
+    gs_kernel_define(kernel, "GS_SWAP", swapped);
+    gs_kernel_define(kernel, "GS_BATCH", problem->batch > 1);
+    gs_kernel_define(kernel, "GS_ROWS", tile[0]);
+    gs_kernel_define(kernel, "GS_COLS", tile[1]);
+    gs_kernel_define(kernel, "GS_WARPS", value_of(schedule, GS_GEMV_WARPS)[0]);
+    gs_kernel_define(kernel, "GS_DEPTH", value_of(schedule, GS_GEMV_DEPTH)[0]);
+    gs_kernel_define(kernel, "GS_PREFETCH", ring[0]);
+    gs_kernel_define(kernel, "GS_SHARED", ring[1]);
+    gs_kernel_define(kernel, "GS_AHEAD", value_of(schedule, GS_GEMV_AHEAD)[0]);
+    gs_kernel_define(kernel, "GS_SPLIT", split);
+    gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
+    if (value_of(schedule, GS_GEMV_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
+
+    /* f16 accumulation would save nothing: sums are few. The wider accumulator serves both. */
+    gs_manifest *const manifest = &kernel->manifest;
+    manifest->accumulator = GS_F32;
+    manifest->bitwise = true;
+    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[2] = manifest->align[3] = out_bytes;
+    manifest->entry_count = 1;
+
+    gs_entry *const entry = &manifest->entry[0];
+    snprintf(entry->name, sizeof entry->name, "gs_gemv");
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "cdiv(%c,%d)*%d", swapped ? 'm' : 'n', tile[1], split);
+    GS_TRY(gs_formula_set(&entry->grid[0], text, error));
+    GS_TRY(gs_formula_set(&entry->grid[1], "min(batch,65535)", error));
+    GS_TRY(gs_formula_set(&entry->grid[2], "cdiv(batch,65535)", error));
+    snprintf(text, sizeof text, "%d", resources.smem);
+    GS_TRY(gs_formula_set(&entry->smem, text, error));
+    entry->block[0] = resources.threads;
+    entry->block[1] = entry->block[2] = 1;
+    entry->cluster[0] = split;
+    entry->cluster[1] = entry->cluster[2] = 1;
+    entry->dependent = caps->cc >= 90;
+    return GS_OK;
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_gemv = {
+    .name       = "gemv",
+    .old_name   = "dot",
+    .summary    = "a few rows of A or columns of B: dot products at the speed of memory",
+    .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .few        = true,
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Blocks that load operands straight into fragments, in the units of the time model. */
+#include "family/direct.h"
+
+#include "schedule/model.h"
+
+enum { STEP = 32 };            /* k of a step of a warp */
+
+/* Adding the parts of K, and storing. */
+static double finish(const gs_direct *d, const gs_problem *p, int threads, const gs_rates *r)
+{
+    const double own = d->bm * d->bn / threads;   /* elements of a thread */
+    double cycles = r->direct_finish;
+    if (d->parts > 1) cycles += r->direct_sync + d->parts * own * r->direct_part;
+    if (d->split > 1) cycles += r->split_sync + d->split * own / d->split * r->direct_part + d->bm * d->bn * 4 / r->split_bytes;
+    return cycles + (p->beta != 0 ? r->ws_read_c : 0);
+}
+
+gs_work gs_direct_work(const gs_direct *d, const gs_resources *resources, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const double warps = d->rows * d->columns * d->parts, wm = d->bm / d->rows, wn = d->bn / d->columns;
+    const double loads = wm / 8 + wn / 8;                      /* 16-byte loads of a lane and step */
+    const double mmas = fmax(wm / 16, 0.5) * wn / 8 * 2;
+    const double turns = d->swap_ab ? wn / 8 * 4 : 0;
+    const double chain = loads * r->direct_load + mmas * r->mma_step + turns * r->direct_turn;
+    return (gs_work){
+        .blocks = gs_ceil_div((double)p->m, d->bm) * gs_ceil_div((double)p->n, d->bn) * (double)p->batch * d->split,
+        .cluster = d->split, .resident = resources->blocks_sm,
+        .steps   = fmax(1, gs_ceil_div((double)p->k, STEP * d->parts * d->split)),
+        .matrix  = 2 * d->bm * d->bn * STEP * d->parts / (profile->caps.tensor_flops * r->mma_share),
+        .port    = warps * loads * r->direct_port,
+        .issue   = warps * (2 * loads + mmas + turns),
+        .feed    = warps * loads * 512,
+        .chain   = chain,
+        .latency = r->direct_latency,
+        .ahead   = d->depth,
+        .held    = 1,
+        .start   = r->direct_start - r->hbm_latency + (d->split > 1 ? r->split_start : 0),
+        .finish  = finish(d, p, resources->threads, r),
+        .store   = gs_inside(d->bm, p->m) * gs_inside(d->bn, p->n) * (double)gs_type_size(p->out) / d->split * (p->beta != 0 ? 2 : 1),
+        .memory_bytes = gs_compulsory_bytes(p),
+    };
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * Lists of values that parameters of several families have. */
+#include "family/shared.h"
+
+/* tiles are walked in groups of that many tile rows (g) or tile columns (h): second value 0 or 1 */
+const gs_parameter_value gs_raster_values[10] = {
+    {"g1", {1, 0}}, {"g2", {2, 0}}, {"g4", {4, 0}}, {"g8", {8, 0}}, {"g16", {16, 0}},
+    {"h1", {1, 1}}, {"h2", {2, 1}}, {"h4", {4, 1}}, {"h8", {8, 1}}, {"h16", {16, 1}},
+};
+
+const gs_parameter_value gs_sizes_values[2] = {{"any", {0}}, {"fixed", {1}}};   /* extents as arguments, or compiled in */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Family simple: one thread per element, so only an epilogue is beyond it. Any problem, any alignment; slow and obviously right. */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+
+#define THREADS   256
+#define REGISTERS 64   /* upper bound: pointers, indices, one accumulator, a few loads in flight */
+
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    (void)schedule, (void)caps;
+    if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "simple has no epilogue");
+    return GS_OK;
+}
+
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    (void)schedule, (void)problem;
+    const int blocks = GS_MIN(caps->threads_sm / THREADS, caps->registers_sm / (THREADS * REGISTERS));
+    return (gs_resources){.threads = THREADS, .registers = REGISTERS, .smem = 0, .blocks_sm = GS_MAX(blocks, 1), .cluster = 1};
+}
+
+/* ---- the time model ---- */
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const gs_resources resources = resources_of(schedule, p, &profile->caps);
+    const double warps = resources.threads / 32.0;
+    return (gs_work){
+        .blocks = fmax(1, gs_ceil_div((double)p->m, warps) * gs_ceil_div((double)p->n, 32) * (double)p->batch),
+        .cluster = 1, .resident = resources.blocks_sm,
+        .steps   = (double)p->k,
+        .port    = warps * (p->layout == GS_TN ? r->simple_port_far : r->simple_port),
+        .chain   = p->acc == GS_F16 ? r->simple_step_f16 : r->simple_step,
+        .latency = 0,
+        .ahead   = 1,
+        .start   = r->mma_start,
+        .finish  = r->mma_finish,
+        .store   = 32 * warps * (double)gs_type_size(p->out),
+        .memory_bytes = gs_compulsory_bytes(p),
+    };
+}
+
+/* ---- the kernel: kernels/simple.cu with its defines and manifest ---- */
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    (void)schedule;
+    if (problem->epilogue != GS_EPILOGUE_NONE) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "simple has no epilogue");
+    kernel->name = "simple.cu";
+    kernel->source = gs_embedded_find("simple.cu");
+    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, "simple.cu", "kernel source is not part of this build");
+    gs_kernel_define_problem(kernel, problem);
+
+    const int in = (int)gs_type_size(problem->in), out = (int)gs_type_size(problem->out);
+    gs_manifest *const manifest = &kernel->manifest;
+    *manifest = (gs_manifest){.accumulator = problem->acc, .bitwise = true, .align = {in, in, out, out}, .entry_count = 1};
+    gs_entry *const entry = &manifest->entry[0];
+    *entry = (gs_entry){.block = {32, 8, 1}, .cluster = {1, 1, 1}, .dependent = caps->cc >= 90};
+    snprintf(entry->name, sizeof entry->name, "gs_simple");
+    GS_TRY(gs_formula_set(&entry->grid[0], "cdiv(m,8)", error));   /* only the first dimension may exceed 65535 */
+    GS_TRY(gs_formula_set(&entry->grid[1], "min(cdiv(n,32),65535)", error));
+    return gs_formula_set(&entry->grid[2], "min(batch,65535)", error);
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_simple = {
+    .name       = "simple",
+    .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ * Family splitk: one tile and a share of K per block, wgmma. Mirrors kernels/splitk.cu; docs/internals/splitk.md explains it. */
+#include "family/splitk.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "family/shared.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- parameters ---- */
+
+static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128 or 256 */
+    {"64x16x64", {64, 16, 64}}, {"64x32x64", {64, 32, 64}}, {"64x64x64", {64, 64, 64}}, {"64x96x64", {64, 96, 64}}, {"64x128x64", {64, 128, 64}},
+    {"64x192x64", {64, 192, 64}}, {"64x256x64", {64, 256, 64}},
+    {"128x32x64", {128, 32, 64}}, {"128x64x64", {128, 64, 64}}, {"128x96x64", {128, 96, 64}}, {"128x128x64", {128, 128, 64}},
+    {"128x192x64", {128, 192, 64}}, {"128x256x64", {128, 256, 64}}, {"256x64x64", {256, 64, 64}}, {"256x128x64", {256, 128, 64}},
+    {"8x64x64", {8, 64, 64}}, {"16x64x64", {16, 64, 64}}, {"24x64x64", {24, 64, 64}}, {"32x64x64", {32, 64, 64}}, {"48x64x64", {48, 64, 64}},
+    {"96x64x64", {96, 64, 64}}, {"192x64x64", {192, 64, 64}},
+    {"8x128x64", {8, 128, 64}}, {"16x128x64", {16, 128, 64}}, {"24x128x64", {24, 128, 64}}, {"32x128x64", {32, 128, 64}},
+    {"48x128x64", {48, 128, 64}}, {"96x128x64", {96, 128, 64}}, {"192x128x64", {192, 128, 64}}, {"16x256x64", {16, 256, 64}},
+    {"32x256x64", {32, 256, 64}},
+    {"64x32x128", {64, 32, 128}}, {"64x64x128", {64, 64, 128}}, {"64x128x128", {64, 128, 128}}, {"128x64x128", {128, 64, 128}},
+    {"8x64x128", {8, 64, 128}}, {"16x64x128", {16, 64, 128}}, {"32x64x128", {32, 64, 128}}, {"16x128x128", {16, 128, 128}},
+    {"32x128x128", {32, 128, 128}},
+    {"80x64x64", {80, 64, 64}}, {"80x128x64", {80, 128, 64}}, {"112x64x64", {112, 64, 64}}, {"112x128x64", {112, 128, 64}},
+    {"136x64x64", {136, 64, 64}}, {"136x128x64", {136, 128, 64}}, {"160x128x64", {160, 128, 64}},
+    {"72x64x64", {72, 64, 64}}, {"72x128x64", {72, 128, 64}}, {"88x64x64", {88, 64, 64}}, {"88x128x64", {88, 128, 64}}, {"104x128x64", {104, 128, 64}},
+    {"120x128x64", {120, 128, 64}}, {"128x88x64", {128, 88, 64}}, {"128x112x64", {128, 112, 64}}, {"128x120x64", {128, 120, 64}}, {"64x112x64", {64, 112, 64}},
+};
+static const gs_parameter_value stages_values[] = {{"s2", {2}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}, {"s12", {12}}, {"s16", {16}}, {"s3", {3}}, {"s5", {5}}};
+static const gs_parameter_value order_values[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
+static const gs_parameter_value cluster_values[] = {   /* blocks along M x along N that share an operand */
+    {"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c4x1", {4, 1}}, {"c1x4", {1, 4}},
+};
+static const gs_parameter_value split_values[] = {   /* shares of K: all, whether some meet in the workspace (t), blocks of a cluster (k) */
+    {"k1", {1, 0, 1}}, {"k2", {2, 0, 2}}, {"k3", {3, 0, 3}}, {"k4", {4, 0, 4}}, {"k8", {8, 0, 8}}, {"k16", {16, 0, 16}},
+    {"t2", {2, 1, 1}}, {"t4", {4, 1, 1}}, {"k4t4", {16, 1, 4}}, {"k8t4", {32, 1, 8}}, {"k8t8", {64, 1, 8}}, {"k8t16", {128, 1, 8}},
+};
+
+static const gs_parameter parameters[] = {
+    [GS_SPLITK_TILE]    = {"tile",    GS_VALUES(tile_values)},
+    [GS_SPLITK_STAGES]  = {"stages",  GS_VALUES(stages_values)},
+    [GS_SPLITK_ORDER]   = {"order",   GS_VALUES(order_values)},
+    [GS_SPLITK_CLUSTER] = {"cluster", GS_VALUES(cluster_values)},
+    [GS_SPLITK_SPLIT]   = {"split",   GS_VALUES(split_values)},
+    [GS_SPLITK_SIZES]   = {"sizes",   GS_VALUES(gs_sizes_values)},
+};
+
+static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+
+enum {
+    ALIGN_SLACK      = 1024,
+    RESERVED_SMEM    = 1024,     /* bytes that every resident block costs beyond its own */
+    PORTABLE_CLUSTER = 8,        /* blocks; k16 alone may have more */
+    MOST_GRID_Y      = 65535,
+    MOST_REGISTERS   = 255,
+    REGISTERS_BESIDE = 40,       /* the accumulators, where the compiler must be thrifty (NVRTC 13.0) */
+    REGISTERS_C      = 40,       /* more where C is read: addresses */
+    REGISTERS_PARTS  = 32,       /* more where parts come from the workspace, many at once */
+    MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
+    MOST_SPLIT_C     = 64,       /* the same where K is split */
+    PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    MOST_RESIDENT    = 8,
+    MOST_WAVES       = 32,       /* more tiles are for a persistent kernel */
+    SPLIT_BLOCKS     = 2,        /* K is not split into more blocks per multiprocessor */
+    DEEP_SHARE       = 1024,     /* a share of so much K is cut further while less than a fifth of the multiprocessors would be busy */
+    LEAST_AHEAD      = 49152,    /* bytes of a block's stages, where they do not hold its whole share: memory answers late */
+    LEAST_STAGES     = 3         /* there, unless one alone has so many bytes */
+};
+
+static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
+
+/* D is stored by element: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
+static bool is_direct(const gs_problem *problem)
+{
+    const int whole = problem->out == GS_F32 ? 2 : 8;
+    return problem->ldd % whole != 0 || problem->n % whole != 0;
+}
+
+gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem)
+{
+    const int16_t *const tile = value_of(schedule, GS_SPLITK_TILE);
+    const int16_t *const cluster = value_of(schedule, GS_SPLITK_CLUSTER);
+    const int16_t *const split = value_of(schedule, GS_SPLITK_SPLIT);
+    gs_splitk_shape s = {
+        .bm = tile[0], .bn = tile[1], .bk = tile[2], .stages = value_of(schedule, GS_SPLITK_STAGES)[0],
+        .swap_ab = value_of(schedule, GS_SPLITK_ORDER)[0] != 0, .fixed = value_of(schedule, GS_SPLITK_SIZES)[0] != 0,
+        .cm = cluster[0], .cn = cluster[1], .ck = split[2], .tickets = split[0] / split[2], .shares = split[0],
+    };
+    s.bx = s.swap_ab ? s.bn : s.bm;
+    s.by = s.swap_ab ? s.bm : s.bn;
+    s.consumers = s.bx == 64 ? 1 : 2;
+    const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, slice = (groups + s.ck - 1) / s.ck;
+    s.accumulators = row_blocks * s.by / 2;
+    s.slice_bytes = row_blocks * slice * s.consumers * 128 * 16;
+    s.rows_a = (int)GS_MIN(s.bm, problem->m);
+    s.rows_b = problem->layout == GS_TN ? (int)GS_MIN(s.bn, problem->n) : s.bn;
+    s.tiles_m = tiles_of(problem->m, s.bm);
+    s.tiles_n = tiles_of(problem->n, s.bn);
+    s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
+    const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
+    s.smem = ALIGN_SLACK + s.stages * (s.bm + s.bn) * s.bk * 2 + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + 16;
+    return s;
+}
+
+static int threads_of(const gs_splitk_shape *s) { return s->consumers * 128 + 32; }
+
+/* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
+static int registers_for(int blocks, int threads, const gs_caps *caps)
+{
+    const int warps_part = blocks * ((threads / 32 + PARTS - 1) / PARTS);
+    return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
+}
+
+/* Blocks of a multiprocessor at the same time, with so much shared memory. */
+static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
+{
+    const int needed = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
+    while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
+    return blocks;
+}
+
+static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
+{
+    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "splitk has no epilogue operations");
+    if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "splitk computes one product, not a batch");
+    if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
+    if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
+    if (p->lda % 8 || p->ldb % 8)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, p->lda % 8 ? "lda" : "ldb", "splitk needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
+    if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
+    return GS_OK;
+}
+
+/* What wgmma can do, and what only wastes rows. */
+static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
+{
+    const int64_t x = s->swap_ab ? p->n : p->m;
+    if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
+    if (p->layout == GS_NN && s->bn % 64 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "B of layout nn is copied 64 columns at a time");
+    if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
+    if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
+    if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
+    return GS_OK;
+}
+
+/* Stages that go around must have enough under way; an odd number is for where one more has no room. */
+static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+{
+    const int stage = (s->bm + s->bn) * s->bk * 2;
+    if (s->smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s->smem, caps->smem_block);
+    if (s->blocks <= s->stages) return GS_OK;
+    if (s->stages * stage < LEAST_AHEAD || (s->stages < LEAST_STAGES && stage < LEAST_AHEAD))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d of %d bytes are too little under way", s->stages, stage);
+    const int more = s->smem + stage + 2 * 8;
+    if (s->stages % 2 && more <= caps->smem_block && resident(s, more, p, caps) == resident(s, s->smem, p, caps))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "one more has room, too");
+    return GS_OK;
+}
+
+/* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
+static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
+{
+    const int64_t y = s->swap_ab ? p->m : p->n, across = s->swap_ab ? s->tiles_m : s->tiles_n;
+    const gs_parameter *const tiles = &parameters[GS_SPLITK_TILE], *const stages = &parameters[GS_SPLITK_STAGES];
+    for (int i = 0; i < stages->count; i++)
+        if (stages->values[i].number[0] < s->stages && stages->values[i].number[0] >= s->blocks)
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%s hold all %lld k-blocks of a share", stages->values[i].text, (long long)s->blocks);
+    for (int i = 0; across * s->by != y && i < tiles->count; i++) {
+        const int16_t *const tile = tiles->values[i].number;
+        const int bx = tile[s->swap_ab], by = tile[!s->swap_ab];
+        if (bx == s->bx && by < s->by && tiles_of(y, by) == across && (p->layout == GS_TN || tile[1] % 64 == 0))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s is narrower and makes no more tiles", tiles->values[i].text);
+    }
+    return GS_OK;
+}
+
+static gs_status check_cluster(const gs_splitk_shape *s, const gs_caps *caps, gs_error *error)
+{
+    const int cluster = s->cm * s->cn * s->ck;
+    if (s->tiles_m % s->cm || s->tiles_n % s->cn)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "%lld x %lld tiles do not make whole clusters", (long long)s->tiles_m, (long long)s->tiles_n);
+    if (cluster > PORTABLE_CLUSTER && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "%d blocks, at most %d", cluster, PORTABLE_CLUSTER);
+    if (GS_MAX(s->tiles_m, s->tiles_n) > GS_MAX_EXTENT || GS_MAX(s->tiles_m, s->tiles_n) > MOST_GRID_Y)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too many tiles for one grid");
+    if (s->tiles_m * s->tiles_n > (int64_t)MOST_WAVES * caps->sms)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%lld tiles: more than %d for each multiprocessor", (long long)(s->tiles_m * s->tiles_n), MOST_WAVES);
+    return GS_OK;
+}
+
+static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
+{
+    const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
+    if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
+    if (s->shares > 1 && tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
+    if (tiles * s->shares * 5 < caps->sms && s->blocks * s->bk >= DEEP_SHARE)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld blocks leave the device idle and K deep", (long long)tiles * s->shares);
+    return GS_OK;
+}
+
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
+    GS_TRY(check_problem(&s, problem, error));
+    GS_TRY(check_tile(&s, problem, error));
+    GS_TRY(check_cluster(&s, caps, error));
+    GS_TRY(check_split(&s, problem, caps, error));
+    GS_TRY(check_stages(&s, problem, caps, error));
+    return check_smaller(&s, problem, error);
+}
+
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
+    const int blocks = resident(&s, s.smem, problem, caps);
+    return (gs_resources){
+        .threads   = threads_of(&s),
+        .registers = registers_for(blocks, threads_of(&s), caps),
+        .smem      = s.smem,
+        .blocks_sm = blocks,
+        .cluster   = s.cm * s.cn * s.ck,
+    };
+}
+
+/* ---- the time model ---- */
+
+/* The exchange of partial tiles, per block: within the cluster, then of its sums between clusters. */
+static double exchange(double elements, int blocks, int clusters, const gs_rates *r)
+{
+    double cycles = 0;
+    if (blocks > 1) cycles += blocks * r->split_sync + elements * 4 * (1 - 1.0 / blocks) / r->split_bytes;
+    if (clusters > 1) cycles += r->ticket_sync + clusters * elements / blocks * 4 / r->ticket_bytes;
+    return cycles;
+}
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const gs_resources resources = resources_of(schedule, p, &profile->caps);
+    const int16_t *const tile = value_of(schedule, GS_SPLITK_TILE);
+    const int16_t *const cluster = value_of(schedule, GS_SPLITK_CLUSTER);
+    const int16_t *const split = value_of(schedule, GS_SPLITK_SPLIT);
+    const bool swap_ab = value_of(schedule, GS_SPLITK_ORDER)[0] != 0;
+    const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
+    const double bm = tile[0], bn = tile[1], bk = tile[2];
+    const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
+    const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
+    const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
+    const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
+    const double a = gs_inside(bm, p->m) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
+    const double b = gs_inside(bn, p->n) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
+    const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
+    const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
+    const double clusters_m = gs_ceil_div((double)p->m, bm * cluster[0]), clusters_n = gs_ceil_div((double)p->n, bn * cluster[1]);
+    const bool along_n = gs_ceil_div((double)p->n, bn) < gs_ceil_div((double)p->m, bm);   /* launched first: tiles of the shorter side */
+    const gs_order order = {along_n ? clusters_n : clusters_m, along_n ? clusters_m : clusters_n, along_n ? clusters_n : clusters_m,
+                            along_n ? bn : bm, along_n ? bm : bn, cluster[along_n], cluster[!along_n], resources.cluster,
+                            clusters_m * clusters_n * meeting};
+    return (gs_work){
+        .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
+        .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
+        .matrix  = wgmmas * (fmax(wide, 32) * ideal / r->wgmma_share + r->wgmma_issue),
+        .port    = (wgmmas * (2048 + 32 * wide) + (bm + bn) * bk * 2) / r->port_bytes,
+        .feed    = (a + b) * bk * 2,
+        .fresh   = gs_fresh(&order),
+        .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
+        .chain   = wgmmas * (wide * ideal + r->wgmma_issue) + r->splitk_sync + (cluster[0] * cluster[1] > 1 ? r->cluster_sync : 0),
+        .latency = r->splitk_latency,
+        .ahead   = value_of(schedule, GS_SPLITK_STAGES)[0],
+        .held    = 1,
+        .start   = r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .finish  = r->splitk_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->splitk_element +
+                    (p->beta != 0 ? r->ws_read_c : 0),
+        .store   = stored * (p->beta != 0 ? 2 : 1) + (meeting > 1 ? elements * 4 / sharing : 0),
+        .memory_bytes = gs_memory_bytes(&walked, p, profile),
+    };
+}
+
+/* ---- the kernel: kernels/splitk.cu with its defines and manifest ---- */
+
+static gs_map map_of(char operand, int outer) { return (gs_map){.operand = operand, .inner = 64, .outer = outer, .swizzle = 128}; }
+
+static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem *problem, const gs_resources *resources)
+{
+    kernel->name = "splitk.cu";
+    kernel->source = gs_embedded_find(kernel->name);
+    gs_kernel_define_problem(kernel, problem);
+    gs_kernel_define(kernel, "GS_BM", s->bm);
+    gs_kernel_define(kernel, "GS_BN", s->bn);
+    gs_kernel_define(kernel, "GS_BK", s->bk);
+    gs_kernel_define(kernel, "GS_STAGES", s->stages);
+    gs_kernel_define(kernel, "GS_ORDER", s->swap_ab);
+    gs_kernel_define(kernel, "GS_CM", s->cm);
+    gs_kernel_define(kernel, "GS_CN", s->cn);
+    gs_kernel_define(kernel, "GS_CK", s->ck);
+    gs_kernel_define(kernel, "GS_TICKETS", s->tickets);
+    gs_kernel_define(kernel, "GS_ROWS_A", s->rows_a);
+    gs_kernel_define(kernel, "GS_ROWS_B", s->rows_b);
+    gs_kernel_define(kernel, "GS_WALK_N", s->tiles_n < s->tiles_m);
+    gs_kernel_define(kernel, "GS_VECTOR", !is_direct(problem));
+    gs_kernel_define(kernel, "GS_BLOCKS", resources->blocks_sm);
+    if (s->fixed) gs_kernel_define_sizes(kernel, problem);
+}
+
+/* Slices of the tiles, by tile, ticket and rank along K, behind a counter for each slice of a tile. */
+static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, gs_error *error)
+{
+    char text[GS_FORMULA];
+    if (s->tickets == 1) return GS_OK;
+    snprintf(text, sizeof text, "cdiv(cdiv(m,%d)*cdiv(n,%d)*%d,128)*128", s->bm, s->bn, s->ck * 4);
+    GS_TRY(gs_formula_set(&manifest->zeroed, text, error));
+    snprintf(text, sizeof text, "cdiv(cdiv(m,%d)*cdiv(n,%d)*%d,128)*128+cdiv(m,%d)*cdiv(n,%d)*%d", s->bm, s->bn, s->ck * 4, s->bm, s->bn,
+             s->shares * s->slice_bytes);
+    return gs_formula_set(&manifest->workspace, text, error);
+}
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
+    const gs_resources resources = resources_of(schedule, problem, caps);
+    const bool direct = is_direct(problem), along_n = s.tiles_n < s.tiles_m;   /* the shorter side runs fastest */
+    const int out_bytes = (int)gs_type_size(problem->out);
+    define(kernel, &s, problem, &resources);
+
+    gs_manifest *const manifest = &kernel->manifest;
+    manifest->accumulator = GS_F32;   /* also where f16 would do: it is as fast, and a tile's accumulators fit */
+    manifest->bitwise = true;
+    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[2] = out_bytes;
+    manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
+    manifest->entry_count = 1;
+    GS_TRY(set_workspace(manifest, &s, error));
+
+    gs_entry *const entry = &manifest->entry[0];
+    snprintf(entry->name, sizeof entry->name, "gs_splitk");
+    char text[3][GS_FORMULA];
+    snprintf(text[along_n], sizeof text[0], "cdiv(m,%d)", s.bm);
+    snprintf(text[!along_n], sizeof text[0], "cdiv(n,%d)", s.bn);
+    snprintf(text[2], sizeof text[0], "%d", s.shares);
+    for (int i = 0; i < 3; i++) GS_TRY(gs_formula_set(&entry->grid[i], text[i], error));
+    snprintf(text[0], sizeof text[0], "%d", s.smem);
+    GS_TRY(gs_formula_set(&entry->smem, text[0], error));
+    entry->block[0] = resources.threads;
+    entry->block[1] = entry->block[2] = 1;
+    entry->cluster[0] = along_n ? s.cn : s.cm;
+    entry->cluster[1] = along_n ? s.cm : s.cn;
+    entry->cluster[2] = s.ck;
+    entry->dependent = true;
+    entry->map[0] = map_of('a', s.rows_a);
+    entry->map[1] = map_of('b', problem->layout == GS_TN ? s.rows_b : s.bk);
+    entry->map_count = 2;
+    return GS_OK;
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_splitk = {
+    .name       = "splitk",
+    .old_name   = "wave",
+    .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
+    .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .hopper     = true,
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};

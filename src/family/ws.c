@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * Family ws: TMA producer warp, wgmma consumers, persistent tiles. Mirrors kernels/ws.cu; docs/internals/ws.md explains it. */
+#include "family/ws.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "family/shared.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- parameters ---- */
+
+/* tile M x N x K, of a block or, in mode pp, of each of its two consumers; consumer warpgroups that share a tile: 1 for M = 64, 3 for M = 192,
+ * else 2; they share its rows, and its columns where N > 256. Where M is no multiple of 64, wgmma's 64-row side meets the columns: what is said
+ * of M then holds for N */
+static const gs_parameter_value tile_values[] = {
+    {"64x64x64",   { 64,  64, 64}}, {"64x128x64",  { 64, 128, 64}}, {"64x192x64",  { 64, 192, 64}}, {"64x256x64",  { 64, 256, 64}},
+    {"128x64x64",  {128,  64, 64}}, {"128x128x64", {128, 128, 64}}, {"128x192x64", {128, 192, 64}}, {"128x256x64", {128, 256, 64}},
+    {"192x64x64",  {192,  64, 64}}, {"192x128x64", {192, 128, 64}}, {"192x192x64", {192, 192, 64}},
+    {"256x64x64",  {256,  64, 64}}, {"256x128x64", {256, 128, 64}}, {"256x192x64", {256, 192, 64}}, {"256x256x64", {256, 256, 64}},
+    {"128x160x64", {128, 160, 64}}, {"128x208x64", {128, 208, 64}}, {"128x224x64", {128, 224, 64}}, {"128x320x64", {128, 320, 64}},
+    {"192x160x64", {192, 160, 64}}, {"256x96x64",  {256,  96, 64}}, {"256x160x64", {256, 160, 64}}, {"256x208x64", {256, 208, 64}},
+    {"128x112x64", {128, 112, 64}}, {"128x144x64", {128, 144, 64}}, {"128x176x64", {128, 176, 64}},
+    {"16x128x64",  { 16, 128, 64}}, {"32x128x64",  { 32, 128, 64}}, {"136x128x64", {136, 128, 64}},
+    {"16x256x64",  { 16, 256, 64}}, {"32x256x64",  { 32, 256, 64}}, {"48x256x64",  { 48, 256, 64}}, {"80x256x64",  { 80, 256, 64}},
+    {"96x256x64",  { 96, 256, 64}}, {"112x256x64", {112, 256, 64}}, {"136x256x64", {136, 256, 64}}, {"160x256x64", {160, 256, 64}},
+    {"176x256x64", {176, 256, 64}},
+    {"128x120x64", {128, 120, 64}}, {"128x136x64", {128, 136, 64}}, {"128x152x64", {128, 152, 64}}, {"128x168x64", {128, 168, 64}},
+    {"128x184x64", {128, 184, 64}}, {"128x200x64", {128, 200, 64}}, {"192x176x64", {192, 176, 64}},
+    {"72x128x64",  { 72, 128, 64}}, {"88x128x64",  { 88, 128, 64}}, {"104x128x64", {104, 128, 64}}, {"120x128x64", {120, 128, 64}},
+    {"152x128x64", {152, 128, 64}}, {"168x128x64", {168, 128, 64}},
+    {"72x192x64",  { 72, 192, 64}}, {"88x192x64",  { 88, 192, 64}}, {"136x192x64", {136, 192, 64}}, {"144x192x64", {144, 192, 64}},
+    {"88x256x64",  { 88, 256, 64}},
+};
+static const gs_parameter_value stages_values[] = {
+    {"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}, {"s7", {7}}, {"s8", {8}}, {"s10", {10}}, {"s12", {12}},
+};
+static const gs_parameter_value cluster_values[] = {{"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c2x2", {2, 2}}};   /* blocks along M x along N */
+
+/* consumers, 0: as the tile says; how they work; 1: what is stored is the first to leave L2 */
+static const gs_parameter_value mode_values[] = {
+    {"coop",  {0, GS_WS_COOP, 0}}, {"pp",    {0, GS_WS_PP, 0}}, {"lag",   {0, GS_WS_LAG, 0}}, {"coop4", {4, GS_WS_COOP, 0}},
+    {"coopf", {0, GS_WS_COOP, 1}}, {"ppf",   {0, GS_WS_PP, 1}}, {"lagf",  {0, GS_WS_LAG, 1}},
+};
+
+static const gs_parameter parameters[] = {
+    [GS_WS_TILE]    = {"tile",    GS_VALUES(tile_values)},
+    [GS_WS_STAGES]  = {"stages",  GS_VALUES(stages_values)},
+    [GS_WS_CLUSTER] = {"cluster", GS_VALUES(cluster_values)},
+    [GS_WS_MODE]    = {"mode",    GS_VALUES(mode_values), .hint = true},
+    [GS_WS_RASTER]  = {"raster",  GS_VALUES(gs_raster_values)},
+};
+
+static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+
+enum {
+    SMEM_BLOCK = 232448,    /* of every device with compute capability 9.0 */
+    ALIGN_SLACK = 1024,
+    SLAB_BYTES = 2048,      /* 16 rows of 128 bytes */
+    BARRIER_BYTES = 8,
+};
+
+/* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
+ * beyond the last column: into the rows' padding, and past the end of D. */
+static bool is_direct(const gs_problem *problem)
+{
+    return (problem->ldd * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
+}
+
+gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem)
+{
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const mode = value_of(schedule, GS_WS_MODE);
+    const int stages = value_of(schedule, GS_WS_STAGES)[0];
+    const bool swap_ab = tile[0] % 64 != 0;
+    gs_ws_shape s = {.mode = mode[1], .first = mode[2] != 0, .swap_ab = swap_ab, .bx = tile[swap_ab], .by = tile[!swap_ab]};
+    s.wx = s.bx;
+    s.wy = s.by;
+    s.consumers = s.mode == GS_WS_PP ? 2 : mode[0] ? mode[0] : s.bx == 64 ? 1 : s.bx == 192 ? 3 : 2;
+    if (s.mode != GS_WS_PP && s.by > 256)
+        s.wy /= s.consumers;
+    else if (s.mode != GS_WS_PP)
+        s.wx /= s.consumers;
+    s.accumulators = s.wx / 64 * s.wy / (problem->acc == GS_F32 ? 2 : 4);
+    s.chunk = 128 / (int)gs_type_size(problem->out);
+    s.parts = s.wx / 64 * ((s.wy + s.chunk - 1) / s.chunk);
+    const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int slab = s.consumers * 4 * SLAB_BYTES;
+    s.slabs = is_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
+    s.smem = fixed + s.slabs * slab;
+    return s;
+}
+
+/* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
+ * compiling. */
+static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
+{
+    const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
+    const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
+    const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
+    if (s->accumulators + kept > limit)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
+    if (s->accumulators > 128 && s->consumers == 2 && (problem->beta != 0 || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
+    if (s->accumulators > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
+    return GS_OK;
+}
+
+/* What a mode can do with a tile and a problem. */
+static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
+{
+    const int16_t *const mode = value_of(schedule, GS_WS_MODE);
+    if (mode[0] > 0 && s->bx != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
+    if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
+    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
+    if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by element, without cache hints");
+    if (problem->layout == GS_NN && !s->swap_ab && s->wy % 32 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
+    return GS_OK;
+}
+
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE);
+    const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
+    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "ws has no epilogue operations");
+    if (problem->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "ws computes one product, not a batch");
+    if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
+    if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
+    if (problem->lda % 8 || problem->ldb % 8)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "ws needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    GS_TRY(check_mode(&shape, schedule, problem, error));
+    GS_TRY(check_registers(&shape, schedule, problem, error));
+    if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
+    if (shape.smem > caps->smem_block)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", shape.smem, caps->smem_block);
+    return GS_OK;
+}
+
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    (void)caps;
+    const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    static const int registers[] = {0, 255, 168, 128, 96};   /* at launch, by consumers */
+    return (gs_resources){
+        .threads   = (shape.consumers + 1) * 128,
+        .registers = registers[shape.consumers],
+        .smem      = shape.smem,
+        .blocks_sm = 1,
+        .cluster   = cluster[0] * cluster[1],
+    };
+}
+
+/* ---- the time model ---- */
+
+/* A tile's end, in cycles: what the consumers do, and what of it the next tile's main loop does not hide. */
+typedef struct ws_end {
+    double finish;   /* that holds the next main loop up */
+    double last;     /* more at the end of the launch, where nothing hides it */
+    double store;    /* bytes that are stored meanwhile */
+} ws_end;
+
+static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, double loop, const gs_rates *r)
+{
+    enum { HAND_OVER = 60, ROUNDING = 40 };   /* pp: to the other consumer; lag: per chunk, to registers [judgement] */
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE);
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    const double chunks = shape.wx / 64.0 * shape.wy / shape.chunk;
+    const double chunk = r->ws_chunk + (is_direct(problem) ? r->ws_direct : 0) + (problem->beta != 0 ? r->ws_read_c : 0);
+    const double finish = r->ws_finish + chunks * chunk;
+    const double store = gs_inside(tile[0], problem->m) * gs_inside(tile[1], problem->n) * (double)gs_type_size(problem->out) * (problem->beta != 0 ? 2 : 1);
+    if (shape.mode == GS_WS_COOP) return (ws_end){finish, 0, store};
+    const double all = gs_together(finish, store / r->store_bytes);   /* pp: of one consumer, while the other one's loop runs */
+    const double shown = shape.mode == GS_WS_PP ? HAND_OVER + fmax(0, all - loop) / 2 : chunks * ROUNDING + fmax(0, all - loop);
+    return (ws_end){shown, fmax(0, all - shown), 0};
+}
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE);
+    const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
+    const int16_t *const raster = value_of(schedule, GS_WS_RASTER);
+    const int stages = value_of(schedule, GS_WS_STAGES)[0], blocks = cluster[0] * cluster[1];
+    const double bm = tile[0], bn = tile[1], bk = tile[2];
+    const double rows = fmax(1, gs_ceil_div((double)p->m, bm * cluster[0])) * cluster[0];
+    const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
+    const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, p);
+    const double wgmmas = shape.bx / 64.0 * (shape.by / (double)shape.wy) * bk / 16;
+    const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
+    const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
+    const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
+    const double b = bn * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
+    const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
+    const bool along_n = raster[1] != 0;
+    const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
+    const gs_order order = {along_n ? lines_n : lines_m, along_n ? lines_m : lines_n, fmax(1, raster[0]), along_n ? bn : bm, along_n ? bm : bn,
+                            cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n};
+    const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wy * ideal / r->wgmma_share + r->wgmma_issue) + sync;
+    const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
+    return (gs_work){
+        .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
+        .steps   = steps,
+        .matrix  = matrix,
+        .port    = (wgmmas * (2048 + 32.0 * shape.wy) + (bm + bn) * bk * 2) / r->port_bytes,
+        .feed    = (a + b) * bk * 2,
+        .fresh   = gs_fresh(&order),
+        .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
+        .latency = r->ws_latency,
+        .ahead   = stages,
+        .held    = 1 + r->ws_held,
+        .start   = r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
+        .finish  = end.finish,
+        .store   = end.store,
+        .memory_bytes = gs_memory_bytes(&walked, p, profile),
+    };
+}
+
+/* ---- the kernel: kernels/ws.cu with its defines and manifest ---- */
+
+static gs_map map_of(char operand, int inner, int outer, int swizzle)
+{
+    return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = swizzle};
+}
+
+/* What a warp stores of a part: 16 along X, `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
+static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
+{
+    const int columns = shape->swap_ab ? 16 : wide, row_bytes = columns * out_bytes;
+    return map_of('d', columns, shape->swap_ab ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
+}
+
+/* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: A by rows; B by rows (tn) or by k (nn). */
+static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const int16_t *tile, const int16_t *cluster, const gs_problem *problem)
+{
+    const int b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
+    const int b_columns = shape->swap_ab || shape->wy % 64 == 0 ? 64 : 32;
+    entry->map[0] = map_of('a', 64, tile[0] / cluster[1], 128);
+    entry->map[1] = problem->layout == GS_TN ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
+                                             : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
+    entry->map_count = 2;
+    if (is_direct(problem)) return;
+    entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
+    if (tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
+}
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    (void)caps;
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE);
+    const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
+    const int16_t *const raster = value_of(schedule, GS_WS_RASTER);
+    const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    const int out_bytes = (int)gs_type_size(problem->out);
+    const bool direct = is_direct(problem);
+    const int blocks = cluster[0] * cluster[1];
+
+    kernel->name = "ws.cu";
+    kernel->source = gs_embedded_find(kernel->name);
+    gs_kernel_define_problem(kernel, problem);
+    gs_kernel_define(kernel, "GS_BM", tile[0]);
+    gs_kernel_define(kernel, "GS_BN", tile[1]);
+    gs_kernel_define(kernel, "GS_SWAP_AB", shape.swap_ab);
+    gs_kernel_define(kernel, "GS_WY", shape.wy);
+    gs_kernel_define(kernel, "GS_STAGES", value_of(schedule, GS_WS_STAGES)[0]);
+    gs_kernel_define(kernel, "GS_CM", cluster[0]);
+    gs_kernel_define(kernel, "GS_CN", cluster[1]);
+    gs_kernel_define(kernel, "GS_GROUP", raster[0]);
+    gs_kernel_define(kernel, "GS_ALONG_N", raster[1]);
+    gs_kernel_define(kernel, "GS_CONSUMERS", shape.consumers);
+    gs_kernel_define(kernel, "GS_MODE", shape.mode);
+    gs_kernel_define(kernel, "GS_SLABS", shape.slabs);
+    gs_kernel_define(kernel, "GS_FIRST", shape.first);
+    gs_kernel_define(kernel, "GS_DIRECT", direct);
+
+    gs_manifest *const manifest = &kernel->manifest;
+    manifest->accumulator = problem->acc;
+    manifest->bitwise = true;
+    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[2] = out_bytes;
+    manifest->align[3] = direct ? out_bytes : 16;
+    manifest->entry_count = 1;
+
+    /* Clusters of four do not fill every group of multiprocessors: one that has to wait for another's end would double the time. */
+    gs_entry *const entry = &manifest->entry[0];
+    snprintf(entry->name, sizeof entry->name, "gs_ws");
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d))*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
+             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], tile[1], cluster[1], blocks);
+    GS_TRY(gs_formula_set(&entry->grid[0], text, error));
+    GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
+    GS_TRY(gs_formula_set(&entry->grid[2], "1", error));
+    snprintf(text, sizeof text, "%d", shape.smem);
+    GS_TRY(gs_formula_set(&entry->smem, text, error));
+    entry->block[0] = (shape.consumers + 1) * 128;
+    entry->block[1] = entry->block[2] = 1;
+    entry->cluster[0] = blocks;
+    entry->cluster[1] = entry->cluster[2] = 1;
+    entry->dependent = true;
+    set_maps(entry, &shape, tile, cluster, problem);
+    return GS_OK;
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_ws = {
+    .name       = "ws",
+    .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
+    .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .hopper     = true,
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};
