@@ -87,28 +87,8 @@ jobs=$(nproc)
     done
     exit $code' verify "$program" "$jobs" "$random" "$log"
 
-# one sample for each way that a family works: tool, problem, schedule. racecheck and synccheck follow threads, not tensor copies.
-samples="
-memcheck  f16:33x35x37:nn:acc=f16              simple
-memcheck  f16:129x131x133:nn                   mma/64x64x64/w2x2/s3/g8
-memcheck  bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
-memcheck  f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
-memcheck  bf16:200x136x104:nn:ldd=137:beta=1   ws/64x64x64/s4/c1x1/coop/h4
-memcheck  f16:200x136x104:tn                   ws/88x128x64/s4/c1x1/pp/g8
-memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
-memcheck  f16:257x136x328:nn                   splitk/136x64x64/s3/ba/c1x1/k2/any
-memcheck  bf16:200x144x1032:tn:beta=1          splitk/128x64x64/s4/ab/c1x1/t2/any
-memcheck  bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
-memcheck  f16:60x72x136:tn                     slicek/32x16/w1x1x4/d1/k2/fixed/f128
-memcheck  f16:60x72x136:nn                     slicek/16x32/w1x1x4/d1/k1/any/f128
-memcheck  bf16:3x520x1000:tn                   gemv/8x8/w16/d1/r128/p0/k1/any
-memcheck  bf16:3x520x4096:tn                   gemv/8x16/w8/d3/s128/p1/k1/any
-synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
-synccheck bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
-racecheck bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
-racecheck f16:60x72x136:tn                     slicek/32x16/w1x1x4/d1/k1/any/f128
-racecheck bf16:3x520x1000:tn                   gemv/8x8/w16/d1/r128/p0/k1/any
-"
+# one sample for each way that a family works, from its test: tool, problem, schedule. racecheck and synccheck follow threads, not tensor copies.
+samples=$(sed -n 's/^ \* \(memcheck\|synccheck\|racecheck\) /\1 /p' tests/family/*.c)
 sanitize() {   # PROBLEM SCHEDULE
     count "$tool $1 $2" 120 compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 "$program" verify "$1" --schedule "$2" --parts exact
 }

@@ -2,6 +2,14 @@
  * Family slicek: schedule strings with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
  * guards; the schedule string's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
  * must refuse is refused. */
+
+/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
+ * emulated 22 16
+ * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
+ * memcheck  f16:60x72x136:tn                     slicek/32x16/w1x1x4/d1/k2/fixed/f128
+ * memcheck  f16:60x72x136:nn                     slicek/16x32/w1x1x4/d1/k1/any/f128
+ * racecheck f16:60x72x136:tn                     slicek/32x16/w1x1x4/d1/k1/any/f128
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the schedule string's
  * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
+
+/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
+ * emulated 30 18
+ * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
+ * memcheck  f16:257x136x328:nn                   splitk/136x64x64/s3/ba/c1x1/k2/any
+ * memcheck  bf16:200x144x1032:tn:beta=1          splitk/128x64x64/s4/ab/c1x1/t2/any
+ * memcheck  bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
+ * synccheck bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

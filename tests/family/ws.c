@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that gs_check_ws admits; the
  * walk over tiles is the raster's; the schedule string's resources agree with the manifest; what it must refuse is refused. */
+
+/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
+ * emulated 44 44
+ * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
+ * memcheck  f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+ * memcheck  bf16:200x136x104:nn:ldd=137:beta=1   ws/64x64x64/s4/c1x1/coop/h4
+ * memcheck  f16:200x136x104:tn                   ws/88x128x64/s4/c1x1/pp/g8
+ * memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
+ * synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * Every line of families.def is a whole family: all members of its struct, names and values that can be told apart, and the files that
+ * CONTRIBUTING.md lists, in this tree or in $GS_EXTRA_FAMILIES (tests/family/toy.sh). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+
+static const char *const names[GS_FAMILIES] = {
+#define GS_FAMILY(ID, name) [GS_FAMILY_##ID] = #name,
+#include "schedule/families.def"
+#undef GS_FAMILY
+};
+
+/* The text of a file of a family, %s its name; fails where there is none. */
+static char *text_of(const char *pattern, const char *name)
+{
+    const char *const roots[] = {GS_SOURCE_DIR, getenv("GS_EXTRA_FAMILIES")};
+    char file[256], path[1024], *text = NULL;
+    size_t size;
+    snprintf(file, sizeof file, pattern, name);
+    for (size_t i = 0; i < GS_COUNT(roots) && roots[i]; i++) {
+        snprintf(path, sizeof path, "%s/%s", roots[i], file);
+        if (gs_file_read(path, 1 << 20, &text, &size, NULL) == GS_OK) return text;
+    }
+    fail_msg("family %s has no %s", name, file);
+    return NULL;
+}
+
+static void test_members(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GS_FAMILIES; i++) {
+        const gs_family *const f = gs_families[i];
+        if (!f || !f->name || strcmp(f->name, names[i]) != 0) fail_msg("%s: its struct has another name", names[i]);
+        if (!f->summary || !*f->summary) fail_msg("%s has no summary", f->name);
+        if (!f->check || !f->resources || !f->work || !f->build) fail_msg("%s lacks one of check, resources, work, build", f->name);
+        if (f->parameter_count < 0 || f->parameter_count > GS_MAX_PARAMETERS) fail_msg("%s has %d parameters", f->name, f->parameter_count);
+        for (int k = 0; k < GS_FAMILIES; k++)
+            if (gs_families[k]->old_name && (strcmp(f->name, gs_families[k]->old_name) == 0 || (k != i && f->old_name && strcmp(f->old_name, gs_families[k]->old_name) == 0)))
+                fail_msg("%s and %s have a name in common", f->name, gs_families[k]->name);
+    }
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GS_FAMILIES; i++)
+        for (int p = 0; p < gs_families[i]->parameter_count; p++) {
+            const gs_parameter *const parameter = &gs_families[i]->parameters[p];
+            if (!parameter->name || !parameter->values || parameter->count < 1 || parameter->count > 255) fail_msg("%s: parameter %d", names[i], p);
+            for (int a = 0; a < parameter->count; a++) {
+                if (!parameter->values[a].text || strchr(parameter->values[a].text, '/')) fail_msg("%s: a value of %s", names[i], parameter->name);
+                for (int b = 0; b < a; b++)
+                    if (strcmp(parameter->values[a].text, parameter->values[b].text) == 0) fail_msg("%s: %s has %s twice", names[i], parameter->name, parameter->values[a].text);
+            }
+        }
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GS_FAMILIES; i++) {
+        char kernel[64];
+        snprintf(kernel, sizeof kernel, "%s.cu", names[i]);
+        if (!gs_embedded_find(kernel)) fail_msg("%s is not embedded", kernel);
+        free(text_of("src/family/%s.c", names[i]));
+        free(text_of("kernels/%s.cu", names[i]));
+        free(text_of("docs/internals/%s.md", names[i]));
+        char *const test = text_of("tests/family/%s.c", names[i]), *const prompt = text_of("share/prompts/family-%s.md", names[i]);
+        if (!strstr(test, "\n * emulated ")) fail_msg("tests/family/%s.c does not say how many problems are verified on the emulated device", names[i]);
+        if (!strstr(prompt, "{{summary}}")) fail_msg("the prompt of %s has no {{summary}}", names[i]);
+        for (int p = 0; p < gs_families[i]->parameter_count; p++) {
+            char field[64];
+            snprintf(field, sizeof field, "{{%s}}", gs_families[i]->parameters[p].name);
+            if (!strstr(prompt, field)) fail_msg("the prompt of %s has no %s", names[i], field);
+        }
+        free(test);
+        free(prompt);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_parameters), cmocka_unit_test(test_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Family simple with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+
+#define SIMPLE   "f16:40x50x70:tn simple"
+
+    /* ---- mma, planted ---- */
+    {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, b += step) sum = fmaf", "for (int i = 0; i < k + 64; i++, b += step) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
+    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT(value);"}}, {F(UNINITIALIZED)}},
+    /* ---- dependent launches, planted ---- */
+    {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},
+      {"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT", "            gs_dependent_wait();\n            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT"}},
+     {F(EARLY_ACCESS)}},
+    /* ---- honest ---- */
+    {"a thread per element", SIMPLE, {{0}}, {0}},
+    {"rows beyond the last end before the wait", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n    if (row >= p.m) return;\n",
+      "    if (row >= p.m) return;\n    gs_dependent_wait();\n"}}, {0}},

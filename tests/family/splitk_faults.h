@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * Family splitk with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+
+#define SPLITK     "f16:128x64x512:tn splitk/64x64x64/s4/ab/c1x1/k1/any"
+#define SPLITK_FEW "f16:5x128x320:tn splitk/8x64x64/s5/ba/c1x1/k1/fixed"
+#define SPLITK_PAIR "f16:128x128x512:nn splitk/64x64x64/s4/ba/c2x1/k1/any"
+#define SPLITK_SPLIT "f16:64x128x512:tn splitk/64x64x64/s2/ab/c1x1/k4/any"
+#define SPLITK_MEET "f16:64x64x512:nn splitk/64x64x64/s2/ab/c1x1/t4/any"
+
+    /* ---- splitk, planted ---- */
+    {"splitk: no fence after the barriers' initialisation", SPLITK, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
+    {"splitk: nobody waits for the initialisation", SPLITK, {{"    gs_named_barrier(1, THREADS);\n", ""}}, {F(BARRIER)}},
+    {"splitk: no wait for the full barrier", SPLITK, {{"        gs_mbarrier_wait(full + stage * 8, phase);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED)}},
+    {"splitk: no wait for the empty barrier", SPLITK, {{"            gs_mbarrier_wait(empty + stage * 8, phase);\n", ""}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
+    {"splitk: gives back the stage that is still read", SPLITK, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
+    {"splitk: gives it back before the wgmma is waited for", SPLITK, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
+    {"splitk: no wait before the tile is stored", SPLITK, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
+    {"splitk: no wait for the launch before", SPLITK, {{"        gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"splitk: bytes expected that no copy brings", SPLITK_FEW, {{"gs_mbarrier_expect(full + s * 8, LANDING_BYTES);", "gs_mbarrier_expect(full + s * 8, STAGE_BYTES);"}}, {F(DEADLOCK)}},
+    {"splitk: rows that nobody wrote", SPLITK_FEW, {{"    if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));\n", ""}}, {F(UNINITIALIZED)}},
+    {"splitk: no fence behind the zeros", SPLITK_FEW, {{" gs_tma_fence();\n    gs_named_barrier(1", " ;\n    gs_named_barrier(1"}}, {F(PROXY_FENCE)}},
+    {"splitk: shared copies before the peer began", SPLITK_PAIR, {{"        gs_cluster_wait();\n        if (leader) {", "        if (leader) {"}}, {F(BARRIER)}},
+    {"splitk: gives a stage back to its own block only", SPLITK_PAIR, {{"at.rank_k * SHARERS + lane)", "at.rank_k * SHARERS + at.rank)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(BYTE_COUNT), F(DEADLOCK)}},
+    {"splitk: both copy every stage", SPLITK_PAIR, {{"    if (stage % SHARERS != from.rank) return;\n", ""}}, {F(BYTE_COUNT), F(OVERWRITE), F(EARLY_READ), F(DEADLOCK)}},
+    {"splitk: sends before the peers began", SPLITK_SPLIT, {{"    if (SHARERS == 1) gs_cluster_wait();\n    send_slices", "    send_slices"}}, {F(BARRIER)}},
+    {"splitk: adds up before all slices came", SPLITK_SPLIT, {{"    gs_mbarrier_wait(parts, 0);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED), F(EXIT_IN_USE)}},
+    {"splitk: slices in one slot", SPLITK_SPLIT, {{"(at.rank_k + GS_CK - RANK - 1) % GS_CK;", "0;"}}, {F(OVERWRITE), F(UNINITIALIZED)}},
+    {"splitk: one slice too few expected", SPLITK_SPLIT, {{"gs_mbarrier_expect(parts, (GS_CK - 1)", "gs_mbarrier_expect(parts, (GS_CK - 2)"}}, {F(BYTE_COUNT), F(EARLY_READ), F(EXIT_IN_USE), F(UNINITIALIZED)}},
+    {"splitk: no barrier before the ticket", SPLITK_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    if (threadIdx.x == 0)"}}, {F(UNORDERED)}},
+    {"splitk: a ticket that orders nothing", SPLITK_MEET, {{"gs_ticket((unsigned *)workspace", "atomicInc((unsigned *)workspace"}}, {F(UNORDERED)}},
+    {"splitk: whoever comes adds up", SPLITK_MEET, {{"return *flag == GS_TICKETS - 1 ? first : 0;", "return first;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
+    /* ---- honest ---- */
+    {"splitk", SPLITK, {{0}}, {0}},
+    {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
+    {"splitk, a pair", SPLITK_PAIR, {{0}}, {0}},
+    {"splitk, K over a cluster", SPLITK_SPLIT, {{0}}, {0}},
+    {"splitk, K over the grid", SPLITK_MEET, {{0}}, {0}},
+    {"splitk, K over clusters of the grid, uneven slices", "f16:60x96x1024:tn splitk/64x96x64/s2/ab/c1x1/k4t4/any", {{0}}, {0}},
+    {"splitk, a cluster along both", "f16:120x200x512:nn splitk/64x64x64/s2/ab/c2x1/k4/fixed", {{0}}, {0}},
+    {"splitk, stages of 128", "f16:130x64x1000:tn:ldd=67 splitk/128x64x128/s2/ab/c1x1/k3/any", {{0}}, {0}},
+    {"splitk, waits for every wgmma", SPLITK, {{"            gs_wgmma_wait<1>();\n", "            gs_wgmma_wait<0>();\n"}}, {0}},
+    {"splitk, a fence before the ticket", SPLITK_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    __threadfence();\n    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)"}}, {0}},
