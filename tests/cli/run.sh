@@ -5,6 +5,7 @@
 # Every cases/NAME.sh runs in a scratch folder that is also its home, with PROGRAM in the path as `gemmsmith` and no GPU.
 # Its standard output, standard error and exit code must be those of NAME.out, NAME.err and NAME.exit (absent: nothing, 0).
 # NAME.out.glob and NAME.err.glob are patterns: '*' stands for any characters of a line, a line '...' for any lines.
+# The list of all families stands as ALL,FAMILIES or ALL FAMILIES there, so that a new one changes no case.
 # Exit code 77: skipped, and where nothing fails, run.sh ends with it too. $GEMMSMITH_FAKE_WORKER: a program to be used as the
 # worker by the cases that need one.
 # UPDATE=1 rewrites what differs, except patterns.
@@ -32,6 +33,11 @@ TZ=UTC
 CASES=$here/cases
 GEMMSMITH_LIBCUDA=/nonexistent/libcuda.so.1
 export PATH LC_ALL TZ CASES GEMMSMITH_LIBCUDA
+families=$(sed -n 's/^GS_FAMILY([A-Z0-9]*, \([a-z0-9]*\))$/\1/p' "$here/../../src/schedule/families.def")
+families=$(echo $families)
+
+# neutral RAW: without what differs from run to run, and without the families' names
+neutral() { sed "s,$scratch,SCRATCH,g; s/$(echo $families | tr ' ' ,)/ALL,FAMILIES/g; s/$families/ALL FAMILIES/g" "$1"; }
 
 # matches PATTERNS FILE
 matches() {
@@ -84,8 +90,8 @@ for name in "$@"; do
         exec sh "$CASES/$name.sh"
     ) >"$top/out.raw" 2>"$top/err.raw" </dev/null
     code=$?
-    sed "s,$scratch,SCRATCH,g" "$top/out.raw" >"$top/out"
-    sed "s,$scratch,SCRATCH,g" "$top/err.raw" >"$top/err"
+    neutral "$top/out.raw" >"$top/out"
+    neutral "$top/err.raw" >"$top/err"
     if [ $code -eq 77 ]; then
         echo "skip $name: $(tail -n 1 "$top/out")"
         skipped=$((skipped + 1))
