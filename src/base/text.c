@@ -3,9 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DIGITS "0123456789"
 
 static bool reserve(gs_text *text, size_t more)
 {
@@ -102,36 +106,46 @@ bool gs_scan_int(gs_scan *scan, int64_t *value)
     return true;
 }
 
-/* strtod would take hexadecimal numbers, "inf" and the locale's comma; the text forms know none of them. */
-bool gs_scan_double(gs_scan *scan, double *value)
+static locale_t made_locale;
+
+static void make_c_locale(void) { made_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+/* The locale of the C language, whatever the program has set. */
+static locale_t c_locale(void)
 {
-    const char *p = scan->at;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_c_locale);
+    return made_locale;
+}
+
+/* Where the number that starts at p ends; NULL if none does. strtod takes more: blanks, hexadecimal numbers, "inf", "nan", ".5" and "3.". */
+static const char *decimal_end(const char *p)
+{
     if (*p == '-') p++;
-    if (!isdigit((unsigned char)*p)) return false;
-    double number = 0;
-    int exponent = 0;
-    for (; isdigit((unsigned char)*p); p++) number = number * 10 + (*p - '0');
+    if (!isdigit((unsigned char)*p)) return NULL;
+    p += strspn(p, DIGITS);
     if (*p == '.') {
-        if (!isdigit((unsigned char)p[1])) return false;
-        for (p++; isdigit((unsigned char)*p); p++, exponent--) number = number * 10 + (*p - '0');
+        if (!isdigit((unsigned char)p[1])) return NULL;
+        p += 1 + strspn(p + 1, DIGITS);
     }
     if (*p == 'e' || *p == 'E') {
-        const bool negative = p[1] == '-';
-        const char *e = p + 1 + (p[1] == '-' || p[1] == '+');
-        if (!isdigit((unsigned char)*e)) return false;
-        int written = 0;
-        for (; isdigit((unsigned char)*e); e++)
-            if (written < 10000) written = written * 10 + (*e - '0');
-        exponent += negative ? -written : written;
-        p = e;
+        p += 1 + (p[1] == '-' || p[1] == '+');
+        if (!isdigit((unsigned char)*p)) return NULL;
+        p += strspn(p, DIGITS);
     }
-    for (; exponent > 0 && number != 0 && number < 1e308; exponent--) number *= 10;
-    double scale = 1;
-    for (; exponent < 0 && scale < 1e300; exponent++) scale *= 10;
-    number /= scale;
-    if (exponent < 0) number = 0;
-    *value = *scan->at == '-' ? -number : number;
-    scan->at = p;
+    return p;
+}
+
+bool gs_scan_double(gs_scan *scan, double *value)
+{
+    const char *const end = decimal_end(scan->at);
+    if (!end) return false;
+    char *read;
+    const int before = errno;
+    const double number = strtod_l(scan->at, &read, c_locale());
+    errno = before;   /* beyond double is infinite or 0 here, and no error */
+    *value = read == end ? number : *scan->at == '-' ? -0.0 : 0.0;   /* of "0x10", only the 0 is ours */
+    scan->at = end;
     return true;
 }
 

@@ -36,7 +36,7 @@ static inline bool gs_scan_end(const gs_scan *scan) { return *scan->at == '\0'; 
 
 bool   gs_scan_take(gs_scan *scan, const char *literal);     /* consumes the literal if it is next */
 bool   gs_scan_int(gs_scan *scan, int64_t *value);           /* [-]digits; false, unmoved, if none or beyond int64 */
-bool   gs_scan_double(gs_scan *scan, double *value);         /* plain decimal notation of the C locale */
+bool   gs_scan_double(gs_scan *scan, double *value);         /* plain decimal notation in any locale, rounded to nearest; infinite beyond DBL_MAX */
 size_t gs_scan_word(gs_scan *scan, char *word, size_t size); /* [A-Za-z0-9_.-]+, 0 if none or if it does not fit */
 void   gs_scan_space(gs_scan *scan);                         /* skips blanks and tabs */
 

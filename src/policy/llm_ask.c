@@ -54,7 +54,8 @@ static gs_status read_budget(const char *text, gs_spent *most, gs_error *error)
 static gs_status read_price(const char *text, double *in, double *out, gs_error *error)
 {
     gs_scan scan = gs_scan_from(text);
-    if (!gs_scan_double(&scan, in) || !gs_scan_take(&scan, ",") || !gs_scan_double(&scan, out) || !gs_scan_end(&scan) || !(*in >= 0 && *out >= 0 && *in + *out > 0))
+    if (!gs_scan_double(&scan, in) || !gs_scan_take(&scan, ",") || !gs_scan_double(&scan, out) || !gs_scan_end(&scan) ||
+        !(*in >= 0 && *out >= 0 && *in + *out > 0 && isfinite(*in + *out)))
         return gs_fail_at(error, GS_ERROR_ARGUMENT, gs_scan_column(&scan), "llm_price", "expected the prices of a million tokens of prompts and of answers: 0.5,2");
     return GS_OK;
 }

@@ -135,11 +135,11 @@ gs_status gs_profile_parse(gs_profile *profile, const char *text, gs_error *erro
 
 /* ---- profile to text ---- */
 
-/* The shortest notation that reads back as the same number; of at most 15 digits, which is what a text can hold exactly. */
+/* The shortest notation that reads back as the same number; 17 digits always do. */
 static void add_number(gs_text *text, double value)
 {
     char digits[40];
-    for (int precision = 6; precision <= 15; precision++) {
+    for (int precision = 6; precision <= 17; precision++) {
         double again = NAN;
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         gs_scan scan = gs_scan_from(digits);
