@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
-#include "evaluation.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
@@ -77,7 +76,7 @@ static void print_json(const char *problem, const gs_evaluation *got)
     gs_text line = {0};
     gs_json json = gs_json_into(&line);
     gs_json_begin(&json, NULL, '{');
-    cli_put_evaluation(&json, problem, got);
+    gs_evaluation_put(&json, problem, got);
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&line));
     gs_text_free(&line);
@@ -88,7 +87,7 @@ static void print_line(const char *problem, const char *name, const gs_evaluatio
     if (!(got->us > 0)) {
         char part[16] = "";
         if (got->part > 0) snprintf(part, sizeof part, ", part %d", got->part);
-        printf("%sFAIL%s  %s  %s  %s%s: %s  (reward %.3f)\n", cli_red(), cli_plain(), problem, name, got->verdict, part, got->reason, got->reward);
+        printf("%sFAIL%s  %s  %s  %s%s: %s  (reward %.3f)\n", cli_red(), cli_plain(), problem, name, gs_verdict_word(got->verdict), part, got->reason, got->reward);
         return;
     }
     printf("%spass%s  %s  %s  ", cli_green(), cli_plain(), problem, name);

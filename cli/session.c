@@ -14,6 +14,7 @@
 #include "plan/table.h"
 #include "schedule/profile.h"
 #include "evaluate/emulate.h"
+#include "worker/client.h"
 
 void cli_session_command(cli_session *session, int argc, char *const *argv)
 {

@@ -96,7 +96,7 @@ static void on_progress(void *self, const gs_tune_progress *progress)
     char left[CLI_TIME_TEXT], best[40] = "", time[64] = "";
     if (progress->best_ratio > 0) snprintf(best, sizeof best, ", best %.3f", progress->best_ratio);
     if (progress->left_s >= 0) snprintf(time, sizeof time, ", %s of its time left", cli_time(left, progress->left_s));
-    cli_progress("%d of %d  %s  %s %d/%d%s%s  %s", w->at + 1, w->total, progress->problem, progress->stage, progress->done,
+    cli_progress("%d of %d  %s  %s %d/%d%s%s  %s", w->at + 1, w->total, progress->problem, gs_tune_stage_name(progress->stage), progress->done,
                  progress->total, best, time, progress->candidate ? progress->candidate : "");
 }
 

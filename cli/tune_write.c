@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "evaluation.h"
+#include "evaluate/environment.h"
 #include "output.h"
 #include "verify/verify.h"
 
@@ -54,7 +54,7 @@ static void print_turn_json(const writing *w, const gs_write_turn *turn)
         gs_json_bool(&json, "repeated", turn->again);
         gs_json_bool(&json, "improved", turn->improved);
         gs_json_bool(&json, "best", turn->best);
-        cli_put_evaluation(&json, w->problem, &shown);
+        gs_evaluation_put(&json, w->problem, &shown);
     } else {
         gs_json_string(&json, "problem", w->problem);
         gs_text fault = {0};

@@ -173,7 +173,7 @@ static int verify_one(const cli_command *command, cli_session *session, const se
     gs_text_free(&request);
     /* what no verdict stands for is the machine's fault, not the candidate's */
     if (status == GS_ERROR_INTERRUPTED || cli_exit_code(status) == CLI_NO_DEVICE || cli_exit_code(status) == CLI_USAGE ||
-        (status != GS_OK && gs_verdict_from_status(status) == GS_VERDICTS))
+        (status != GS_OK && gs_verdict_from_status(status) == GS_VERDICT_UNKNOWN))
         return cli_fail(command, candidate, &error);
     if (status != GS_OK) {
         print_verdict(s, text, candidate, gs_verdict_name(gs_verdict_from_status(status)), 0, text, error.text);

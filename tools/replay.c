@@ -145,7 +145,7 @@ static bool replay(const char *name, const char *seed, const group *g, int most)
         const double us = time_of(g, &next);
         if (!(us > 0)) continue;
         got = fmin(got, us);
-        told[since++] = (gs_feedback){.schedule = next, .verdict = "", .us = us, .reward = gs_reward_predicted(us, gs_floor_us(&g->problem, gs_caps_find("h200")))};
+        told[since++] = (gs_feedback){.schedule = next, .us = us, .reward = gs_reward_predicted(us, gs_floor_us(&g->problem, gs_caps_find("h200")))};
         print(name, seed, g, ++count, said, got);
         if (since < round) continue;
         if (policy.learn) policy.learn(&policy, &g->problem, gs_caps_find("h200"), told, since);

@@ -14,7 +14,6 @@
 #include "author/lineages.h"
 #include "policy/llm_ask.h"
 #include "worker/metrics.h"
-#include "evaluate/run.h"
 #include "redact/redact.h"
 
 enum { ISLANDS = 4, TURNS = 8, PATIENCE = 3, NOTES = 6 << 10 };
@@ -44,7 +43,7 @@ const char *gs_write_end_name(gs_write_end end)
     return words[end];
 }
 
-static double left_s(const writing *w) { return w->options->budget_s > 0 ? GS_MAX(w->options->budget_s - gs_run_since(w->started), 0.0) : INFINITY; }
+static double left_s(const writing *w) { return w->options->budget_s > 0 ? GS_MAX(w->options->budget_s - gs_clock_since(w->started), 0.0) : INFINITY; }
 
 /* What is left is too little for an answer. */
 static bool time_is_up(const writing *w) { return left_s(w) < GS_MIN(1.0, 0.1 * w->options->budget_s); }
@@ -68,7 +67,7 @@ static bool find_best(void *self, const gs_trial *trial)
 {
     best *const b = self;
     gs_schedule schedule;
-    if (strcmp(trial->version, b->version) != 0 || strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || (b->us > 0 && trial->us >= b->us)) return true;
+    if (strcmp(trial->version, b->version) != 0 || gs_verdict_find(trial->verdict) != GS_VERDICT_PASS || !(trial->us > 0) || (b->us > 0 && trial->us >= b->us)) return true;
     if (gs_schedule_parse(&schedule, trial->candidate, NULL) != GS_OK) return true;
     gs_schedule_format(&schedule, b->schedule);
     b->us = trial->us;
@@ -224,7 +223,7 @@ static gs_status ask_twice(writing *w, gs_turn *turn, char uid[GS_STORE_UID], co
 static gs_turn_outcome outcome_of(const gs_evaluation *got)
 {
     return (gs_turn_outcome){
-        .candidate = got->candidate, .verdict = got->verdict, .reason = got->reason, .part = got->part, .us = got->us, .library_us = got->library_us,
+        .candidate = got->candidate, .verdict = gs_verdict_word(got->verdict), .reason = got->reason, .part = got->part, .us = got->us, .library_us = got->library_us,
         .ratio = got->ratio.median, .low = got->ratio.low, .high = got->ratio.high, .reward = got->reward, .registers = got->registers, .smem = got->smem,
     };
 }
@@ -233,9 +232,9 @@ static gs_turn_outcome outcome_of(const gs_evaluation *got)
 static gs_evaluation repeat_of(const writing *w, const gs_turn_outcome *o)
 {
     gs_evaluation got = {
-        .verdict = gs_verdict_name(gs_verdict_find(o->verdict)), .part = o->part, .reward = o->reward, .us = o->us, .library_us = o->library_us,
+        .verdict = gs_verdict_find(o->verdict), .part = o->part, .reward = o->reward, .us = o->us, .library_us = o->library_us,
         .ratio = {.median = o->ratio, .low = o->low, .high = o->high}, .floor_us = w->result->floor_us, .l2_hit = -1, .registers = o->registers, .smem = o->smem,
-        .predicted = w->caps->emulated, .stage = "",
+        .predicted = w->caps->emulated,
     };
     snprintf(got.candidate, sizeof got.candidate, "%s", o->candidate);
     snprintf(got.reason, sizeof got.reason, "%s", o->reason);
@@ -255,7 +254,7 @@ static gs_status tell_verdict(writing *w, gs_write_turn *turn, const char *sourc
     gs_source_shown shown = {0};
     gs_text reason = {0};
     gs_status status = gs_source_show(&shown, source, GS_ANSWER_BLOCK, error);
-    if (status == GS_OK && strcmp(turn->got->verdict, "pass") != 0) gs_reason_show(&reason, turn->got->reason, &shown);
+    if (status == GS_OK && turn->got->verdict != GS_VERDICT_PASS) gs_reason_show(&reason, turn->got->reason, &shown);
     if (reason.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reason");
     turn->reason = gs_text_string(&reason);
     if (status == GS_OK) tell(w, turn);
@@ -307,7 +306,7 @@ static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_
     if (status == GS_OK) status = gs_lines_take(&w->lines, turn->island, turn->base, &outcome, submission.source, submission.manifest, &turn->improved, error);
     gs_text_free(&metrics);
     GS_TRY(status);
-    if (got.again && got.us > 0) w->lines.attempt[gs_lines_find(&w->lines, name)].again = true;
+    if (got.second && got.us > 0) w->lines.attempt[gs_lines_find(&w->lines, name)].again = true;
     w->result->judged++;
     w->result->passed += got.us > 0;
     if (got.library_us > 0) w->result->library_us = got.library_us;
@@ -478,7 +477,7 @@ gs_status gs_write(gs_store *store, gs_session *session, gs_worker *worker, cons
     result->floor_us = gs_floor_us(problem, caps);
     const gs_status status = write_all(w, error);
     for (int i = 0; i < GS_WRITE_ISLANDS; i++) result->turns += w->lines.line[i].turns;
-    result->seconds = gs_run_since(w->started);
+    result->seconds = gs_clock_since(w->started);
     gs_environment_destroy(&w->environment);
     gs_llm_asker_close(&w->asker);
     gs_notes_close(&w->notes);

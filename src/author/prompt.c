@@ -121,7 +121,7 @@ static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_att
         add_metrics(out, text_of(a->metrics));
         if (!(a->us > 0)) {
             const gs_verdict_code verdict = gs_verdict_find(text_of(a->verdict));
-            if (verdict < GS_VERDICTS) gs_text_addf(out, "The verdict: %s.\n", gs_verdict_text(verdict));
+            if (verdict != GS_VERDICT_UNKNOWN) gs_text_addf(out, "The verdict: %s.\n", gs_verdict_text(verdict));
             gs_reason_show(out, text_of(a->reason), &shown);
             gs_text_add(out, "\n");
         }

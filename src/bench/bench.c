@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One measuring run: what both modes share. offline.c and server.c have the timed parts. */
+ * One measurement from its request to its figures. run.c has what both modes share, offline.c and server.c the timed parts. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -57,86 +57,6 @@ static gs_status check_request(const gs_device *device, const gs_problem *proble
     return GS_OK;
 }
 
-gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_error *found, gs_error *error)
-{
-    if (status == GS_OK) return GS_OK;
-    const bool emulated = run->device->caps.emulated;
-    if (emulated) run->device->ops->queue_wait(run->device, run->queue, NULL);   /* a fault is this contender's alone */
-    if ((status == GS_ERROR_FAULT && !emulated) || status == GS_ERROR_TIMEOUT)
-        return gs_fail(error, status, NULL, "%s: %s", run->contenders[contender].name, found->text);
-    gs_samples *const samples = &run->out->samples[contender];
-    samples->status = status;
-    samples->error = *found;
-    return GS_OK;
-}
-
-gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error)
-{
-    const gs_device_ops *const ops = run->device->ops;
-    if (run->device->caps.emulated) return GS_OK;   /* nothing to wait for, no cache */
-    if (run->scratch) return ops->fill(run->device, run->scratch, 0, run->scratch_bytes, run->queue, error);
-    if (run->graphs && run->graphs[contender]) return ops->graph_launch(run->device, run->graphs[contender], run->queue, error);
-    return GS_OK;
-}
-
-/* What is given back may be given to whoever asks next, and on a GPU it can still be read: nothing is left in it. */
-static gs_status hide_reference(gs_run *run, gs_error *error)
-{
-    const gs_device_ops *const ops = run->device->ops;
-    gs_status status = ops->fill(run->device, run->shown, GS_POISON_FIRST, run->reference_bytes, run->queue, error);
-    if (status == GS_OK) status = ops->queue_wait(run->device, run->queue, error);
-    ops->free(run->device, run->shown);
-    run->shown = 0;
-    return status;
-}
-
-static gs_status compute_reference(gs_run *run, gs_error *error)
-{
-    const gs_device_ops *const ops = run->device->ops;
-    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
-    GS_TRY(gs_reference(run->verifier, &run->problems[0], (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->shown, run->queue, error));
-    GS_TRY(ops->queue_wait(run->device, run->queue, error));
-    return ops->copy_out(run->device, run->reference, run->shown, run->reference_bytes, error);
-}
-
-gs_status gs_run_reference(gs_run *run, int sets, gs_error *error)
-{
-    if (!run->options.check) return GS_OK;
-    run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
-    GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
-    const gs_status status = compute_reference(run, error);
-    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
-    return status == GS_OK ? hidden : status;
-}
-
-static gs_status compare_shown(gs_run *run, int contender, gs_error *error)
-{
-    gs_samples *const samples = &run->out->samples[contender];
-    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
-    GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
-                                run->queue, error));
-    samples->wrong = samples->compare.mismatches > 0;
-    return GS_OK;
-}
-
-gs_status gs_run_compare(gs_run *run, int contender, gs_error *error)
-{
-    const gs_device_ops *const ops = run->device->ops;
-    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nobody runs while it is there */
-    GS_TRY(ops->alloc(run->device, run->reference_bytes, &run->shown, error));
-    const gs_status status = compare_shown(run, contender, error);
-    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
-    return status == GS_OK ? hidden : status;
-}
-
-bool gs_run_last(const gs_run *run, int round)
-{
-    if (round + 1 >= run->options.rounds) return true;
-    const double spent_s = (double)(gs_clock_ns() - run->began_ns) * 1e-9;
-    return run->options.budget_s > 0 && round + 1 >= GS_BENCH_ROUNDS && spent_s >= run->options.budget_s;
-}
-
 /* ---- results ---- */
 
 static double *new_values(int count)
@@ -186,7 +106,7 @@ static double percentile_of(const double *values, int count, double percent, dou
 
 static bool usable(const gs_samples *samples) { return samples->status == GS_OK && !samples->wrong; }
 
-static void summarise_one(const gs_run *run, gs_samples *samples, double *copy)
+static void summarise_one(const gs_bench_run *run, gs_samples *samples, double *copy)
 {
     const gs_ratio unknown = {NAN, NAN, NAN, GS_UNCLEAR};
     const gs_samples *const reference = &run->out->samples[run->options.reference];
@@ -203,7 +123,7 @@ static void summarise_one(const gs_run *run, gs_samples *samples, double *copy)
     if (paired) samples->call = gs_ratio_paired(reference->call_us, samples->call_us, pairs, run->options.seed);
 }
 
-static gs_status summarise(const gs_run *run, gs_error *error)
+static gs_status summarise(const gs_bench_run *run, gs_error *error)
 {
     double *const copy = malloc((size_t)run->options.rounds * sizeof *copy);
     if (!copy) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d samples", run->options.rounds);
@@ -220,7 +140,7 @@ static gs_status summarise(const gs_run *run, gs_error *error)
 
 /* ---- the run ---- */
 
-static gs_status reserve(gs_run *run, gs_error *error)
+static gs_status reserve(gs_bench_run *run, gs_error *error)
 {
     gs_device *const device = run->device;
     const gs_problem *const problem = &run->problems[0];
@@ -242,38 +162,38 @@ static gs_status reserve(gs_run *run, gs_error *error)
 }
 
 /* The first run loads what a library loads lazily, outside any capture and any timing. */
-static gs_status first_runs(gs_run *run, gs_error *error)
+static gs_status first_runs(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
         gs_error found = {0};
         const gs_args args = gs_sets_args(&run->sets, i, 0);
         gs_status status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
         if (status == GS_OK) status = run->device->ops->queue_wait(run->device, run->queue, &found);
-        GS_TRY(gs_run_blame(run, i, status, &found, error));
+        GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
     }
     return GS_OK;
 }
 
 /* Behind the figures: the same call over data that it has seen, D poisoned each time. What a kernel keeps in its workspace nobody touches while it is timed: one
  * that remembers its inputs, and leaves D when they are the same, is found here. */
-static gs_status run_again(gs_run *run, gs_error *error)
+static gs_status run_again(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; run->options.check && i < run->count; i++) {
         const gs_samples *const samples = &run->out->samples[i];
         const gs_args args = gs_sets_args(&run->sets, i, run->checked);
         gs_error found = {0};
         gs_status status = GS_OK;
-        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_run_alive(run, i) && !samples->wrong; n++) {
+        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_bench_run_alive(run, i) && !samples->wrong; n++) {
             status = gs_sets_poison(&run->sets, run->device, i, run->queue, &found);
             if (status == GS_OK) status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
-            if (status == GS_OK) status = gs_run_compare(run, i, &found);
+            if (status == GS_OK) status = gs_bench_run_compare(run, i, &found);
         }
-        GS_TRY(gs_run_blame(run, i, status, &found, error));
+        GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
     }
     return GS_OK;
 }
 
-static gs_status measure(gs_run *run, gs_error *error)
+static gs_status measure(gs_bench_run *run, gs_error *error)
 {
     GS_TRY(reserve(run, error));
     if (!run->device->caps.emulated) GS_TRY(first_runs(run, error));
@@ -282,7 +202,7 @@ static gs_status measure(gs_run *run, gs_error *error)
     return summarise(run, error);
 }
 
-static void release(gs_run *run)
+static void release(gs_bench_run *run)
 {
     gs_device *const device = run->device;
     for (int i = 0; run->graphs && i < run->count; i++)
@@ -304,7 +224,7 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
     gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
     GS_TRY(check_request(device, problems, count, &completed, error));
     if (device->caps.emulated) completed = for_emulated(completed);
-    gs_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count,
+    gs_bench_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count,
                   .options = completed, .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
     GS_TRY(new_measurement(&run.out, count, &completed, error));
     const gs_status status = measure(&run, error);

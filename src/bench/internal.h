@@ -62,7 +62,7 @@ gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, 
 
 /* ---- a run ---- */
 
-typedef struct gs_run {
+typedef struct gs_bench_run {
     gs_device        *device;
     gs_verifier      *verifier;
     const gs_problem *problems;
@@ -76,7 +76,7 @@ typedef struct gs_run {
     gs_graph         *graphs;     /* per contender; NULL: none */
     bool              left[GS_MAX_CONTENDERS];   /* a narrowing run goes on without it */
     int               calls;      /* per replay */
-    gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_run_lead_in */
+    gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_bench_run_lead_in */
     size_t            scratch_bytes;
     double           *reference;  /* f64 result of the checked set, in host memory, where no kernel reaches; NULL: nothing is checked */
     size_t            reference_bytes;
@@ -84,32 +84,32 @@ typedef struct gs_run {
     int               checked;    /* the set that is checked */
     int64_t           began_ns;
     gs_measurement   *out;
-} gs_run;
+} gs_bench_run;
 
-static inline bool gs_run_alive(const gs_run *run, int contender)
+static inline bool gs_bench_run_alive(const gs_bench_run *run, int contender)
 {
     return run->out->samples[contender].status == GS_OK && !run->left[contender];
 }
 
 /* A failure while a contender was served is written down and the others go on; a lost device ends the run (then *error is
  * filled and the status returned). */
-gs_status gs_run_blame(gs_run *run, int contender, gs_status status, const gs_error *found, gs_error *error);
+gs_status gs_bench_run_blame(gs_bench_run *run, int contender, gs_status status, const gs_error *found, gs_error *error);
 
 /* Puts work on the queue that the host does not wait for, so that what is timed next was issued before the device gets to it.
  * Cold: overwrites four times the L2. Warm: one replay. */
-gs_status gs_run_lead_in(gs_run *run, int contender, gs_error *error);
+gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error);
 
 /* Chooses the set to be checked among the first `sets` and computes its reference; before the timing, because it is slow. It stays on
  * the device for no longer than that. */
-gs_status gs_run_reference(gs_run *run, int sets, gs_error *error);
+gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error);
 
 /* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. The reference is on the
  * device from when the queue is empty until the comparison has ended. */
-gs_status gs_run_compare(gs_run *run, int contender, gs_error *error);
+gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error);
 
-bool gs_run_last(const gs_run *run, int round);   /* by count, or because the budget is spent */
+bool gs_bench_run_last(const gs_bench_run *run, int round);   /* by count, or because the budget is spent */
 
-gs_status gs_bench_offline(gs_run *run, gs_error *error);
-gs_status gs_bench_server(gs_run *run, gs_error *error);
+gs_status gs_bench_offline(gs_bench_run *run, gs_error *error);
+gs_status gs_bench_server(gs_bench_run *run, gs_error *error);
 
 #endif

@@ -11,7 +11,7 @@
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
 #define LONG        4   /* times the replay that is asked for: one timing of that length is estimate enough */
 
-static gs_status issue(gs_run *run, int contender, int calls, gs_error *error)
+static gs_status issue(gs_bench_run *run, int contender, int calls, gs_error *error)
 {
     gs_contender *const self = &run->contenders[contender];
     for (int call = 0; call < calls; call++) {
@@ -21,7 +21,7 @@ static gs_status issue(gs_run *run, int contender, int calls, gs_error *error)
     return GS_OK;
 }
 
-static gs_status capture(gs_run *run, int contender, gs_error *error)
+static gs_status capture(gs_bench_run *run, int contender, gs_error *error)
 {
     gs_device *const device = run->device;
     gs_graph *const graph = &run->graphs[contender];
@@ -36,10 +36,10 @@ static gs_status capture(gs_run *run, int contender, gs_error *error)
 
 /* Device time of the calls put on the queue between two events; they are issued behind the lead-in, so that no waiting for
  * the host is in it. */
-static gs_status time_device(gs_run *run, int contender, bool replay, int calls, double *us, gs_error *error)
+static gs_status time_device(gs_bench_run *run, int contender, bool replay, int calls, double *us, gs_error *error)
 {
     gs_device *const device = run->device;
-    GS_TRY(gs_run_lead_in(run, contender, error));
+    GS_TRY(gs_bench_run_lead_in(run, contender, error));
     GS_TRY(device->ops->event_record(device, run->start, run->queue, error));
     if (replay)
         GS_TRY(device->ops->graph_launch(device, run->graphs[contender], run->queue, error));
@@ -51,10 +51,10 @@ static gs_status time_device(gs_run *run, int contender, bool replay, int calls,
     return GS_OK;
 }
 
-static gs_status time_calls(gs_run *run, int contender, double *us, gs_error *error)
+static gs_status time_calls(gs_bench_run *run, int contender, double *us, gs_error *error)
 {
     gs_device *const device = run->device;
-    GS_TRY(gs_run_lead_in(run, contender, error));
+    GS_TRY(gs_bench_run_lead_in(run, contender, error));
     GS_TRY(device->ops->queue_wait(device, run->queue, error));
     const int64_t began = gs_clock_ns();
     GS_TRY(issue(run, contender, run->calls, error));
@@ -64,10 +64,10 @@ static gs_status time_calls(gs_run *run, int contender, double *us, gs_error *er
 }
 
 /* Shortest time of a call among the contenders; a failing one is written down. *fastest stays as it is if none runs. */
-static gs_status estimate(gs_run *run, bool replay, double *fastest, gs_error *error)
+static gs_status estimate(gs_bench_run *run, bool replay, double *fastest, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
-        if (!gs_run_alive(run, i)) continue;
+        if (!gs_bench_run_alive(run, i)) continue;
         gs_error found = {0};
         double us = NAN;
         gs_status status = replay ? capture(run, i, &found) : GS_OK;
@@ -76,24 +76,24 @@ static gs_status estimate(gs_run *run, bool replay, double *fastest, gs_error *e
             status = time_device(run, i, replay, calls, &us, &found);
             if (us * calls > LONG * run->options.replay_us) break;
         }
-        GS_TRY(gs_run_blame(run, i, status, &found, error));
+        GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
         if (status == GS_OK && us < *fastest) *fastest = us;
     }
     return GS_OK;
 }
 
-static gs_status capture_all(gs_run *run, gs_error *error)
+static gs_status capture_all(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
         gs_error found = {0};
-        const gs_status status = gs_run_alive(run, i) ? capture(run, i, &found) : GS_OK;
-        GS_TRY(gs_run_blame(run, i, status, &found, error));
+        const gs_status status = gs_bench_run_alive(run, i) ? capture(run, i, &found) : GS_OK;
+        GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
     }
     return GS_OK;
 }
 
 /* Few direct calls first; where the host is what they wait for, the replay turns out too short and n grows. */
-static gs_status calibrate(gs_run *run, gs_error *error)
+static gs_status calibrate(gs_bench_run *run, gs_error *error)
 {
     if (run->device->caps.emulated) return capture_all(run, error);   /* of one call: run->calls is 1 */
     const double replay_us = run->options.replay_us;
@@ -109,35 +109,35 @@ static gs_status calibrate(gs_run *run, gs_error *error)
     return GS_OK;
 }
 
-static int alive(const gs_run *run)
+static int alive(const gs_bench_run *run)
 {
     int count = 0;
-    for (int i = 0; i < run->count; i++) count += gs_run_alive(run, i);
+    for (int i = 0; i < run->count; i++) count += gs_bench_run_alive(run, i);
     return count;
 }
 
-static gs_status warm_up(gs_run *run, gs_error *error)
+static gs_status warm_up(gs_bench_run *run, gs_error *error)
 {
     const int64_t end = gs_clock_ns() + (int64_t)(run->options.warmup_s * 1e9);
     while (gs_clock_ns() < end && alive(run) > 0) {
         for (int i = 0; i < run->count; i++) {
-            if (!gs_run_alive(run, i)) continue;
+            if (!gs_bench_run_alive(run, i)) continue;
             gs_error found = {0};
             double us;
             const gs_status status = time_device(run, i, true, run->calls, &us, &found);
-            GS_TRY(gs_run_blame(run, i, status, &found, error));
+            GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
         }
     }
     return GS_OK;
 }
 
 /* After so many rounds those leave whose best one is slowest. */
-static void narrow(gs_run *run, int rounds)
+static void narrow(gs_bench_run *run, int rounds)
 {
     int list[GS_MAX_CONTENDERS], count = 0;
     double best[GS_MAX_CONTENDERS];
     for (int i = 0; i < run->count; i++) {
-        if (!gs_run_alive(run, i)) continue;
+        if (!gs_bench_run_alive(run, i)) continue;
         best[i] = INFINITY;
         for (int round = 0; round < rounds; round++) best[i] = fmin(best[i], run->out->samples[i].device_us[round]);
         int at = count++;
@@ -150,32 +150,32 @@ static void narrow(gs_run *run, int rounds)
     }
 }
 
-static gs_status serve(gs_run *run, int contender, int round, bool check, gs_error *error)
+static gs_status serve(gs_bench_run *run, int contender, int round, bool check, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
     if (check) GS_TRY(gs_sets_poison(&run->sets, run->device, contender, run->queue, error));
     GS_TRY(time_device(run, contender, true, run->calls, &samples->device_us[round], error));
-    if (check) GS_TRY(gs_run_compare(run, contender, error));
+    if (check) GS_TRY(gs_bench_run_compare(run, contender, error));
     return samples->call_us ? time_calls(run, contender, &samples->call_us[round], error) : GS_OK;
 }
 
-gs_status gs_bench_offline(gs_run *run, gs_error *error)
+gs_status gs_bench_offline(gs_bench_run *run, gs_error *error)
 {
     run->graphs = calloc((size_t)run->count, sizeof *run->graphs);
     if (!run->graphs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the graphs of %d contenders", run->count);
     GS_TRY(calibrate(run, error));
-    GS_TRY(gs_run_reference(run, GS_MIN(run->calls, run->sets.count), error));
+    GS_TRY(gs_bench_run_reference(run, GS_MIN(run->calls, run->sets.count), error));
     GS_TRY(warm_up(run, error));
     run->device->ops->clocks(run->device, &run->out->before, NULL);
     bool last = alive(run) == 0;
     for (int round = 0; !last; round++) {
-        last = gs_run_last(run, round);
+        last = gs_bench_run_last(run, round);
         for (int place = 0; place < run->count; place++) {
             const int contender = gs_bench_turn(round, place, run->count);
-            if (!gs_run_alive(run, contender)) continue;
+            if (!gs_bench_run_alive(run, contender)) continue;
             gs_error found = {0};
             const gs_status status = serve(run, contender, round, last && run->options.check, &found);
-            GS_TRY(gs_run_blame(run, contender, status, &found, error));
+            GS_TRY(gs_bench_run_blame(run, contender, status, &found, error));
         }
         run->out->rounds = round + 1;
         if (run->options.narrow && !last) narrow(run, round + 1);

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "kernel/manifest.h"
 #include "problem/layout.h"
+#include "worker/client.h"
 
 #define TILE       256                     /* where the manifest does not tell */
 #define MOST_TILE  1024
@@ -197,20 +198,21 @@ static bool about_memory(gs_verdict_code code) { return code == GS_VERDICT_FAULT
 static void put_note(char note[160], const char *where, const char *what) { snprintf(note, 160, "not checked at %.72s on the emulated device: %s", where, what); }
 
 /* What the emulated run said, about the candidate of the run that counts; where: the problem, and what else was different there. */
-static gs_status conclude(gs_run *run, gs_candidate *c, const gs_candidate *emulated, const char *where, const char **stage, char note[160], gs_error *error)
+static gs_status conclude(gs_evaluator *e, gs_candidate *c, const gs_candidate *emulated, const char *where, gs_step *step, char note[160], gs_error *error)
 {
     char reason[sizeof c->reason];
-    const gs_verdict_code code = gs_verdict_find(emulated->verdict);
+    const gs_verdict_code code = emulated->verdict;
+    c->signal = emulated->signal;
     c->registers = emulated->registers;
     c->smem = emulated->smem;
     if (about_the_text(code)) {
-        *stage = "compile";
-        return gs_run_reject(run, c, code, 0, emulated->reason, error);
+        *step = GS_STEP_COMPILE;
+        return gs_evaluator_reject(e, c, code, 0, emulated->reason, error);
     }
     if (about_memory(code)) {
         snprintf(reason, sizeof reason, "emulated %.100s: %s", where, emulated->reason);
         c->emulated = true;
-        return gs_run_reject(run, c, code, emulated->part, reason, error);
+        return gs_evaluator_reject(e, c, code, emulated->part, reason, error);
     }
     if (code == GS_VERDICT_HANG) put_note(note, where, "it took too long");
     else if (code == GS_VERDICT_LAUNCH || code == GS_VERDICT_UNSUPPORTED || code == GS_VERDICT_MEMORY) put_note(note, where, emulated->reason);
@@ -236,22 +238,23 @@ static bool too_large(const gs_manifest *manifest, const gs_problem *p, int sms)
 }
 
 /* Compiles and verifies the candidate as this manifest launches it. */
-static gs_status try_it(gs_run *run, gs_run *trial, gs_emulation *emulation, gs_candidate *candidate, const char *manifest, const char *where, const char **stage, char note[160],
+static gs_status try_it(gs_evaluator *e, gs_evaluator *trial, gs_emulation *emulation, gs_candidate *candidate, const char *manifest, const char *where, gs_step *step, char note[160],
                         gs_error *error)
 {
     gs_error why = {0};
     gs_candidate emulated = {.source = candidate->source, .manifest = manifest};
     memcpy(emulated.text, candidate->text, sizeof emulated.text);
-    gs_status status = gs_run_prepare(trial, &emulated, emulation->compile_s, &why);
-    if (status == GS_OK && !gs_candidate_out(&emulated)) status = gs_run_prove(trial, &emulated, &why);
-    if (status == GS_OK) status = conclude(run, candidate, &emulated, where, stage, note, &why);
+    gs_status status = gs_evaluator_prepare(trial, &emulated, emulation->compile_s, &why);
+    if (status == GS_OK && !gs_candidate_out(&emulated)) status = gs_evaluator_prove(trial, &emulated, &why);
+    if (status == GS_OK) status = conclude(e, candidate, &emulated, where, step, note, &why);
     return excuse(status, &why, where, note, error);
 }
 
-static gs_run open_trial(const gs_run *run, const gs_emulation *emulation, const gs_problem *problem, uint32_t parts, gs_tune_result *counts)
+static gs_evaluator open_trial(const gs_evaluator *e, const gs_emulation *emulation, const gs_problem *problem, uint32_t parts)
 {
-    gs_run trial = gs_run_open(NULL, NULL, emulation->worker, &emulation->caps, problem, run->options, counts);
-    trial.seed = run->seed;
+    gs_evaluator_options options = e->options;
+    options.seed = e->seed;
+    gs_evaluator trial = gs_evaluator_open(NULL, NULL, emulation->worker, &emulation->caps, problem, &options);
     trial.compile_s = emulation->compile_s;
     trial.limit_s = emulation->limit_s > 0 ? emulation->limit_s : GS_EMULATE_S;
     trial.parts = parts;
@@ -260,11 +263,10 @@ static gs_run open_trial(const gs_run *run, const gs_emulation *emulation, const
 
 /* The small problem has too few tiles for a block to come to its second one. Where the grid depends on the number of multiprocessors, it is launched once more as
  * if there were just enough for one cluster; at a K of few blocks, where the manifest has values for that, since one cluster is one thread here. */
-static gs_status try_crowded(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const gs_manifest *manifest, const gs_problem *small, const char **stage,
+static gs_status try_crowded(gs_evaluator *e, gs_emulation *emulation, gs_candidate *candidate, const gs_manifest *manifest, const gs_problem *small, gs_step *step,
                              char note[160], gs_error *error)
 {
     gs_manifest crowd = *manifest;
-    gs_tune_result counts = {0};
     const int64_t unit = unit_of(manifest, small->layout), k = shorten(small->k, 2 * unit, unit);
     gs_problem problem = gs_problem_resized(small, small->m, small->n, k);
     int sms = gs_crowd(&crowd, &problem, emulation->caps.sms);
@@ -274,38 +276,35 @@ static gs_status try_crowded(gs_run *run, gs_emulation *emulation, gs_candidate 
         sms = gs_crowd(&crowd, &problem, emulation->caps.sms);
     }
     if (sms == 0) return GS_OK;
-    gs_run trial = open_trial(run, emulation, &problem, GS_PART_EXACT, &counts);   /* launches it: the checker is what is asked */
+    gs_evaluator trial = open_trial(e, emulation, &problem, GS_PART_EXACT);   /* launches it: the checker is what is asked */
     char where[100];
     gs_text text = {0};
     gs_manifest_format(&crowd, &text);
     snprintf(where, sizeof where, "%.60s, sms = %d", trial.text, sms);
     const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a manifest")
-                                         : try_it(run, &trial, emulation, candidate, gs_text_string(&text), where, stage, note, error);
+                                         : try_it(e, &trial, emulation, candidate, gs_text_string(&text), where, step, note, error);
     gs_text_free(&text);
-    gs_run_close(&trial);
     return status;
 }
 
-gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const char **stage, char note[160], gs_error *error)
+gs_status gs_evaluator_emulate(gs_evaluator *e, gs_emulation *emulation, gs_candidate *candidate, gs_step *step, char note[160], gs_error *error)
 {
     gs_manifest manifest;
-    gs_tune_result counts = {0};
     bool there = false;
-    *stage = "emulator";
+    *step = GS_STEP_EMULATOR;
     note[0] = '\0';
-    if (!emulation->worker || run->caps->emulated || !candidate->source) return GS_OK;
-    GS_TRY(know(emulation, run->caps, &there, error));
+    if (!emulation->worker || e->caps->emulated || !candidate->source) return GS_OK;
+    GS_TRY(know(emulation, e->caps, &there, error));
     if (!there) return GS_OK;
     GS_TRY(gs_manifest_parse(&manifest, candidate->manifest, error));
-    const gs_problem small = gs_small_problem(run->problem, &manifest, run->caps->sms);
-    gs_run trial = open_trial(run, emulation, &small, PARTS, &counts);
+    const gs_problem small = gs_small_problem(e->problem, &manifest, e->caps->sms);
+    gs_evaluator trial = open_trial(e, emulation, &small, PARTS);
     gs_status status = GS_OK;
     if (too_large(&manifest, &small, emulation->caps.sms))
         put_note(note, trial.text, "its workspace is larger than 1 GiB");
     else
-        status = try_it(run, &trial, emulation, candidate, candidate->manifest, trial.text, stage, note, error);
-    gs_run_close(&trial);
-    if (status == GS_OK && !gs_candidate_out(candidate) && !note[0]) status = try_crowded(run, emulation, candidate, &manifest, &small, stage, note, error);
+        status = try_it(e, &trial, emulation, candidate, candidate->manifest, trial.text, step, note, error);
+    if (status == GS_OK && !gs_candidate_out(candidate) && !note[0]) status = try_crowded(e, emulation, candidate, &manifest, &small, step, note, error);
     if (status == GS_OK && note[0]) gs_log(GS_LOG_INFO, "%s: %s", candidate->text, note);
     return status;
 }

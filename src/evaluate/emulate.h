@@ -8,7 +8,8 @@
 #ifndef GS_EVALUATE_EMULATE_H
 #define GS_EVALUATE_EMULATE_H
 
-#include "evaluate/run.h"
+#include "evaluate/evaluate.h"
+#include "kernel/manifest.h"
 
 #define GS_EMULATE_S 60.0
 
@@ -28,9 +29,9 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
  * many blocks as before, and the manifest is of no use. */
 int gs_crowd(gs_manifest *manifest, const gs_problem *problem, int sms);
 
-/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *stage: where it
- * ended ("compile", "emulator"). note: why the emulated device said nothing, else "". Codes: of a machine that cannot, as gs_run_prepare. */
-gs_status gs_run_emulate(gs_run *run, gs_emulation *emulation, gs_candidate *candidate, const char **stage, char note[160], gs_error *error);
+/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *step: where it
+ * ended (COMPILE, EMULATOR). note: why the emulated device said nothing, else "". Codes: of a machine that cannot, as gs_evaluator_prepare. */
+gs_status gs_evaluator_emulate(gs_evaluator *e, gs_emulation *emulation, gs_candidate *candidate, gs_step *step, char note[160], gs_error *error);
 
 /* The emulated device that stands for this one before kernels touch it: of the same target. NULL: none. Returns name. */
 const char *gs_emulation_device(const gs_caps *caps, char name[GS_WORKER_DEVICE]);

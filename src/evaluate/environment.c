@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The environment: a tuning run with one candidate, from its text to its reward. The stages are race.c's and ask.c's. */
+ * The environment: one candidate from its text to its reward, with what is known of its problem. The steps are evaluate.h's. */
 #include "evaluate/environment.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "inspect/inspect.h"
 #include "worker/contenders.h"
 #include "evaluate/emulate.h"
-#include "evaluate/run.h"
+#include "evaluate/evaluate.h"
 
 #define COMPILE_S 60.0
 
@@ -29,7 +29,6 @@ struct gs_environment {
     gs_store              *store;      /* NULL: nothing is kept */
     gs_session            *session;
     gs_environment_options options;
-    gs_tune_options        how;        /* the same for the stages */
     gs_emulation           emulation;
     uint64_t               seed;       /* goes from run to run */
     best                  *known;
@@ -48,8 +47,6 @@ gs_status gs_environment_create(gs_environment **out, gs_worker *worker, const g
     *e = (gs_environment){.worker = worker, .caps = *caps, .store = store, .session = session};
     if (options) e->options = *options;
     e->seed = e->options.seed ? e->options.seed : gs_random_entropy();
-    e->how = (gs_tune_options){.cache_path = e->options.cache_path, .dependent = e->options.dependent, .timeout_s = e->options.timeout_s,
-                               .reward = e->options.reward};
     if (!(e->options.compile_s > 0)) e->options.compile_s = COMPILE_S;
     e->emulation = (gs_emulation){.worker = e->options.emulator, .compile_s = e->options.compile_s, .limit_s = e->options.emulator_s};
     *out = e;
@@ -87,7 +84,7 @@ static gs_status remember(gs_environment *e, const char *problem, double us, gs_
     return GS_OK;
 }
 
-static gs_status take_known(const gs_environment *e, gs_run *run, gs_error *error)
+static gs_status take_known(const gs_environment *e, gs_evaluator *run, gs_error *error)
 {
     const best *const here = find_known(e, run->text);
     run->known_us = here ? here->us : 0;
@@ -98,27 +95,22 @@ static gs_status take_known(const gs_environment *e, gs_run *run, gs_error *erro
     return GS_OK;
 }
 
+static gs_evaluator open_evaluator(const gs_environment *e, const gs_problem *problem)
+{
+    const gs_evaluator_options options = {.cache_path = e->options.cache_path, .dependent = e->options.dependent, .timeout_s = e->options.timeout_s,
+                                          .reward = e->options.reward, .seed = e->seed};
+    return gs_evaluator_open(e->store, e->session, e->worker, &e->caps, problem, &options);
+}
+
 gs_status gs_environment_known(const gs_environment *e, const gs_problem *problem, double *us, gs_error *error)
 {
-    gs_tune_result ignored = {0};
-    gs_run run = gs_run_open(e->store, e->session, e->worker, &e->caps, problem, &e->how, &ignored);
+    gs_evaluator run = open_evaluator(e, problem);
     const gs_status status = take_known(e, &run, error);
     *us = run.known_us;
-    gs_run_close(&run);
     return status;
 }
 
 /* ---- one candidate ---- */
-
-double gs_run_reward(const gs_run *run, const gs_candidate *c)
-{
-    const bool hit = run->options->reward == GS_REWARD_COMPOSITE && !c->source && !gs_candidate_out(c);
-    const gs_judged outcome = {
-        .passed = !gs_candidate_out(c), .alone = run->caps->emulated || run->search, .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
-        .floor_us = run->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, run->problem, run->caps) : -1,
-    };
-    return gs_reward_of(run->options->reward, &outcome);
-}
 
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME])
 {
@@ -129,7 +121,7 @@ char *gs_submission_name(const char *source, const char *manifest, char name[GS_
 }
 
 /* What its text says before the worker has seen it. A candidate that is out has its verdict. */
-static gs_status read_schedule(gs_run *run, const char *text, gs_candidate *c, gs_error *error)
+static gs_status read_schedule(gs_evaluator *run, const char *text, gs_candidate *c, gs_error *error)
 {
     gs_error why = {0};
     gs_status status = gs_schedule_parse(&c->schedule, text, &why);
@@ -137,7 +129,7 @@ static gs_status read_schedule(gs_run *run, const char *text, gs_candidate *c, g
         gs_schedule_format(&c->schedule, c->text);
         status = gs_schedule_check(&c->schedule, run->problem, run->caps, &why);
     }
-    if (status != GS_OK) return gs_run_refuse(run, c, status, &why, error);
+    if (status != GS_OK) return gs_evaluator_refuse(run, c, status, &why, error);
     const gs_resources resources = gs_schedule_resources(&c->schedule, run->problem, run->caps);
     c->registers = resources.registers;
     c->smem = resources.smem;
@@ -145,7 +137,7 @@ static gs_status read_schedule(gs_run *run, const char *text, gs_candidate *c, g
     return GS_OK;
 }
 
-static gs_status read_kernel(gs_run *run, const gs_submission *submission, gs_candidate *c, gs_error *error)
+static gs_status read_kernel(gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_error *error)
 {
     gs_error why = {0};
     gs_manifest manifest;
@@ -154,91 +146,92 @@ static gs_status read_kernel(gs_run *run, const gs_submission *submission, gs_ca
     c->source = submission->source;
     c->manifest = submission->manifest;
     if (strlen(c->source) > GS_INSPECT_SOURCE_MAX || strlen(c->manifest) > GS_INSPECT_SOURCE_MAX)
-        return gs_run_reject(run, c, GS_VERDICT_FORBIDDEN, 0, "size: a text beyond the limits", error);
+        return gs_evaluator_reject(run, c, GS_VERDICT_FORBIDDEN, 0, "size: a text beyond the limits", error);
     if (run->store && *c->source && *c->manifest) GS_TRY(gs_store_source_put(run->store, c->text, c->source, c->manifest, error));
     const gs_status status = gs_manifest_parse(&manifest, c->manifest, &why);
-    return status == GS_OK ? GS_OK : gs_run_refuse(run, c, status, &why, error);
+    return status == GS_OK ? GS_OK : gs_evaluator_refuse(run, c, status, &why, error);
 }
 
 /* A device that had memory enough for the problem before lacks it now: a user kernel has taken what it liked for its workspace. */
-static gs_status settle(gs_run *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
+static gs_status settle(gs_evaluator *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
 {
-    if (status == GS_ERROR_DEVICE_MEMORY && c->source) return gs_run_refuse(run, c, status, why, error);
+    if (status == GS_ERROR_DEVICE_MEMORY && c->source) return gs_evaluator_refuse(run, c, status, why, error);
     if (status != GS_OK && error) *error = *why;
     return status;
 }
 
-static gs_status prove(gs_run *run, gs_candidate *c, gs_error *error)
+static gs_status prove(gs_evaluator *run, gs_candidate *c, gs_error *error)
 {
     gs_error why = {0};
-    return settle(run, c, gs_run_prove(run, c, &why), &why, error);
+    return settle(run, c, gs_evaluator_prove(run, c, &why), &why, error);
 }
 
 /* Figures, from one group of one: a worker that it takes down is its verdict. */
-static gs_status measure(gs_run *run, gs_candidate *c, int rounds, const char *stage, gs_error *error)
+static gs_status measure(gs_evaluator *run, gs_candidate *c, int rounds, gs_stage stage, gs_error *error)
 {
     gs_error why = {0};
-    GS_TRY(gs_run_check(run, error));
-    return settle(run, c, gs_run_group(run, &c, 1, rounds, stage, &why), &why, error);
+    GS_TRY(gs_evaluator_check(run, error));
+    return settle(run, c, gs_evaluator_group(run, &c, 1, rounds, stage, &why), &why, error);
 }
 
-static gs_status measure_again(gs_run *run, gs_candidate *c, gs_evaluation *out, gs_error *error)
+static gs_status measure_second(gs_evaluator *run, gs_candidate *c, gs_evaluation *out, gs_error *error)
 {
     const gs_ratio first = c->ratio;
     out->jumped = c->doubted;
-    out->again = c->again = true;
+    out->second = c->second = true;
     out->first_us = c->us;
     gs_worker_stop(run->worker);   /* the next request starts a fresh one, and has another seed */
-    GS_TRY(measure(run, c, GS_RUN_CONFIRM_ROUNDS, "confirm", error));
+    GS_TRY(measure(run, c, GS_CONFIRM_ROUNDS, GS_STAGE_CONFIRM, error));
     out->agreed = !gs_candidate_out(c) && gs_ratios_agree(&first, &c->ratio);
     return GS_OK;
 }
 
-static gs_status evaluate(gs_environment *e, gs_run *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
+static gs_status evaluate(gs_environment *e, gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
 {
     int64_t began = gs_clock_ns();
-    GS_TRY(gs_run_check(run, error));
+    GS_TRY(gs_evaluator_check(run, error));
     GS_TRY(submission->schedule ? read_schedule(run, submission->schedule, c, error) : read_kernel(run, submission, c, error));
     if (gs_candidate_out(c)) return GS_OK;
 
-    GS_TRY(gs_run_emulate(run, &e->emulation, c, &out->stage, out->note, error));
-    out->spent.emulator = gs_run_since(began);
+    GS_TRY(gs_evaluator_emulate(run, &e->emulation, c, &out->step, out->note, error));
+    out->spent.emulator = gs_clock_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
     began = gs_clock_ns();
-    out->stage = "compile";
-    GS_TRY(gs_run_prepare(run, c, e->options.compile_s, error));
-    out->spent.compile = gs_run_since(began);
+    out->step = GS_STEP_COMPILE;
+    GS_TRY(gs_evaluator_prepare(run, c, e->options.compile_s, error));
+    out->spent.compile = gs_clock_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
-    out->stage = "verify";
+    out->step = GS_STEP_VERIFY;
     began = gs_clock_ns();
     GS_TRY(prove(run, c, error));
-    out->spent.verify = gs_run_since(began);
+    out->spent.verify = gs_clock_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
-    out->stage = "time";
+    out->step = GS_STEP_TIME;
     began = gs_clock_ns();
-    GS_TRY(measure(run, c, e->options.rounds > 0 ? e->options.rounds : GS_RUN_FINAL_ROUNDS, "final", error));
-    out->spent.time = gs_run_since(began);
+    GS_TRY(measure(run, c, e->options.rounds > 0 ? e->options.rounds : GS_FINAL_ROUNDS, GS_STAGE_FINAL, error));
+    out->spent.time = gs_clock_since(began);
     if (gs_candidate_out(c) || !(c->doubted || e->options.confirm)) return GS_OK;
 
     began = gs_clock_ns();
-    GS_TRY(measure_again(run, c, out, error));
-    out->spent.again = gs_run_since(began);
+    GS_TRY(measure_second(run, c, out, error));
+    out->spent.second = gs_clock_since(began);
     return GS_OK;
 }
 
-static void fill(const gs_run *run, const gs_candidate *c, gs_evaluation *out)
+static void fill(const gs_evaluator *run, const gs_candidate *c, gs_evaluation *out)
 {
     const bool passed = gs_candidate_passed(c);
     snprintf(out->candidate, sizeof out->candidate, "%s", c->text);
     snprintf(out->reason, sizeof out->reason, "%s", c->reason);
-    out->verdict = gs_verdict_name(gs_verdict_find(c->verdict));
+    out->verdict = c->verdict;
+    out->signal = c->signal;
     out->part = c->part;
     out->registers = c->registers;
     out->smem = c->smem;
-    out->reward = gs_run_reward(run, c);
+    out->reward = gs_evaluator_reward(run, c);
     if (!passed) return;
     out->us = c->us;
     out->library_us = c->library_us;
@@ -250,16 +243,12 @@ static void fill(const gs_run *run, const gs_candidate *c, gs_evaluation *out)
 
 gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error)
 {
-    *out = (gs_evaluation){.verdict = "", .stage = "text", .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated};
-    GS_TRY(gs_problem_check(problem, error));
-    if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
-        return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to evaluate");
+    *out = (gs_evaluation){.step = GS_STEP_TEXT, .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated};
+    GS_TRY(gs_evaluator_takes(problem, "evaluate", error));
     if (!submission->schedule == !(submission->source && submission->manifest))
         return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "either a schedule, or a source and its manifest");
-    gs_tune_result counts = {0};
-    gs_run run = gs_run_open(e->store, e->session, e->worker, &e->caps, problem, &e->how, &counts);
+    gs_evaluator run = open_evaluator(e, problem);
     gs_candidate c = {0};
-    run.seed = e->seed;
     run.doubts = true;
     run.compile_s = e->options.compile_s;
     out->floor_us = run.floor_us;
@@ -268,7 +257,6 @@ gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_sub
     if (status == GS_OK) fill(&run, &c, out);
     if (status == GS_OK && gs_candidate_passed(&c) && !e->store) status = remember(e, run.text, c.us, error);
     e->seed = run.seed;
-    out->spent.all = gs_run_since(run.started);
-    gs_run_close(&run);
+    out->spent.all = gs_clock_since(run.started);
     return status;
 }

@@ -2,29 +2,28 @@
  * The environment of reinforcement learning as one call: candidate in, verdict and reward out. A candidate is a schedule of the grammar
  * or a kernel that somebody else wrote, with its launch manifest. It is compiled (a user kernel is inspected), verified, timed in paired rounds
  * against auto-tuned cuBLASLt (an emulated device predicts instead), and where it must be, measured once more in a fresh worker with fresh data.
- * Stages, time limits and verdicts are those of gs_tune; docs/internals/environment.md has the rules and the rewards.
+ * Time limits and verdicts are those of a search (evaluate.h); docs/internals/environment.md has the rules and the rewards.
  *
  *     gs_environment *environment;
  *     gs_environment_create(&environment, &worker, &caps, NULL, NULL, &(gs_environment_options){.reward = GS_REWARD_MILESTONES}, &error);
  *     gs_evaluation got;
  *     gs_evaluate(environment, &problem, &(gs_submission){.schedule = "ws/128x256x64/s4/c2x1/coop/g8"}, &got, &error);
- *     printf("%s %.3f\n", got.verdict, got.reward);
+ *     printf("%s %.3f\n", gs_verdict_word(got.verdict), got.reward);
  *
  * Whatever a candidate does is a verdict and GS_OK: texts that cannot be read, kernels that hang, fault or take the worker down. Any other status is
  * about the machine, and says nothing of the candidate. An environment belongs to one thread; one per worker, and a worker per device. */
 #ifndef GS_EVALUATE_ENVIRONMENT_H
 #define GS_EVALUATE_ENVIRONMENT_H
 
+#include "base/json.h"
+#include "evaluate/evaluate.h"
 #include "plan/contender.h"
-#include "store/store.h"
-#include "evaluate/reward.h"
-#include "worker/worker.h"
 
 typedef struct gs_environment_options {
     gs_reward_kind reward;
     bool           confirm;       /* every candidate that passes is measured again in a fresh worker; the second figures count */
     int            rounds;        /* paired rounds of the first timing; 0: 31. The second has 51 */
-    bool           dependent;     /* as in gs_tune_options */
+    bool           dependent;     /* launches that allow it are dependent */
     uint64_t       seed;          /* of the data; 0: from the operating system. Every request has its own */
     const char    *cache_path;    /* cubin cache; NULL: default, "": none. Must outlive the environment */
     double         compile_s;     /* most for one compilation; 0: 60 */
@@ -42,12 +41,13 @@ typedef struct gs_submission {
 
 typedef struct gs_evaluation {
     char        candidate[GS_CONTENDER_NAME];   /* its name in the store: the canonical schedule or "source:<hash of both texts>"; "": it has none */
-    const char *verdict;          /* "pass", "exact", ...: verdicts.def; static */
+    gs_verdict_code verdict;      /* UNKNOWN: there is none */
     int         part;             /* 1 to 7: the part of verification that failed; 0: none */
-    const char *stage;            /* where it ended: "text", "compile", "emulator", "verify" or "time"; static */
+    gs_step     step;             /* where it ended */
     char        reason[256];      /* one line for a person */
+    int         signal;           /* the verdict is that the worker was lost, ended by this signal; else 0 */
     char        note[160];        /* why the emulated device said nothing of it before; "": it did, or is none */
-    double      reward;           /* [-1, 1], of the environment's kind; -1 unless the verdict is "pass" */
+    double      reward;           /* [-1, 1], of the environment's kind; -1 unless the verdict is PASS */
     /* 0 where it was not timed, or the verdict is about the timing */
     double      us, library_us;   /* device time, microseconds, cold operands; library_us 0 where us is predicted */
     gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
@@ -58,10 +58,10 @@ typedef struct gs_evaluation {
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
     bool        predicted;        /* by an emulated device */
     bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
-    bool        again;            /* measured again: the second figures stand here */
+    bool        second;           /* measured again: the second figures stand here */
     bool        agreed;           /* the two measurements did */
     struct {                      /* seconds of the caller's time, starts of workers included */
-        double compile, emulator, verify, time, again, all;
+        double compile, emulator, verify, time, second, all;
     } spent;
 } gs_evaluation;
 
@@ -74,10 +74,13 @@ gs_status gs_environment_create(gs_environment **out, gs_worker *worker, const g
                                 const gs_environment_options *options, gs_error *error);
 void      gs_environment_destroy(gs_environment **environment);   /* the worker goes on, and stays the caller's */
 
-/* Evaluates one candidate. *out is filled whatever is returned, with the verdict "" where there is none. Codes: what gs_problem_check says of the problem;
+/* Evaluates one candidate. *out is filled whatever is returned, with the verdict UNKNOWN where there is none. Codes: what gs_problem_check says of the problem;
  * RANGE for an empty one; ARGUMENT for a submission that is neither; INTERRUPTED (gs_stop_requested); NO_LIBRARY, NO_COMPILER, MEMORY, the store's; of a
  * worker that cannot even be started, or cannot run the library alone any more, WORKER_DIED or WORKER_HUNG. The next call starts a fresh worker. */
 gs_status gs_evaluate(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error);
+
+/* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
+void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);
 
 /* "source:<hash>" of a user kernel. */
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);

@@ -12,11 +12,11 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "learn/residual.h"
 #include "train/train.h"
 #include "policy/policies.h"
-#include "evaluate/run.h"
 
 enum {
     BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
@@ -24,7 +24,7 @@ enum {
     BY_ACTOR = 128,   /* and so many schedule strings of the actor's */
     PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
 };
-#define CURIOUS 0.5   /* deviations of what is not sure that a schedule is taken to be faster */
+#define CURIOUS 0.5   /* deviations of what is not sure that a schedule is visited to be faster */
 
 typedef struct ranked {
     gs_schedule schedule;
@@ -311,7 +311,7 @@ static gs_status save(gs_policy *policy, const char *path, gs_error *error)
     learned *const self = policy->self;
     int lock;
     if (self->fault.status != GS_OK) return gs_fail(error, self->fault.status, self->fault.field, "%s; %.200s stays as it was", self->fault.text, path);
-    GS_TRY(gs_run_lock(path, &lock, error));
+    GS_TRY(gs_file_lock(path, &lock, error));
     const gs_status status = save_locked(self, path, error);
     close(lock);
     return status;

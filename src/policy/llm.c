@@ -27,27 +27,26 @@ enum {
     MOST_LINES = 12        /* of what was wrong with an answer */
 };
 
-typedef struct asking {
+typedef struct llm_policy {
     gs_llm_asker   asker;
     gs_random      random;
     uint64_t       seed;
-    gs_taken       taken;
+    gs_visited       visited;
     gs_llm_tried  *tried;
     int            tried_count, tried_capacity;
     gs_text        dropped;                   /* lines of what was wrong with the last answer */
     int            questions, barren;
     bool           begun, waits;              /* it has said its first ones; it has said a batch and was not told what came of it */
     int            last_most;                 /* that it was asked for then */
-    char           uid[GS_STORE_UID];         /* of the turn in the store whose schedules these are */
     gs_schedule    said[BATCH];
     int            said_count;
-} asking;
+} llm_policy;
 
 /* ---- the problem ---- */
 
-static void forget(asking *self)
+static void forget(llm_policy *self)
 {
-    gs_taken_free(&self->taken);
+    gs_visited_free(&self->visited);
     free(self->tried);
     gs_text_free(&self->dropped);
     self->tried = NULL;
@@ -56,12 +55,12 @@ static void forget(asking *self)
     self->said_count = 0;
 }
 
-static bool begin(asking *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+static bool begin(llm_policy *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
 {
-    if (!gs_taken_other(&self->taken, policy, problem)) return self->taken.at != NULL;
+    if (!gs_visited_other(&self->visited, policy, problem)) return self->visited.at != NULL;
     forget(self);
     self->random = (gs_random){self->seed};
-    return gs_taken_begin(&self->taken, policy, problem, caps);
+    return gs_visited_begin(&self->visited, policy, problem, caps);
 }
 
 /* ---- a question ---- */
@@ -72,43 +71,34 @@ static gs_status read_sentences(void *self, const char *text, size_t size, gs_er
 }
 
 /* What was asked and answered. */
-static gs_status keep(asking *self, const char *system, const char *question, const char *answer, const char *fault, gs_error *error)
+static gs_status keep(llm_policy *self, const char *system, const char *question, const char *answer, const char *fault, gs_error *error)
 {
     const gs_llm_options *const o = &self->asker.options;
-    char problem[GS_PROBLEM_TEXT];
-    if (!o->store) return GS_OK;
-    gs_store_uid(self->uid);
-    const gs_turn turn = {
-        .uid = self->uid, .problem = gs_problem_format(&self->taken.space.problem, problem), .mode = "schedule", .model = o->model, .number = self->questions + 1,
-        .system = system, .ask = question, .answer = answer, .fault = fault,
-    };
-    return gs_store_turn_put(o->store, o->session, &turn, error);
+    if (!o->sink) return GS_OK;
+    const gs_llm_turn turn = {.problem = &self->visited.space.problem, .model = o->model, .number = self->questions + 1, .system = system, .ask = question,
+                              .answer = answer, .fault = fault};
+    return o->sink->asked(o->sink->self, &turn, error);
 }
 
 /* And what came of the schedules in it. */
-static void keep_outcomes(asking *self, const gs_feedback *feedback, int count)
+static void keep_outcomes(llm_policy *self, const gs_feedback *feedback, int count)
 {
-    const gs_llm_options *const o = &self->asker.options;
-    gs_turn_outcome outcomes[BATCH];
-    char names[BATCH][GS_SCHEDULE_TEXT];
+    const gs_llm_sink *const sink = self->asker.options.sink;
+    gs_feedback outcomes[BATCH];
     gs_error error = {0};
-    int told = 0;
+    int observed = 0;
     for (int i = 0; i < self->said_count; i++)
         for (int k = 0; k < count; k++) {
-            const gs_feedback *const f = &feedback[k];
-            if (memcmp(&f->schedule, &self->said[i], sizeof f->schedule) != 0) continue;
-            const double us = f->us > 0 ? f->us : 0;
-            outcomes[told] = (gs_turn_outcome){.candidate = gs_schedule_format(&f->schedule, names[told]), .verdict = f->verdict, .reason = f->reason, .us = us,
-                                               .library_us = us * f->ratio, .ratio = f->ratio, .reward = f->reward};
-            told++;
+            if (memcmp(&feedback[k].schedule, &self->said[i], sizeof self->said[i]) != 0) continue;
+            outcomes[observed++] = feedback[k];
             break;
         }
     self->said_count = 0;
-    if (o->store && told > 0 && gs_store_turn_end(o->store, self->uid, outcomes, told, &error) != GS_OK)
+    if (sink && observed > 0 && sink->ended(sink->self, outcomes, observed, &error) != GS_OK)
         gs_log(GS_LOG_WARNING, "what came of a language model's schedules is not kept: %s", error.text);
 }
 
-static gs_status ask(asking *self, const char *system, const char *question, gs_sentences *schedule_strings, char reason[GS_LLM_REASON], gs_error *error)
+static gs_status ask(llm_policy *self, const char *system, const char *question, gs_sentences *schedule_strings, char reason[GS_LLM_REASON], gs_error *error)
 {
     gs_text answer = {0};
     gs_status status = gs_llm_ask(&self->asker, system, question, "think less, and answer with the array alone", read_sentences, schedule_strings, &answer, reason, error);
@@ -118,7 +108,7 @@ static gs_status ask(asking *self, const char *system, const char *question, gs_
 }
 
 /* With a second question where the first answer cannot be read. No schedule strings: nor the second one. */
-static gs_status ask_twice(asking *self, const gs_text *system, gs_text *question, gs_sentences *schedule_strings, gs_error *error)
+static gs_status ask_twice(llm_policy *self, const gs_text *system, gs_text *question, gs_sentences *schedule_strings, gs_error *error)
 {
     char reason[GS_LLM_REASON];
     schedule_strings->count = 0;
@@ -135,7 +125,7 @@ static gs_status ask_twice(asking *self, const gs_text *system, gs_text *questio
 }
 
 /* The schedules of an answer that are valid and new, at most `most`; of the others a line each why not. */
-static int choose(asking *self, const gs_sentences *schedule_strings, const gs_caps *caps, gs_schedule *list, int most)
+static int choose(llm_policy *self, const gs_sentences *schedule_strings, const gs_caps *caps, gs_schedule *list, int most)
 {
     int count = 0, lines = 0;
     for (int i = 0; i < schedule_strings->count && count < most; i++) {
@@ -143,28 +133,28 @@ static int choose(asking *self, const gs_sentences *schedule_strings, const gs_c
         gs_error why = {0};
         gs_schedule schedule;
         const bool parsed = gs_schedule_parse(&schedule, schedule_strings->text[i], &why) == GS_OK;
-        if (parsed && gs_taken_take(&self->taken, &schedule)) {
+        if (parsed && gs_visited_add(&self->visited, &schedule)) {
             list[count++] = schedule;
         } else if (lines++ >= MOST_LINES) {
             continue;
         } else if (!parsed) {
             gs_text_addf(&self->dropped, "- schedule string %d: not of the grammar, what is wrong is: %s\n", i + 1, why.field);
-        } else if (gs_schedule_check(&schedule, &self->taken.space.problem, caps, &why) != GS_OK) {
+        } else if (gs_schedule_check(&schedule, &self->visited.space.problem, caps, &why) != GS_OK) {
             gs_text_addf(&self->dropped, "- %s: %s%s%s\n", gs_schedule_format(&schedule, text), why.field, why.field[0] ? ": " : "", why.text);
         } else {
             gs_text_addf(&self->dropped, "- %s: %s\n", gs_schedule_format(&schedule, text),
-                         gs_space_find(&self->taken.space, &schedule) < 0 ? "of a family that is not searched" : "was proposed before");
+                         gs_space_find(&self->visited.space, &schedule) < 0 ? "of a family that is not searched" : "was proposed before");
         }
     }
     if (lines > MOST_LINES) gs_text_addf(&self->dropped, "- and %d more\n", lines - MOST_LINES);
     return count;
 }
 
-static gs_status turn(asking *self, const gs_caps *caps, gs_schedule *list, int most, int *count, gs_error *error)
+static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most, int *count, gs_error *error)
 {
     gs_text system = {0}, question = {0};
     gs_sentences *const schedule_strings = malloc(sizeof *schedule_strings);
-    const gs_llm_view view = {self->asker.options.prompts, caps, &self->taken.space, self->tried, self->tried_count, gs_text_string(&self->dropped), most};
+    const gs_llm_view view = {self->asker.options.prompts, caps, &self->visited.space, self->tried, self->tried_count, gs_text_string(&self->dropped), most};
     *count = 0;
     gs_status status = schedule_strings ? gs_llm_prompt(&view, &self->random, &system, &question, error)
                                  : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
@@ -182,23 +172,23 @@ static gs_status turn(asking *self, const gs_caps *caps, gs_schedule *list, int 
 /* ---- the policy ---- */
 
 /* Some of the time model's, half of what is asked for at most. */
-static int say_first(asking *self, const gs_caps *caps, gs_schedule *list, int most)
+static int say_first(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most)
 {
     const int wanted = GS_MAX(GS_MIN(most / 2, FIRST), 1);
-    const int got = gs_schedule_shortlist(&self->taken.space.problem, caps, self->taken.families, list, wanted);
+    const int got = gs_schedule_shortlist(&self->visited.space.problem, caps, self->visited.families, list, wanted);
     int count = 0;
     for (int i = 0; i < got; i++)
-        if (gs_taken_take(&self->taken, &list[i])) list[count++] = list[i];
+        if (gs_visited_add(&self->visited, &list[i])) list[count++] = list[i];
     self->begun = true;
     return count;
 }
 
-static int ask_for(asking *self, const gs_caps *caps, gs_schedule *list, int most)
+static int ask_for(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most)
 {
     int count = 0;
-    while (count == 0 && !self->asker.llm->silent && self->questions < QUESTIONS && self->barren < BARREN && self->taken.count < self->taken.space.count) {
+    while (count == 0 && !self->asker.llm->silent && self->questions < QUESTIONS && self->barren < BARREN && self->visited.count < self->visited.space.count) {
         gs_error error = {0};
-        const int wanted = GS_MIN(GS_MIN(most, BATCH), self->taken.space.count - self->taken.count);
+        const int wanted = GS_MIN(GS_MIN(most, BATCH), self->visited.space.count - self->visited.count);
         const gs_status status = turn(self, caps, list, wanted, &count, &error);
         if (status == GS_ERROR_INTERRUPTED) return 0;
         if (status != GS_OK) gs_llm_give_up(&self->asker, &error);
@@ -211,7 +201,7 @@ static int ask_for(asking *self, const gs_caps *caps, gs_schedule *list, int mos
 /* Where all that it said was known to be bad, which nobody tells it, it is asked for as many again. */
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
-    asking *const self = policy->self;
+    llm_policy *const self = policy->self;
     if (most < 1 || !begin(self, policy, problem, caps) || (self->waits && most < self->last_most)) return 0;
     const int count = self->begun || self->tried_count > 0 ? ask_for(self, caps, list, most) : say_first(self, caps, list, most);
     self->waits = count > 0;
@@ -219,7 +209,7 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
     return count;
 }
 
-static gs_llm_tried *entry_of(asking *self, const gs_schedule *schedule)
+static gs_llm_tried *entry_of(llm_policy *self, const gs_schedule *schedule)
 {
     for (int i = 0; i < self->tried_count; i++)
         if (memcmp(&self->tried[i].schedule, schedule, sizeof *schedule) == 0) return &self->tried[i];
@@ -228,17 +218,17 @@ static gs_llm_tried *entry_of(asking *self, const gs_schedule *schedule)
 
 static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count)
 {
-    asking *const self = policy->self;
+    llm_policy *const self = policy->self;
     if (!begin(self, policy, problem, caps)) return;
     keep_outcomes(self, feedback, count);
     for (int i = 0; i < count; i++) {
         const gs_feedback *const f = &feedback[i];
-        if (gs_space_find(&self->taken.space, &f->schedule) < 0) continue;
-        gs_taken_take(&self->taken, &f->schedule);
+        if (gs_space_find(&self->visited.space, &f->schedule) < 0) continue;
+        gs_visited_add(&self->visited, &f->schedule);
         gs_llm_tried *const t = entry_of(self, &f->schedule);
         if (!t) return;   /* no memory: it is not shown */
         *t = (gs_llm_tried){.schedule = f->schedule, .us = f->us > 0 ? f->us : 0, .ratio = f->ratio};
-        gs_llm_plain(t->verdict, sizeof t->verdict, f->verdict);
+        gs_llm_plain(t->verdict, sizeof t->verdict, gs_verdict_word(f->verdict));
         gs_llm_plain(t->reason, sizeof t->reason, f->reason);
     }
     self->waits = false;
@@ -246,7 +236,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
 
 static void destroy(gs_policy *policy)
 {
-    asking *const self = policy->self;
+    llm_policy *const self = policy->self;
     if (self) {
         forget(self);
         gs_llm_asker_close(&self->asker);
@@ -257,7 +247,7 @@ static void destroy(gs_policy *policy)
 
 gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint64_t seed, gs_error *error)
 {
-    asking *const self = calloc(1, sizeof *self);
+    llm_policy *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
     *out = (gs_policy){.name = "llm", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .destroy = destroy};

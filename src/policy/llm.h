@@ -8,13 +8,30 @@
 #include <gemmsmith/status.h>
 
 #include "llm/ledger.h"
-#include "store/store.h"
+#include "policy/policy.h"
 
 /* What the tunings of several problems share: one budget, and whether the endpoint is given up. */
 typedef struct gs_llm {
     gs_ledger *ledger;
     bool       silent;           /* no question any more: a budget is used up, or the endpoint failed for good */
 } gs_llm;                        /* zero-initialise */
+
+/* A question and its answer, before anything came of it. */
+typedef struct gs_llm_turn {
+    const gs_problem *problem;
+    const char       *model;
+    int               number;        /* of the problem: 1, 2, ... */
+    const char       *system, *ask;  /* the prompt */
+    const char       *answer;        /* as it came */
+    const char       *fault;         /* why it could not be read; "": it could */
+} gs_llm_turn;
+
+/* Keeps the turns of the policy "llm". */
+typedef struct gs_llm_sink {
+    void      *self;
+    gs_status (*asked)(void *self, const gs_llm_turn *turn, gs_error *error);
+    gs_status (*ended)(void *self, const gs_feedback *outcomes, int count, gs_error *error);   /* what came of the last turn's schedules */
+} gs_llm_sink;
 
 typedef struct gs_llm_options {
     const char *url;             /* $GEMMSMITH_LLM_URL; needed */
@@ -32,8 +49,7 @@ typedef struct gs_llm_options {
     int         max_tokens;      /* of an answer, reasoning included; 0: 16384 */
     double      answer_s;        /* for a question with all its attempts; 0: as gs_chat has it. gs_tune: a third of its budget at most */
     double      wait_s;          /* before the first retry; 0: as gs_chat has it */
-    gs_store   *store;           /* where the policies keep what was asked and answered (turns of the mode "schedule"), with a session; NULL: nowhere. gs_tune: its own */
-    const gs_session *session;
+    const gs_llm_sink *sink;     /* the caller's; gets what was asked and answered. NULL: nobody does. gs_tune: its own, which writes to the store */
     gs_llm     *shared;          /* the caller's, opened; NULL: of one problem alone */
     void      (*note)(const char *text);   /* is told once why there are no more questions; NULL: the log */
 } gs_llm_options;

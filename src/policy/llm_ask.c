@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "llm/prompt.h"
-#include "worker/worker.h"
 
 enum { MAX_TOKENS = 16384, HEADERS_MOST = 64 << 10 };
 #define ATTEMPT_S 300.0

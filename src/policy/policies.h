@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The policies there are: one file each, policy_<name>.c (evolve's is that of random). */
+ * The policies there are: one file each, <name>.c (evolve's is that of random). */
 #ifndef GS_POLICY_POLICIES_H
 #define GS_POLICY_POLICIES_H
 
-#include "tune/tune.h"
+#include "policy/llm.h"
+#include "policy/policy.h"
 
 gs_status gs_policy_enumerate(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_evolve(gs_policy *out, uint64_t seed, gs_error *error);

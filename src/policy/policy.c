@@ -39,3 +39,13 @@ gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_e
     GS_TRY(gs_policy_check(name, error));
     return policies[find(name)].create(out, seed, error);
 }
+
+gs_status gs_policy_create_with(gs_policy *out, const char *name, const gs_llm_options *options, bool keeps, uint64_t seed, gs_error *error)
+{
+    *out = (gs_policy){0};
+    GS_TRY(gs_policy_check(name, error));
+    const int which = find(name);
+    if (policies[which].create == gs_policy_llm) return gs_policy_llm_with(out, options, seed, error);
+    if (policies[which].create == gs_policy_hybrid) return gs_policy_hybrid_with(out, options, keeps, seed, error);
+    return policies[which].create(out, seed, error);
+}

@@ -22,25 +22,25 @@ typedef struct drawing {
     gs_random random;
     uint64_t  seed;
     bool      evolves;
-    gs_taken  taken;
+    gs_visited  visited;
     told      best[PARENTS];   /* fastest first */
     int       best_count;
 } drawing;
 
 static bool begin(drawing *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
 {
-    if (!gs_taken_other(&self->taken, policy, problem)) return self->taken.at != NULL;
+    if (!gs_visited_other(&self->visited, policy, problem)) return self->visited.at != NULL;
     self->random = (gs_random){self->seed};
     self->best_count = 0;
-    return gs_taken_begin(&self->taken, policy, problem, caps);
+    return gs_visited_begin(&self->visited, policy, problem, caps);
 }
 
-/* The place of a schedule at random that was not taken yet; the space has one. */
+/* The place of a schedule at random that was not visited yet; the space has one. */
 static int draw(drawing *self)
 {
-    const int count = self->taken.space.count;
+    const int count = self->visited.space.count;
     int at = (int)gs_random_below(&self->random, (uint64_t)count);
-    while (self->taken.at[at]) at = (at + 1) % count;
+    while (self->visited.at[at]) at = (at + 1) % count;
     return at;
 }
 
@@ -63,8 +63,8 @@ static int child(drawing *self)
                 if (gs_random_below(&self->random, 2)) next.value[slot] = b->schedule.value[slot];
         change_word(self, &next);
         if (gs_random_below(&self->random, 3) == 0) change_word(self, &next);
-        const int at = gs_space_find(&self->taken.space, &next);
-        if (at >= 0 && !self->taken.at[at]) return at;
+        const int at = gs_space_find(&self->visited.space, &next);
+        if (at >= 0 && !self->visited.at[at]) return at;
     }
     return draw(self);
 }
@@ -74,10 +74,10 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
     drawing *const self = policy->self;
     if (!begin(self, policy, problem, caps)) return 0;
     int count = 0;
-    gs_taken *const taken = &self->taken;
-    while (count < most && taken->count < taken->space.count) {
-        list[count] = taken->space.list[self->evolves && taken->count >= FIRST && self->best_count > 0 ? child(self) : draw(self)];
-        gs_taken_take(taken, &list[count++]);
+    gs_visited *const visited = &self->visited;
+    while (count < most && visited->count < visited->space.count) {
+        list[count] = visited->space.list[self->evolves && visited->count >= FIRST && self->best_count > 0 ? child(self) : draw(self)];
+        gs_visited_add(visited, &list[count++]);
     }
     return count;
 }
@@ -88,8 +88,8 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     if (!begin(self, policy, problem, caps)) return;
     for (int i = 0; i < count; i++) {
         const told next = {feedback[i].schedule, feedback[i].us};
-        gs_taken_take(&self->taken, &next.schedule);
-        if (!(next.us > 0) || gs_space_find(&self->taken.space, &next.schedule) < 0) continue;
+        gs_visited_add(&self->visited, &next.schedule);
+        if (!(next.us > 0) || gs_space_find(&self->visited.space, &next.schedule) < 0) continue;
         int at = self->best_count < PARENTS ? self->best_count++ : next.us < self->best[PARENTS - 1].us ? PARENTS - 1 : -1;
         for (; at > 0 && self->best[at - 1].us > next.us; at--) self->best[at] = self->best[at - 1];
         if (at >= 0) self->best[at] = next;
@@ -99,7 +99,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
 static void destroy(gs_policy *policy)
 {
     drawing *const self = policy->self;
-    if (self) gs_taken_free(&self->taken);
+    if (self) gs_visited_free(&self->visited);
     free(self);
     *policy = (gs_policy){0};
 }

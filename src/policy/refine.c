@@ -55,7 +55,7 @@ static int by_time(const void *left, const void *right)
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
 }
 
-/* Whether it was taken: it is valid, of a family that is asked for, not there yet, and there is room (else it is forgotten). */
+/* Whether it was visited: it is valid, of a family that is asked for, not there yet, and there is room (else it is forgotten). */
 static bool take(refine *self, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     if (self->families != 0 && !(self->families >> schedule->family & 1)) return false;

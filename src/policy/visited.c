@@ -4,34 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gs_taken_other(const gs_taken *taken, const gs_policy *policy, const gs_problem *problem)
+bool gs_visited_other(const gs_visited *visited, const gs_policy *policy, const gs_problem *problem)
 {
     char text[GS_PROBLEM_TEXT];
-    return strcmp(gs_problem_format(problem, text), taken->problem) != 0 || policy->families != taken->families;
+    return strcmp(gs_problem_format(problem, text), visited->problem) != 0 || policy->families != visited->families;
 }
 
-bool gs_taken_begin(gs_taken *taken, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
+bool gs_visited_begin(gs_visited *visited, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
 {
-    gs_taken_free(taken);
-    gs_problem_format(problem, taken->problem);
-    taken->families = policy->families;
-    if (gs_space_create(&taken->space, problem, caps, taken->families, NULL) != GS_OK) return false;
-    taken->at = calloc((size_t)taken->space.count + 1, sizeof *taken->at);
-    return taken->at != NULL;
+    gs_visited_free(visited);
+    gs_problem_format(problem, visited->problem);
+    visited->families = policy->families;
+    if (gs_space_create(&visited->space, problem, caps, visited->families, NULL) != GS_OK) return false;
+    visited->at = calloc((size_t)visited->space.count + 1, sizeof *visited->at);
+    return visited->at != NULL;
 }
 
-void gs_taken_free(gs_taken *taken)
+void gs_visited_free(gs_visited *visited)
 {
-    gs_space_free(&taken->space);
-    free(taken->at);
-    *taken = (gs_taken){0};
+    gs_space_free(&visited->space);
+    free(visited->at);
+    *visited = (gs_visited){0};
 }
 
-bool gs_taken_take(gs_taken *taken, const gs_schedule *schedule)
+bool gs_visited_add(gs_visited *visited, const gs_schedule *schedule)
 {
-    const int at = gs_space_find(&taken->space, schedule);
-    if (at < 0 || taken->at[at]) return false;
-    taken->at[at] = true;
-    taken->count++;
+    const int at = gs_space_find(&visited->space, schedule);
+    if (at < 0 || visited->at[at]) return false;
+    visited->at[at] = true;
+    visited->count++;
     return true;
 }

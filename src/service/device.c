@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The evaluating thread of one device: takes the oldest job, has it evaluated in the device's worker, keeps the answer, and only then tells those who wait. */
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "evaluation.h"
 #include "output.h"
 #include "service/internal.h"
 
@@ -47,10 +47,10 @@ static char *answer_of(const char *problem, const gs_evaluation *got)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
-    const gs_judged judged = {.passed = strcmp(got->verdict, "pass") == 0, .alone = got->predicted, .ratio = got->ratio, .us = got->us,
+    const gs_judged judged = {.passed = got->verdict == GS_VERDICT_PASS, .alone = got->predicted, .ratio = got->ratio, .us = got->us,
                               .library_us = got->library_us, .floor_us = got->floor_us, .l2_hit = got->l2_hit};
     gs_json_begin(&json, NULL, '{');
-    cli_put_evaluation(&json, problem, got);
+    gs_evaluation_put(&json, problem, got);
     gs_json_begin(&json, "rewards", '{');
     for (int kind = 0; kind < GS_REWARDS; kind++) gs_json_double(&json, gs_reward_name((gs_reward_kind)kind), gs_reward_of((gs_reward_kind)kind, &judged));
     gs_json_end(&json, '}');
@@ -76,7 +76,7 @@ static char *excuse_of(const char *problem, const char *reason)
 /* Somebody else ended the worker: an operator, or the kernel for want of memory. That is nothing that the candidate's device code can do. */
 static bool was_killed(const gs_evaluation *got)
 {
-    return strcmp(got->verdict, "pass") != 0 && (strstr(got->reason, "killed by signal 9 ") || strstr(got->reason, "killed by signal 15 "));
+    return got->signal == SIGKILL || got->signal == SIGTERM;
 }
 
 /* Passes in time: a full disk, a store that is held. */
@@ -189,7 +189,7 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
                                       .manifest = text_of(what->request, "manifest")};
     const char *const text = text_of(what->request, "problem");
     const int begun = 1, back = -1;
-    gs_evaluation got = {.verdict = ""};
+    gs_evaluation got = {0};
     gs_problem problem;
     gs_error error = {0};
     gs_status status = text ? gs_problem_parse(&problem, text, &error) : gs_fail(&error, GS_ERROR_CORRUPT, "request", "cannot be read");
@@ -215,7 +215,7 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
     }
     jobs->counts.evaluated += status == GS_OK;
     jobs->counts.machine += status != GS_OK;
-    jobs->counts.passed += status == GS_OK && strcmp(got.verdict, "pass") == 0;
+    jobs->counts.passed += status == GS_OK && got.verdict == GS_VERDICT_PASS;
     tell(e, job, kept, failed);
     return true;
 }

@@ -55,9 +55,8 @@ static gs_status look_up(gs_list *l, gs_error *error)
     for (int i = 0; i < l->count; i++) {
         const gs_problem *const p = &l->problems[i];
         gs_list_known *const k = &l->known[i];
-        *k = (gs_list_known){.state = GS_LIST_OPEN, .ahead = -1, .why = gs_problem_check(p, &k->error)};
-        if (k->why == GS_OK && (p->m == 0 || p->n == 0 || p->k == 0 || p->batch == 0))
-            k->why = gs_fail(&k->error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to tune");
+        *k = (gs_list_known){.state = GS_LIST_OPEN, .ahead = -1};
+        k->why = gs_evaluator_takes(p, "tune", &k->error);
         if (k->why != GS_OK) k->state = GS_LIST_BAD;
     }
     if (!l->options.again) GS_TRY(gs_store_winners(l->store, l->session->device, remember_winner, l, error));
@@ -79,6 +78,7 @@ static void report(gs_list *l, gs_list_item *it)
 {
     if (it->reported) return;
     it->reported = true;
+    gs_run_account(&it->run);
     const bool ended = l->ended;
     it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
     if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
@@ -100,7 +100,7 @@ gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const g
 
 /* ---- a batch ---- */
 
-static double left_s(const gs_list *l) { return l->budget_s > 0 ? l->budget_s - gs_run_since(l->started) : 1e30; }
+static double left_s(const gs_list *l) { return l->budget_s > 0 ? l->budget_s - gs_clock_since(l->started) : 1e30; }
 
 /* Time for one more, and for confirming it and those before it. */
 static bool may_search(const gs_list *l)
@@ -116,8 +116,8 @@ static gs_status open_item(gs_list *l, int index, gs_error *error)
     gs_error why = {0};
     *it = (gs_list_item){.index = index, .status = k->why, .error = k->error};
     it->run = gs_run_open(l->store, l->session, l->worker, l->caps, &l->problems[index], &l->options, &it->result);
-    it->run.search = true;
-    it->run.seed += (uint64_t)index;
+    it->run.evaluator.search = true;
+    it->run.evaluator.seed += (uint64_t)index;
     gs_status status = look_again(l, it, &why);
     if (status != GS_OK) return gs_list_settle(l, it, status, &why, error);
     if (k->state == GS_LIST_WON) {
@@ -174,7 +174,7 @@ static void close_batch(gs_list *l)
 static gs_status wait_for_others(const gs_list *l, gs_error *error)
 {
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while other tuners worked on what is left");
-    gs_run_progress(&(gs_run){.text = "", .options = &l->options}, "others", l->count - gs_turns_left(l->turns), l->count, NULL);
+    gs_run_progress(&(gs_run){.options = &l->options}, GS_TUNE_OTHERS, l->count - gs_turns_left(l->turns), l->count, NULL);
     gs_clock_sleep_ns(OTHERS_NS);
     return GS_OK;
 }
@@ -211,7 +211,7 @@ static gs_status run_list(gs_list *l, gs_error *error)
         bool time = true;
         status = open_batch(l, &time, error);
         const bool idle = l->items == 0;
-        if (status == GS_OK && !l->ended) status = gs_list_again(l, error);
+        if (status == GS_OK && !l->ended) status = gs_list_second(l, error);
         if (status == GS_OK && !l->ended) status = finish_batch(l, error);
         close_batch(l);
         if (!idle) status = keep_learned(l, status, error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A list of problems as it is tuned, and a problem's way through it, shared by what does so: list.c has the list and its batches, list_stages.c
- * what happens to one problem, list_again.c the second round of a policy that learns. */
+ * A list of problems as it is tuned, and a problem's way through it, shared by what does so: batch.c has the list and its batches, batch_stages.c
+ * what happens to one problem, batch_second.c the second round of a policy that learns. */
 #ifndef GS_TUNE_BATCH_H
 #define GS_TUNE_BATCH_H
 
-#include "evaluate/run.h"
+#include "tune/run.h"
 
 enum { GS_LIST_BATCH = 32 };
 
@@ -70,9 +70,9 @@ typedef struct gs_list {
     bool              ended;        /* finished said so */
 } gs_list;
 
-/* ---- stages of one problem (list_stages.c) ---- */
+/* ---- stages of one problem (batch_stages.c) ---- */
 
-/* Candidates, and their race; those that a policy that learns adds later are asked for by gs_list_again. */
+/* Candidates, and their race; those that a policy that learns adds later are asked for by gs_list_second. */
 gs_status gs_list_search(gs_list *l, gs_list_item *it, gs_error *error);
 
 /* The candidates from `from` on and, where that is not the first, those that are best so far; in one run if they are few, else those that were
@@ -91,14 +91,14 @@ void      gs_list_ask_for_edges(const gs_list *l, const gs_list_item *it);
 void      gs_list_note_suspects(gs_list *l, const gs_list_item *it);
 void      gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from);
 
-/* ---- the list (list.c) ---- */
+/* ---- the list (batch.c) ---- */
 
 /* What a stage said about a problem; the list goes on unless it was stopped. */
 gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error);
 
-/* ---- the second round (list_again.c) ---- */
+/* ---- the second round (batch_second.c) ---- */
 
 /* For a policy that learns: tells it what came of the batch, and races what it proposes then. */
-gs_status gs_list_again(gs_list *l, gs_error *error);
+gs_status gs_list_second(gs_list *l, gs_error *error);
 
 #endif

@@ -12,7 +12,7 @@ static bool learns_from(const gs_list *l, const gs_list_item *it)
 }
 
 /* Further candidates of every problem, after what came of the first: behind them in its list. first[i]: where they begin. */
-static gs_status propose_again(gs_list *l, int *first, gs_error *error)
+static gs_status propose_second(gs_list *l, int *first, gs_error *error)
 {
     for (int i = 0; i < l->items; i++) {
         gs_list_item *const it = &l->batch[i];
@@ -29,7 +29,7 @@ static gs_status propose_again(gs_list *l, int *first, gs_error *error)
     return GS_OK;
 }
 
-static gs_status compile_again(gs_list *l, const int *first, gs_error *error)
+static gs_status compile_second(gs_list *l, const int *first, gs_error *error)
 {
     const int64_t began = gs_clock_ns();
     int count = 0, failed = 0, room = 1;
@@ -38,7 +38,7 @@ static gs_status compile_again(gs_list *l, const int *first, gs_error *error)
     gs_schedule *const all = calloc((size_t)room, sizeof *all);
     for (int i = 0; problems && all && i < l->items; i++)
         for (int c = first[i]; c < l->batch[i].run.count; c++) {
-            problems[count] = *l->batch[i].run.problem;
+            problems[count] = *l->batch[i].run.evaluator.problem;
             all[count++] = l->batch[i].run.list[c].schedule;
         }
     const gs_status status = problems && all ? gs_precompile_pairs(l->caps, problems, all, count, l->options.jobs, l->options.cache_path, &failed, error)
@@ -48,33 +48,33 @@ static gs_status compile_again(gs_list *l, const int *first, gs_error *error)
     for (int i = 0; i < l->items; i++) {
         gs_list_item *const it = &l->batch[i];
         const int more = it->run.count - first[i];
-        it->result.spent.compile += count > 0 ? gs_run_since(began) * more / count : 0;
+        it->result.spent.compile += count > 0 ? gs_clock_since(began) * more / count : 0;
     }
     return status;
 }
 
-static gs_status race_again(gs_list *l, gs_list_item *it, int first, gs_error *error)
+static gs_status race_second(gs_list *l, gs_list_item *it, int first, gs_error *error)
 {
     const int64_t began = gs_clock_ns();
     const gs_status status = gs_list_race(it, first, 1, error);
-    it->run.result->spent.race += gs_run_since(began);
+    it->run.result->spent.race += gs_clock_since(began);
     gs_list_note_suspects(l, it);
     GS_TRY(status);
-    for (int i = first; i < it->run.count; i++) it->result.compiled += strcmp(it->run.list[i].verdict, gs_verdict_name(GS_VERDICT_COMPILE)) != 0;
+    for (int i = first; i < it->run.count; i++) it->result.compiled += it->run.list[i].verdict != GS_VERDICT_COMPILE;
     gs_run_teach(&it->run, &l->policy, first);
-    return gs_run_keep_times(&it->run, error);
+    return gs_evaluator_keep_times(&it->run.evaluator, it->run.list, it->run.count, error);
 }
 
-gs_status gs_list_again(gs_list *l, gs_error *error)
+gs_status gs_list_second(gs_list *l, gs_error *error)
 {
     int first[GS_LIST_BATCH];
     if (!l->policy.learn) return GS_OK;
-    GS_TRY(propose_again(l, first, error));
-    GS_TRY(compile_again(l, first, error));
+    GS_TRY(propose_second(l, first, error));
+    GS_TRY(compile_second(l, first, error));
     for (int i = 0; i < l->items && !l->ended; i++) {
         gs_list_item *const it = &l->batch[i];
         gs_error why = {0};
-        if (it->run.count > first[i]) GS_TRY(gs_list_settle(l, it, race_again(l, it, first[i], &why), &why, error));
+        if (it->run.count > first[i]) GS_TRY(gs_list_settle(l, it, race_second(l, it, first[i], &why), &why, error));
         if (!it->reported) gs_list_ask_for_edges(l, it);
     }
     return GS_OK;

@@ -33,18 +33,15 @@ static void note(gs_list_schedules *s, const gs_problem *problem, const gs_sched
     s->list[s->count++].like = *problem;
 }
 
-static bool is_lost(const gs_candidate *c)
-{
-    return strcmp(c->verdict, gs_verdict_name(GS_VERDICT_HANG)) == 0 || strcmp(c->verdict, gs_verdict_name(GS_VERDICT_FAULT)) == 0;
-}
+static bool is_lost(const gs_candidate *c) { return c->verdict == GS_VERDICT_HANG || c->verdict == GS_VERDICT_FAULT; }
 
 void gs_list_note_suspects(gs_list *l, const gs_list_item *it)
 {
     for (int i = 0; i < it->run.count; i++) {
         const gs_candidate *const c = &it->run.list[i];
-        if (!is_lost(c) || holds(&l->suspects, it->run.problem, &c->schedule)) continue;
-        gs_log(GS_LOG_WARNING, "%s: %s; it is left out for the rest of the list", c->text, c->verdict);
-        note(&l->suspects, it->run.problem, &c->schedule);
+        if (!is_lost(c) || holds(&l->suspects, it->run.evaluator.problem, &c->schedule)) continue;
+        gs_log(GS_LOG_WARNING, "%s: %s; it is left out for the rest of the list", c->text, gs_verdict_name(c->verdict));
+        note(&l->suspects, it->run.evaluator.problem, &c->schedule);
     }
 }
 
@@ -52,7 +49,7 @@ void gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from)
 {
     int kept = from;
     for (int i = from; i < run->count; i++)
-        if (!holds(&l->suspects, run->problem, &run->list[i].schedule)) run->list[kept++] = run->list[i];
+        if (!holds(&l->suspects, run->evaluator.problem, &run->list[i].schedule)) run->list[kept++] = run->list[i];
     run->count = kept;
 }
 
@@ -76,8 +73,8 @@ static void rank(gs_list_item *it)
 }
 
 /* Rounds of a narrowing run: a call of a millisecond says more than one of a microsecond. */
-static int search_rounds(const gs_run *run) { return run->floor_us > 1000 ? 9 : run->floor_us > 100 ? 15 : 24; }
-static int confirm_rounds(const gs_run *run) { return run->floor_us > 1000 ? 11 : 21; }
+static int search_rounds(const gs_run *run) { return run->evaluator.floor_us > 1000 ? 9 : run->evaluator.floor_us > 100 ? 15 : 24; }
+static int confirm_rounds(const gs_run *run) { return run->evaluator.floor_us > 1000 ? 11 : 21; }
 
 gs_status gs_list_race(gs_list_item *it, int from, int turn, gs_error *error)
 {
@@ -88,13 +85,13 @@ gs_status gs_list_race(gs_list_item *it, int from, int turn, gs_error *error)
     gs_status status = GS_OK;
     for (int i = 0; i < count; i++) all[i] = i < incumbents ? it->rank[i] : &run->list[from + i - incumbents];
     for (int at = 0; at < count && status == GS_OK; at += GROUP) {
-        gs_run_progress(run, "race", at, count, all[at]->text);
-        status = gs_run_group(run, all + at, GS_MIN(GROUP, count - at), rounds, "search", error);
+        gs_run_progress(run, GS_TUNE_RACE, at, count, all[at]->text);
+        status = gs_evaluator_group(&run->evaluator, all + at, GS_MIN(GROUP, count - at), rounds, GS_STAGE_SEARCH, error);
     }
     free(all);
     if (status == GS_OK) rank(it);
     if (status == GS_OK && count > GROUP && it->ranked > 1) {
-        status = gs_run_group(run, it->rank, GS_MIN(it->ranked, AGAIN), rounds + 1, "search", error);
+        status = gs_evaluator_group(&run->evaluator, it->rank, GS_MIN(it->ranked, AGAIN), rounds + 1, GS_STAGE_SEARCH, error);
         rank(it);
     }
     return status;
@@ -109,10 +106,10 @@ static gs_status take_candidates(gs_list *l, gs_list_item *it, const gs_trials *
     gs_schedule earlier;
     double us;
     bool found = false;
-    gs_run_progress(run, "compile", 0, l->ahead_most, NULL);
+    gs_run_progress(run, GS_TUNE_COMPILE, 0, l->ahead_most, NULL);
     GS_TRY(gs_ahead_take(l->ahead, k->ahead, l->first, &count, &failed, error));
     GS_TRY(gs_run_shortlist(run, &l->policy, trials, l->ahead_most, l->most + 1, l->first, count, error));
-    if (!l->policy.builds_on_found) GS_TRY(gs_run_find_search(l->store, l->session, run->text, &earlier, &us, &found, error));
+    if (!l->policy.builds_on_found) GS_TRY(gs_run_find_search(l->store, l->session, run->evaluator.text, &earlier, &us, &found, error));
     if (found) gs_run_add(run, &earlier, 1, trials);
     run->result->compiled = run->count - failed;
     if (run->result->proposed > count) return gs_run_compile(run, error);   /* more than what was compiled ahead */
@@ -132,7 +129,7 @@ gs_status gs_list_search(gs_list *l, gs_list_item *it, gs_error *error)
     gs_status status = gs_run_known(run, &trials, error);
     if (status == GS_OK) status = take_candidates(l, it, &trials, error);
     free(trials.list);
-    run->result->spent.compile += gs_run_since(began);
+    run->result->spent.compile += gs_clock_since(began);
     GS_TRY(status);
     gs_list_leave_out_suspects(l, run, 0);
     it->rank = calloc((size_t)l->most + 2, sizeof(gs_candidate *));
@@ -146,10 +143,10 @@ gs_status gs_list_search(gs_list *l, gs_list_item *it, gs_error *error)
     } else {
         began = gs_clock_ns();
         status = gs_list_race(it, 0, 0, error);
-        run->result->spent.race += gs_run_since(began);
+        run->result->spent.race += gs_clock_since(began);
         gs_list_note_suspects(l, it);
         GS_TRY(status);
-        GS_TRY(gs_run_keep_times(run, error));
+        GS_TRY(gs_evaluator_keep_times(&run->evaluator, run->list, run->count, error));
     }
     if (!l->policy.learn) gs_list_ask_for_edges(l, it);
     return GS_OK;
@@ -163,13 +160,13 @@ gs_status gs_list_prove(gs_list *l, gs_list_item *it, gs_error *error)
     for (; it->next < it->ranked && !it->best; it->next++) {
         gs_candidate *const c = it->rank[it->next];
         const bool passed = gs_candidate_passed(c);   /* the store says so */
-        c->edges_passed = !passed && holds(&l->proven, it->run.problem, &c->schedule);
-        gs_run_progress(&it->run, "verify", it->next, it->ranked, c->text);
-        const gs_status status = passed ? GS_OK : gs_run_prove(&it->run, c, error);
+        c->edges_passed = !passed && holds(&l->proven, it->run.evaluator.problem, &c->schedule);
+        gs_run_progress(&it->run, GS_TUNE_VERIFY, it->next, it->ranked, c->text);
+        const gs_status status = passed ? GS_OK : gs_evaluator_prove(&it->run.evaluator, c, error);
         gs_list_note_suspects(l, it);
         GS_TRY(status);
         if (!gs_candidate_passed(c)) continue;
-        if (!passed && !c->edges_passed) note(&l->proven, it->run.problem, &c->schedule);
+        if (!passed && !c->edges_passed) note(&l->proven, it->run.evaluator.problem, &c->schedule);
         it->best = c;
     }
     if (!it->best) return GS_OK;
@@ -184,17 +181,17 @@ gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error)
     const int64_t began = gs_clock_ns();
     gs_status status = GS_OK;
     for (bool done = false; !done && status == GS_OK;) {
-        if ((status = gs_run_check(run, error)) != GS_OK) break;
-        gs_run_progress(run, "confirm", 0, 1, it->best ? it->best->text : NULL);
+        if ((status = gs_evaluator_check(&run->evaluator, error)) != GS_OK) break;
+        gs_run_progress(run, GS_TUNE_CONFIRM, 0, 1, it->best ? it->best->text : NULL);
         if (it->best)
-            status = gs_run_group(run, &it->best, 1, confirm_rounds(run), "confirm", error);
+            status = gs_evaluator_group(&run->evaluator, &it->best, 1, confirm_rounds(run), GS_STAGE_CONFIRM, error);
         else if (l->caps->emulated)
-            status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->worker->device);
+            status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->evaluator.worker->device);
         else
-            status = gs_run_bench(run, NULL, 0, 5, "race", error);   /* the library wins by default */
+            status = gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error);   /* the library wins by default */
         done = !it->best || !gs_candidate_out(it->best);
         if (status == GS_OK && !done) status = gs_list_prove(l, it, error);
     }
-    run->result->spent.confirm += gs_run_since(began);
+    run->result->spent.confirm += gs_clock_since(began);
     return status == GS_OK ? gs_run_record(run, it->best, error) : status;
 }

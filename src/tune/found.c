@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "evaluate/run.h"
+#include "tune/run.h"
 
 static void search_key(const gs_session *session, const char *problem, gs_text *key)
 {
@@ -78,10 +78,10 @@ gs_status gs_run_find_search(gs_store *store, const gs_session *session, const c
 gs_status gs_run_keep_search(const gs_run *run, const gs_candidate *best, gs_error *error)
 {
     gs_text key = {0}, value = {0};
-    search_key(run->session, run->text, &key);
+    search_key(run->evaluator.session, run->evaluator.text, &key);
     gs_text_addf(&value, "%s %.4f", best->text, best->us);
     const gs_status status = key.failed || value.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was found")
-                                                        : gs_store_result_put(run->store, run->session, key.data, value.data, error);
+                                                        : gs_store_result_put(run->evaluator.store, run->evaluator.session, key.data, value.data, error);
     gs_text_free(&key);
     gs_text_free(&value);
     return status;
@@ -96,7 +96,7 @@ typedef struct fastest {
 static bool find_fastest(void *self, const gs_trial *trial)
 {
     fastest *const f = self;
-    if (strcmp(trial->verdict, "pass") != 0 || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
+    if (gs_verdict_find(trial->verdict) != GS_VERDICT_PASS || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
     gs_schedule schedule;   /* not a user kernel */
     if (strcmp(trial->version, f->version) != 0 || gs_schedule_parse(&schedule, trial->candidate, NULL) != GS_OK) return true;
     if (f->us > 0 && (trial->ratio < f->ratio || (trial->ratio == f->ratio && trial->us >= f->us))) return true;

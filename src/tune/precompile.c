@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "plan/loaded.h"
 #include "worker/pool.h"
-#include "evaluate/run.h"
+#include "tune/run.h"
 
 #define LOOK_NS 3000000
 

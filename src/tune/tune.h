@@ -6,64 +6,20 @@
 #define GS_TUNE_TUNE_H
 
 #include "bench/stats.h"
-#include "plan/table.h"
-#include "store/store.h"
-#include "policy/llm.h"
 #include "evaluate/reward.h"
+#include "plan/table.h"
+#include "policy/llm.h"
+#include "policy/policy.h"
+#include "store/store.h"
 #include "worker/worker.h"
 
-/* ---- policies ---- */
+typedef enum gs_tune_stage { GS_TUNE_COMPILE, GS_TUNE_RACE, GS_TUNE_VERIFY, GS_TUNE_CONFIRM, GS_TUNE_OTHERS } gs_tune_stage;
 
-typedef struct gs_feedback {
-    gs_schedule schedule;
-    const char *verdict;        /* as in verdicts.def */
-    double      us;             /* device time; 0 if not timed */
-    double      ratio;          /* library time / candidate time; 0 if not timed beside it */
-    double      reward;         /* [-1, 1] */
-    const char *reason;         /* of a verdict that is not "pass"; NULL: none */
-} gs_feedback;
-
-/* A schedule that an earlier search found for a problem. */
-typedef struct gs_found {
-    gs_problem  problem;
-    gs_schedule schedule;
-} gs_found;
-
-typedef struct gs_policy gs_policy;
-struct gs_policy {
-    const char *name;
-    void       *self;
-    uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
-    bool        asks_found;     /* wants to know what was found */
-    bool        builds_on_found;/* and so searches where something was found, too */
-    bool        one_by_one;     /* works on one problem at a time: it cannot propose for a list ahead */
-    const gs_found *found;      /* the caller's, as families; read where asks_found */
-    int         found_count;
-    /* Writes up to most schedules not proposed before for this problem; returns how many, 0: nothing more to propose. */
-    int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
-    /* What came of schedules of this problem, its own or others', as far as they are new. NULL: it does not learn. */
-    void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);
-    /* save: adds what it has learned since it was loaded or saved, where another one has saved there since. NULL: nothing to keep. */
-    gs_status (*save)(gs_policy *policy, const char *path, gs_error *error);
-    gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);
-    void (*destroy)(gs_policy *policy);
-};
-
-/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
- * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
- * nearest to it, then its variations and the shortlist in turn. "learned": what was found for the problem with the other input
- * type, then what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest, corrected by what it is told, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
- * some at random, then children of what was best: a word changed, or words of two.
- * "llm": what a language model answers that is shown what was measured (policy/llm.h); it must be told what came of a batch before it proposes another.
- * "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn.
- * NOT_FOUND for an unknown name. */
-gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
-gs_status gs_policy_check(const char *name, gs_error *error);   /* NOT_FOUND likewise */
-
-/* ---- tuning ---- */
+const char *gs_tune_stage_name(gs_tune_stage stage);   /* "compile", "race", "verify", "confirm", "others": waits for other tuners */
 
 typedef struct gs_tune_progress {
-    const char *problem, *stage;       /* "compile", "verify", "race", "confirm" */
+    const char   *problem;
+    gs_tune_stage stage;
     int         done, total;
     const char *candidate;
     double      best_ratio;            /* so far; 0: none */

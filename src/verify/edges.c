@@ -2,7 +2,7 @@
  * Part 5: small problems derived from the one asked for: sizes that divide nothing, leading dimensions longer than the rows,
  * scalars, empty sums and outputs, inf and NaN. A contender may refuse any of them; what it takes it must get right. */
 #include "base/error.h"
-#include "verify/trial.h"
+#include "verify/check_run.h"
 
 typedef struct edge {
     int   m, n, k, batch;
@@ -57,17 +57,17 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     return p;
 }
 
-static gs_status run_edge(gs_trial *trial, const edge *e, gs_error *error)
+static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
-    GS_TRY(gs_trial_alloc(trial, false, error));
-    GS_TRY(gs_trial_data(trial, e->special ? GS_VALUES_SPECIAL : GS_VALUES_INTEGER, -1, error));
+    GS_TRY(gs_check_run_alloc(trial, false, error));
+    GS_TRY(gs_check_run_data(trial, e->special ? GS_VALUES_SPECIAL : GS_VALUES_INTEGER, -1, error));
     const double tolerance = e->special ? 1 : 0;
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;
-        GS_TRY(gs_trial_launch(trial, false, error));
-        if (gs_trial_failed(trial)) return GS_OK;
-        GS_TRY(gs_trial_compare(trial, tolerance, &counts, error));
-        if (counts.mismatches) return gs_trial_diagnose(trial, 5, tolerance, &counts, error);
+        GS_TRY(gs_check_run_launch(trial, false, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
+        GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
+        if (counts.mismatches) return gs_check_run_diagnose(trial, 5, tolerance, &counts, error);
         trial->right = true;
     }
     return GS_OK;
@@ -79,21 +79,21 @@ static bool refused(const gs_verdict *verdict)
     return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH;
 }
 
-gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
+gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
 {
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
         const gs_problem p = gs_verify_edge(problem, (int)i);
-        GS_TRY(gs_trial_prepare(trial, &p, error));
+        GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
-        if (!gs_trial_failed(trial)) {
+        if (!gs_check_run_failed(trial)) {
             status = run_edge(trial, &edges[i], error);
-            gs_trial_free(trial);
+            gs_check_run_free(trial);
         }
         if (status != GS_OK) return status;
-        if (refused(trial->verdict)) *trial->verdict = (gs_verdict){.row = -1, .col = -1};
-        else if (gs_trial_failed(trial)) return GS_OK;
+        if (refused(trial->verdict)) *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
+        else if (gs_check_run_failed(trial)) return GS_OK;
         else ++*taken;
     }
     return GS_OK;

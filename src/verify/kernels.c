@@ -277,12 +277,3 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
     out->got = (double)(problem->out == GS_F32 ? wide : problem->out == GS_BF16 ? gs_bf16_to_f32(narrow) : gs_f16_to_f32(narrow));
     return device->ops->copy_out(device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error);
 }
-
-gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
-                               double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
-{
-    GS_TRY(gs_check_selftest(verifier, error));
-    gs_check_counts counts;
-    GS_TRY(gs_check_compare(verifier, problem, d, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
-    return gs_check_summary(verifier, problem, &counts, d, reference, out, error);
-}

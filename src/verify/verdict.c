@@ -2,22 +2,24 @@
  * Names of the verdicts, and the verdict that a failed prepare or run means. */
 #include <string.h>
 
-#include "verify/verify.h"
+#include "verify/verdict.h"
 
 static const struct { const char *name, *text; } verdicts[GS_VERDICTS] = {
+    {"unknown", "unknown verdict"},
 #define GS_VERDICT(id, name, text) {name, text},
 #include "verify/verdicts.def"
 #undef GS_VERDICT
 };
 
-const char *gs_verdict_name(gs_verdict_code code) { return (unsigned)code < GS_VERDICTS ? verdicts[code].name : "unknown"; }
-const char *gs_verdict_text(gs_verdict_code code) { return (unsigned)code < GS_VERDICTS ? verdicts[code].text : "unknown verdict"; }
+const char *gs_verdict_name(gs_verdict_code code) { return verdicts[(unsigned)code < GS_VERDICTS ? code : GS_VERDICT_UNKNOWN].name; }
+const char *gs_verdict_word(gs_verdict_code code) { return code == GS_VERDICT_UNKNOWN ? "" : gs_verdict_name(code); }
+const char *gs_verdict_text(gs_verdict_code code) { return verdicts[(unsigned)code < GS_VERDICTS ? code : GS_VERDICT_UNKNOWN].text; }
 
 gs_verdict_code gs_verdict_find(const char *name)
 {
-    int code = 0;
-    while (code < GS_VERDICTS && strcmp(verdicts[code].name, name) != 0) code++;
-    return (gs_verdict_code)code;
+    for (int code = GS_VERDICT_PASS; code < GS_VERDICTS; code++)
+        if (strcmp(verdicts[code].name, name) == 0) return (gs_verdict_code)code;
+    return GS_VERDICT_UNKNOWN;
 }
 
 gs_verdict_code gs_verdict_from_status(gs_status status)
@@ -41,6 +43,6 @@ gs_verdict_code gs_verdict_from_status(gs_status status)
     case GS_ERROR_TIMEOUT:
     case GS_ERROR_WORKER_HUNG:   return GS_VERDICT_HANG;
     case GS_ERROR_DEVICE_MEMORY: return GS_VERDICT_MEMORY;
-    default:                     return GS_VERDICTS;   /* the machine's fault */
+    default:                     return GS_VERDICT_UNKNOWN;   /* the machine's fault */
     }
 }

@@ -7,87 +7,87 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "verify/trial.h"
+#include "verify/check_run.h"
 
 /* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. One element of A is another, so that who
  * finds what it left there, and takes it for this launch's, is wrong. */
-static gs_status stale_launch(gs_trial *trial, gs_error *error)
+static gs_status stale_launch(gs_check_run *trial, gs_error *error)
 {
     gs_check_counts stale, counts;
     if (trial->problem.m == 0 || trial->problem.n == 0 || trial->problem.k == 0) return GS_OK;
-    GS_TRY(gs_trial_change(trial, error));
-    GS_TRY(gs_trial_launch_stale(trial, error));
-    if (gs_trial_failed(trial)) return GS_OK;
-    GS_TRY(gs_trial_compare(trial, 0, &stale, error));
+    GS_TRY(gs_check_run_change(trial, error));
+    GS_TRY(gs_check_run_launch_stale(trial, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    GS_TRY(gs_check_run_compare(trial, 0, &stale, error));
     if (!stale.mismatches) return GS_OK;
-    GS_TRY(gs_trial_launch(trial, false, error));
-    if (gs_trial_failed(trial)) return GS_OK;
-    GS_TRY(gs_trial_compare(trial, 0, &counts, error));
-    if (counts.mismatches) return gs_trial_diagnose(trial, 1, 0, &counts, error);
-    gs_trial_blame(trial, GS_VERDICT_STATE, 6, "%llu elements are wrong over what its launch before left in output and workspace, after one element of A changed",
+    GS_TRY(gs_check_run_launch(trial, false, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    GS_TRY(gs_check_run_compare(trial, 0, &counts, error));
+    if (counts.mismatches) return gs_check_run_diagnose(trial, 1, 0, &counts, error);
+    gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "%llu elements are wrong over what its launch before left in output and workspace, after one element of A changed",
                    (unsigned long long)stale.mismatches);
     return GS_OK;
 }
 
 /* Parts 1 to 3: data of a kind, bit for bit, over both poisons. */
-static gs_status exact_part(gs_trial *trial, int part, int kind, gs_error *error)
+static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *error)
 {
     gs_data_plan plan;
     if (!gs_data_plan_make(&trial->problem, kind, &plan)) return GS_OK;   /* no such data are exact for this accumulator and K */
-    GS_TRY(gs_trial_data(trial, kind, -1, error));
+    GS_TRY(gs_check_run_data(trial, kind, -1, error));
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;
-        GS_TRY(gs_trial_launch(trial, false, error));
-        if (gs_trial_failed(trial)) return GS_OK;
-        GS_TRY(gs_trial_compare(trial, 0, &counts, error));
-        if (counts.mismatches) return gs_trial_diagnose(trial, part, 0, &counts, error);
+        GS_TRY(gs_check_run_launch(trial, false, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
+        GS_TRY(gs_check_run_compare(trial, 0, &counts, error));
+        if (counts.mismatches) return gs_check_run_diagnose(trial, part, 0, &counts, error);
         trial->right = true;
     }
     return part == 1 && (trial->parts & GS_PART_MEMORY) ? stale_launch(trial, error) : GS_OK;
 }
 
 /* The yardstick's errors on the data that are in place. *measured stays false when it cannot compute the problem. */
-static gs_status measure_yardstick(gs_trial *trial, gs_contender *yardstick, gs_compare *compare, bool *measured, gs_error *error)
+static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick, gs_compare *compare, bool *measured, gs_error *error)
 {
     *measured = false;
     gs_watch_pause(&trial->watch, true);
     gs_error why = {0};
     gs_status status = yardstick->prepare(yardstick, &trial->problem, &why);
-    if (status == GS_OK) status = gs_trial_launch_other(trial, yardstick, &why);
+    if (status == GS_OK) status = gs_check_run_launch_other(trial, yardstick, &why);
     gs_watch_pause(&trial->watch, false);
     if (status == GS_ERROR_FAULT) return gs_fail(error, status, "yardstick", "%s faulted: %.300s", yardstick->name, why.text);
     if (status != GS_OK) return GS_OK;
     gs_check_counts counts;
-    GS_TRY(gs_trial_compare(trial, 1, &counts, error));
+    GS_TRY(gs_check_run_compare(trial, 1, &counts, error));
     *measured = counts.unwritten == 0 && counts.nans == 0;
     return gs_check_summary(trial->verifier, &trial->problem, &counts, trial->operand[3].at, trial->reference, compare, error);
 }
 
-static gs_status judge_normal(gs_trial *trial, const gs_compare *yardstick, gs_error *error)
+static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
     /* A single element may be as wrong as the yardstick's worst, or as the error model allows. */
     const double tolerance = yardstick ? fmax(1, 1.5 * yardstick->worst) : 1;
     gs_check_counts counts;
-    GS_TRY(gs_trial_compare(trial, tolerance, &counts, error));
-    if (counts.mismatches) return gs_trial_diagnose(trial, 4, tolerance, &counts, error);
+    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
+    if (counts.mismatches) return gs_check_run_diagnose(trial, 4, tolerance, &counts, error);
     gs_compare compare;
     GS_TRY(gs_check_summary(trial->verifier, &trial->problem, &counts, trial->operand[3].at, trial->reference, &compare, error));
     const double limit = gs_frobenius_limit(&trial->problem, yardstick), lean = gs_bias_limit(&trial->problem, yardstick);
     trial->verdict->error = compare.frobenius;
     trial->verdict->limit = limit;
     if (compare.frobenius > limit)
-        gs_trial_blame(trial, GS_VERDICT_TOLERANCE, 4, "error of %.3g on normal data, at most %.3g is allowed%s",
+        gs_check_run_blame(trial, GS_VERDICT_TOLERANCE, 4, "error of %.3g on normal data, at most %.3g is allowed%s",
                        compare.frobenius, limit, yardstick ? " (1.5 times the library's)" : "");
     else if (fabs(compare.bias) > lean)
-        gs_trial_blame(trial, GS_VERDICT_BIAS, 4, "errors lean to one side by %.2f of their size, at most %.2f is allowed",
+        gs_check_run_blame(trial, GS_VERDICT_BIAS, 4, "errors lean to one side by %.2f of their size, at most %.2f is allowed",
                        compare.bias, lean);
     return GS_OK;
 }
 
 /* Parts 4 and 7 share their data: errors are judged on the first launch, repeats are compared with it. */
-static gs_status normal_part(gs_trial *trial, const gs_verify_options *options, gs_error *error)
+static gs_status normal_part(gs_check_run *trial, const gs_verify_options *options, gs_error *error)
 {
-    GS_TRY(gs_trial_data(trial, GS_VALUES_NORMAL, -1, error));
+    GS_TRY(gs_check_run_data(trial, GS_VALUES_NORMAL, -1, error));
     gs_compare theirs;
     bool measured = false;
     if (options->yardstick && (trial->parts & GS_PART_NORMAL))
@@ -95,60 +95,60 @@ static gs_status normal_part(gs_trial *trial, const gs_verify_options *options, 
     const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : GS_VERIFY_REPEATS;
     uint64_t first = 0;
     for (int i = 0; i < repeats; i++) {
-        GS_TRY(gs_trial_launch(trial, false, error));
-        if (gs_trial_failed(trial)) return GS_OK;
+        GS_TRY(gs_check_run_launch(trial, false, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
         uint64_t hash;
-        GS_TRY(gs_trial_output_hash(trial, &hash, error));
+        GS_TRY(gs_check_run_output_hash(trial, &hash, error));
         if (i == 0 || !trial->contender->bitwise) {
             first = hash;
             if (trial->parts & GS_PART_NORMAL) GS_TRY(judge_normal(trial, measured ? &theirs : NULL, error));
-            if (gs_trial_failed(trial)) return GS_OK;
+            if (gs_check_run_failed(trial)) return GS_OK;
             trial->right = true;
             continue;
         }
         if (hash == first) continue;
-        gs_trial_blame(trial, GS_VERDICT_REPEAT, 7, "launch %d of the same data gives other bits than the first", i + 1);
+        gs_check_run_blame(trial, GS_VERDICT_REPEAT, 7, "launch %d of the same data gives other bits than the first", i + 1);
         return GS_OK;
     }
     return GS_OK;
 }
 
 /* Everything on the problem that was asked for. */
-static gs_status main_parts(gs_trial *trial, const gs_problem *problem, const gs_verify_options *options, gs_error *error)
+static gs_status main_parts(gs_check_run *trial, const gs_problem *problem, const gs_verify_options *options, gs_error *error)
 {
     static const struct { uint32_t bit; int part, kind; } exact[] = {
         {GS_PART_EXACT, 1, GS_VALUES_INTEGER}, {GS_PART_CANCELLATION, 2, GS_VALUES_CANCEL}, {GS_PART_INDEX, 3, GS_VALUES_INDEX},
     };
     const gs_problem first = gs_problem_exact(problem);
-    GS_TRY(gs_trial_prepare(trial, &first, error));
-    if (gs_trial_failed(trial)) return GS_OK;
-    GS_TRY(gs_trial_alloc(trial, true, error));
+    GS_TRY(gs_check_run_prepare(trial, &first, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    GS_TRY(gs_check_run_alloc(trial, true, error));
     /* Memory alone is looked after during part 1's launches. */
     for (size_t i = 0; i < GS_COUNT(exact); i++) {
         if (!(trial->parts & exact[i].bit) && !(i == 0 && trial->parts == GS_PART_MEMORY)) continue;
         GS_TRY(exact_part(trial, exact[i].part, exact[i].kind, error));
-        if (gs_trial_failed(trial)) return GS_OK;
+        if (gs_check_run_failed(trial)) return GS_OK;
     }
     if (!(trial->parts & (GS_PART_NORMAL | GS_PART_REPEAT))) return GS_OK;
-    if (first.alpha != problem->alpha || first.beta != problem->beta) GS_TRY(gs_trial_prepare(trial, problem, error));
-    return gs_trial_failed(trial) ? GS_OK : normal_part(trial, options, error);
+    if (first.alpha != problem->alpha || first.beta != problem->beta) GS_TRY(gs_check_run_prepare(trial, problem, error));
+    return gs_check_run_failed(trial) ? GS_OK : normal_part(trial, options, error);
 }
 
-static gs_status all_parts(gs_trial *trial, const gs_problem *problem, const gs_verify_options *options, gs_error *error)
+static gs_status all_parts(gs_check_run *trial, const gs_problem *problem, const gs_verify_options *options, gs_error *error)
 {
     const gs_status status = main_parts(trial, problem, options, error);
-    gs_trial_free(trial);
-    if (status != GS_OK || gs_trial_failed(trial)) return status;
+    gs_check_run_free(trial);
+    if (status != GS_OK || gs_check_run_failed(trial)) return status;
     const double frobenius = trial->verdict->error, limit = trial->verdict->limit;
     char edges[96] = "";
     if (trial->parts & GS_PART_EDGES) {
         int taken, offered;
         GS_TRY(gs_verify_edges(trial, problem, &taken, &offered, error));
-        if (gs_trial_failed(trial)) return GS_OK;
+        if (gs_check_run_failed(trial)) return GS_OK;
         if (taken) snprintf(edges, sizeof edges, "; %d of %d edge problems taken", taken, offered);
         else snprintf(edges, sizeof edges, "; none of %d edge problems is supported, so no edge was tested", offered);
     }
-    *trial->verdict = (gs_verdict){.row = -1, .col = -1, .error = frobenius, .limit = limit};
+    *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1, .error = frobenius, .limit = limit};
     gs_problem_format(problem, trial->verdict->problem);
     snprintf(trial->verdict->reason, sizeof trial->verdict->reason, "%s%s",
              trial->parts == GS_PART_ALL ? "every test passed" : "the chosen tests passed", edges);
@@ -160,7 +160,7 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
 {
     static const gs_verify_options defaults;
     if (!options) options = &defaults;
-    *verdict = (gs_verdict){.row = -1, .col = -1};
+    *verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
     GS_TRY(gs_problem_check(problem, error));
     if (problem->epilogue != GS_EPILOGUE_NONE)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
@@ -168,13 +168,24 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
         return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
     if (options->repeats < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "repeats", "must not be negative");
     GS_TRY(gs_check_selftest(verifier, error));
-    gs_trial trial = {
+    gs_check_run trial = {
         .verifier = verifier, .contender = contender, .verdict = verdict,
         .parts = options->parts ? options->parts : GS_PART_ALL, .seed = options->seed ? options->seed : gs_random_entropy(),
     };
     gs_watch_begin(&trial.watch, verifier);
     gs_status status = all_parts(&trial, problem, options, error);
     gs_watch_end(&trial.watch);
-    if (status == GS_ERROR_FAULT && gs_trial_failed(&trial)) status = GS_OK;   /* the fault is in the verdict already */
+    if (status == GS_ERROR_FAULT && gs_check_run_failed(&trial)) status = GS_OK;   /* the fault is in the verdict already */
     return status;
+}
+
+/* ---- for timing ---- */
+
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
+                               double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
+{
+    GS_TRY(gs_check_selftest(verifier, error));
+    gs_check_counts counts;
+    GS_TRY(gs_check_compare(verifier, problem, d, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    return gs_check_summary(verifier, problem, &counts, d, reference, out, error);
 }

@@ -6,13 +6,7 @@
 #define GS_VERIFY_VERIFY_H
 
 #include "plan/contender.h"
-
-typedef enum gs_verdict_code {
-#define GS_VERDICT(id, name, text) GS_VERDICT_##id,
-#include "verify/verdicts.def"
-#undef GS_VERDICT
-    GS_VERDICTS
-} gs_verdict_code;
+#include "verify/verdict.h"
 
 typedef struct gs_verdict {
     gs_verdict_code code;
@@ -24,11 +18,6 @@ typedef struct gs_verdict {
     double          error, limit;     /* part 4: Frobenius error and what was allowed */
     char            reason[480];      /* one line for a person */
 } gs_verdict;
-
-const char     *gs_verdict_name(gs_verdict_code code);        /* "accumulator" */
-const char     *gs_verdict_text(gs_verdict_code code);
-gs_verdict_code gs_verdict_find(const char *name);            /* GS_VERDICTS if unknown */
-gs_verdict_code gs_verdict_from_status(gs_status status);     /* COMPILE, SPILL, FAULT, ... for a failed prepare or run */
 
 enum {
     GS_PART_EXACT = 1, GS_PART_CANCELLATION = 2, GS_PART_INDEX = 4, GS_PART_NORMAL = 8,

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "emu/emu.h"
 #include "ptx/ptx.h"
 #include "plan/loaded.h"
 #include "problem/layout.h"
 #include "schedule/predict.h"
-#include "worker/wire.h"
+#include "worker/client.h"
 
 /* legend: name, unit, what it is */
 const gs_metric gs_metrics[] = {
@@ -216,34 +215,15 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
 static gs_status ask(const gs_metrics_request *r, gs_worker *worker, const gs_problem *problem, bool launch, gs_text *out, gs_error *error)
 {
     char name[GS_PROBLEM_TEXT];
-    gs_text text = {0};
     gs_error why = {0};
-    gs_json json = gs_json_into(&text);
-    gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "op", "metrics");
-    gs_json_string(&json, "problem", gs_problem_format(problem, name));
-    gs_json_string(&json, "candidate", r->candidate);
-    if (r->source) {
-        gs_json_begin(&json, "kernel", '{');
-        gs_json_string(&json, "name", r->candidate);
-        gs_json_string(&json, "source", r->source);
-        gs_json_string(&json, "manifest", r->manifest);
-        gs_json_end(&json, '}');
-    }
-    if (r->cache) gs_json_string(&json, "cache", r->cache);
-    gs_json_bool(&json, "launch", launch);
-    gs_json_end(&json, '}');
-    json_t *reply = NULL;
-    const gs_status status = text.failed ? gs_fail(&why, GS_ERROR_MEMORY, NULL, "no memory for a request")
-                                         : gs_worker_request(worker, gs_text_string(&text), r->timeout_s > 0 ? r->timeout_s : 60, &reply, &why);
-    gs_text_free(&text);
-    if (status == GS_ERROR_MEMORY || status == GS_ERROR_INTERRUPTED) {
-        if (error) *error = why;
-        return status;
-    }
-    gs_text_add(out, status == GS_OK ? gs_reply_string(reply, "metrics", "") : "");
-    json_decref(reply);
-    return GS_OK;
+    const gs_worker_subject subject = {
+        .problem = gs_problem_format(problem, name), .candidate = r->candidate, .cache = r->cache,
+        .kernel = {.name = r->source ? r->candidate : NULL, .source = r->source, .manifest = r->manifest},
+    };
+    const gs_status status = gs_worker_metrics(worker, &subject, launch, r->timeout_s > 0 ? r->timeout_s : 60, out, &why);
+    if (status != GS_ERROR_MEMORY && status != GS_ERROR_INTERRUPTED) return GS_OK;
+    if (error) *error = why;
+    return status;
 }
 
 enum { SMALL_MN = 256, SMALL_K = 512 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Replies of the worker as JSON objects, and a device's capabilities out of one. */
+ * Replies of the worker as JSON objects. */
 #include "worker/wire.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,36 +67,4 @@ gs_status gs_worker_request(gs_worker *worker, const char *request, double timeo
                gs_reply_string(object, "message", "the worker gave no reason"));
     json_decref(object);
     return status;
-}
-
-static void take_string(const json_t *object, const char *name, char *to, size_t size)
-{
-    snprintf(to, size, "%s", gs_reply_string(object, name, ""));
-}
-
-gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *nvrtc, gs_error *error)
-{
-    json_t *reply;
-    GS_TRY(gs_worker_request(worker, "{\"op\":\"hello\"}", 60, &reply, error));
-    const json_t *const from = json_object_get(reply, "caps");
-    *caps = (gs_caps){0};
-    take_string(from, "name", caps->name, sizeof caps->name);
-    take_string(from, "slug", caps->slug, sizeof caps->slug);
-    take_string(from, "uuid", caps->uuid, sizeof caps->uuid);
-    take_string(from, "target", caps->target, sizeof caps->target);
-#define INT(field)  caps->field = (int)gs_reply_int(from, #field, 0);
-#define REAL(field) caps->field = gs_reply_number(from, #field, 0);
-    GS_CAPS_INTS(INT)
-    GS_CAPS_REALS(REAL)
-#undef INT
-#undef REAL
-    caps->memory_bytes = (size_t)gs_reply_int(from, "memory_bytes", 0);
-    caps->emulated = gs_reply_bool(from, "emulated", false);
-    if (cublaslt) *cublaslt = (int)gs_reply_int(reply, "cublaslt", 0);
-    if (nvrtc) *nvrtc = (int)gs_reply_int(reply, "nvrtc", 0);
-    json_decref(reply);
-    if (caps->cc <= 0 || caps->sms <= 0 || !caps->slug[0])
-        return gs_fail(error, GS_ERROR_DEVICE_UNKNOWN, NULL, "the worker of %s does not say what its device can do",
-                       worker->device);
-    return GS_OK;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The parent's side of the worker: starting, talking with a deadline, and ending a child that may hang, die or talk nonsense.
- * What the lines mean is request.c. */
+ * What the lines mean is client.c. */
 #include "worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-
-volatile sig_atomic_t gs_stop_requested;
 
 enum { EXIT_WAIT_MS = 2000, GONE_WAIT_MS = 1000, KILL_WAIT_MS = 20000, STOP_WAIT_S = 10, LONGEST_S = 1000000, MOST_READS = 64 };
 
@@ -225,9 +224,10 @@ static gs_status died(gs_worker *worker, gs_error *error)
     if (killed)
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s closed its pipe without a reply%s%s", worker->device,
                        colon, words);
-    if (WIFSIGNALED(code))
+    worker->signal = WIFSIGNALED(code) ? WTERMSIG(code) : 0;
+    if (worker->signal)
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s was killed by signal %d (%s)%s%s", worker->device,
-                       WTERMSIG(code), strsignal(WTERMSIG(code)), colon, words);
+                       worker->signal, strsignal(worker->signal), colon, words);
     return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s exited with code %d%s%s", worker->device,
                    WEXITSTATUS(code), colon, words);
 }
@@ -314,6 +314,7 @@ gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_
 {
     static const char last[] = ",\"last\":true}";
     *reply = NULL;
+    worker->signal = 0;
     if (strchr(request, '\n')) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "a request is one line");
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
     int code;

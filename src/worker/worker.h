@@ -49,10 +49,10 @@
 #define GS_WORKER_WORKER_H
 
 #include <stdbool.h>
-#include <signal.h>
 #include <sys/types.h>
 #include <gemmsmith/status.h>
 
+#include "base/stop.h"
 #include "base/text.h"
 #include "schedule/caps.h"
 
@@ -69,6 +69,7 @@ typedef struct gs_worker {
     char    tail[384];          /* the last it wrote there */
     gs_text pending;            /* bytes of the line being read */
     int     started;            /* how many children so far */
+    int     signal;             /* that ended the child during the last call; 0: none did */
 } gs_worker;
 
 /* Remembers what to start; the child starts at the first call. program NULL: /proc/self/exe. The child runs
@@ -82,13 +83,16 @@ void gs_worker_init(gs_worker *worker, const char *device, const char *program);
  * that arrives within these 10 s is returned as usual. The next call starts a fresh child. */
 gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_s, char **reply, gs_error *error);
 
+/* Whether such a status says that the worker is gone, or its device with it. */
+static inline bool gs_worker_lost(gs_status status)
+{
+    return status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT;
+}
+
 /* As gs_worker_call, with the reply parsed (a jansson object, json_decref) and {"ok":false} turned into its status and *error.
  * A line that is no JSON object is WORKER_DIED: the child is killed. */
 struct json_t;
 gs_status gs_worker_request(gs_worker *worker, const char *request, double timeout_s, struct json_t **reply, gs_error *error);
-
-/* What the worker's device can do, and the versions of the libraries it found (0: none). cublaslt, nvrtc may be NULL. */
-gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *nvrtc, gs_error *error);
 
 /* Ends the child (politely, then by force) and frees what the worker holds. It may be used again: the next call starts a child. */
 void gs_worker_stop(gs_worker *worker);
@@ -99,8 +103,5 @@ void gs_worker_kill(gs_worker *worker);
 /* The child's side: serves requests from standard input until it closes. Returns the exit code: 0, 1 (a pipe failed) or
  * GS_WORKER_LOST. Whatever else writes to standard output is sent to standard error. */
 int gs_worker_serve(const char *device);
-
-/* Set by the program's signal handler. */
-extern volatile sig_atomic_t gs_stop_requested;
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "worker/client.h"
 #include "device/device.h"
 #include "author/author.h"
 #include "tuning.h"
@@ -60,10 +61,10 @@ static void told(void *self, const gs_write_turn *turn)
 {
     (void)self;
     if (!turn->got || turn->again) return;
-    if (strcmp(turn->got->verdict, "pass") != 0) assert_true(turn->got->stage[0] != '\0');
+    if (turn->got->verdict != GS_VERDICT_PASS) assert_true(turn->got->step != GS_STEP_NONE);
     const char *const *const k = kernels[chosen[judged++]];
-    print_message("%-20s %-10s %8.2f us  %s\n", k[0], turn->got->verdict, turn->got->us, turn->reason);
-    if (!is_one_of(k[1], turn->got->verdict)) fail_msg("%s: %s (%s)", k[0], turn->got->verdict, turn->got->reason);
+    print_message("%-20s %-10s %8.2f us  %s\n", k[0], gs_verdict_word(turn->got->verdict), turn->got->us, turn->reason);
+    if (!is_one_of(k[1], gs_verdict_word(turn->got->verdict))) fail_msg("%s: %s (%s)", k[0], gs_verdict_word(turn->got->verdict), turn->got->reason);
     if (strstr(turn->reason, "IGNORE")) fail_msg("%s: %s", k[0], turn->reason);
     if (judged == 1) slow_us = turn->got->us;
 }

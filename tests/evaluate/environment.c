@@ -11,7 +11,6 @@
 
 #include "schedule/work.h"
 #include "evaluate/environment.h"
-#include "evaluate/run.h"
 #include "tuning.h"
 #include "verify/verify.h"
 
@@ -43,8 +42,8 @@ static gs_evaluation evaluate(gs_environment *e, const gs_submission *submission
     gs_evaluation got;
     const gs_status status = gs_evaluate(e, &problem, submission, &got, &error);
     if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
-    assert_true(got.verdict[0] != '\0' && got.reward >= -1 && got.reward <= 1);
-    assert_true((strcmp(got.verdict, "pass") == 0) == (got.us > 0));
+    assert_true(got.verdict != GS_VERDICT_UNKNOWN && got.reward >= -1 && got.reward <= 1);
+    assert_true((got.verdict == GS_VERDICT_PASS) == (got.us > 0));
     assert_true(got.us > 0 || (got.reward == -1 && got.reason[0]));
     return got;
 }
@@ -149,22 +148,21 @@ static void rewards_of_a_run(void **state)
 {
     (void)state;
     const gs_problem problem = problem_of(PROBLEM);
-    gs_tune_options options = {.reward = GS_REWARD_MILESTONES};
-    gs_run run = {.options = &options, .caps = gs_caps_find("h200"), .problem = &problem, .floor_us = 3};
+    gs_evaluator e = {.options = {.reward = GS_REWARD_MILESTONES}, .caps = gs_caps_find("h200"), .problem = &problem, .floor_us = 3};
     gs_candidate c = {.schedule = schedule_of("mma/64x64x64/w2x2/s3/g8"), .us = 5, .library_us = 6, .ratio = {1.2, 1.15, 1.25, GS_FASTER}};
-    assert_float_equal(gs_run_reward(&run, &c), 1, 0);
-    options.reward = GS_REWARD_HEADROOM;
-    assert_float_equal(gs_run_reward(&run, &c), log(1.15) / log(2), 1e-12);
-    options.reward = GS_REWARD_COMPOSITE;
-    const double hit = gs_l2_hit(&c.schedule, &problem, run.caps);
-    assert_float_equal(gs_run_reward(&run, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
+    assert_float_equal(gs_evaluator_reward(&e, &c), 1, 0);
+    e.options.reward = GS_REWARD_HEADROOM;
+    assert_float_equal(gs_evaluator_reward(&e, &c), log(1.15) / log(2), 1e-12);
+    e.options.reward = GS_REWARD_COMPOSITE;
+    const double hit = gs_l2_hit(&c.schedule, &problem, e.caps);
+    assert_float_equal(gs_evaluator_reward(&e, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
     c.source = c.manifest = "";
-    assert_float_equal(gs_run_reward(&run, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
-    options.reward = GS_REWARD_HEADROOM;
-    run.search = true;   /* raced without the library */
-    assert_float_equal(gs_run_reward(&run, &c), gs_reward_predicted(5, 3), 1e-12);
-    snprintf(c.verdict, sizeof c.verdict, "exact");
-    assert_float_equal(gs_run_reward(&run, &c), -1, 0);
+    assert_float_equal(gs_evaluator_reward(&e, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
+    e.options.reward = GS_REWARD_HEADROOM;
+    e.search = true;   /* raced without the library */
+    assert_float_equal(gs_evaluator_reward(&e, &c), gs_reward_predicted(5, 3), 1e-12);
+    c.verdict = GS_VERDICT_EXACT;
+    assert_float_equal(gs_evaluator_reward(&e, &c), -1, 0);
 }
 
 /* ---- candidates ---- */
@@ -177,7 +175,7 @@ static void a_good_schedule_gets_figures(void **state)
     for (int kind = 0; kind < GS_REWARDS; kind++) {
         gs_environment *e = environment_of(b, "", &(gs_environment_options){.reward = (gs_reward_kind)kind}, true);
         const gs_evaluation got = evaluate_schedule(e, best[0].text);
-        assert_string_equal(got.verdict, "pass");
+        assert_string_equal(gs_verdict_word(got.verdict), "pass");
         assert_string_equal(got.candidate, best[0].text);
         assert_float_equal(got.us / best[0].us, 1, 0.01);
         assert_float_equal(got.library_us / library_us(PROBLEM, LIBRARY), 1, 0.01);
@@ -209,7 +207,7 @@ static void a_good_kernel_too(void **state)
     snprintf(source, sizeof source, "// fake: us=%.6f", us);
     gs_environment *e = environment_of(b, "", &(gs_environment_options){.reward = GS_REWARD_COMPOSITE}, true);
     const gs_evaluation got = evaluate_source(e, source);
-    assert_string_equal(got.verdict, "pass");
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");
     assert_string_equal(got.candidate, gs_submission_name(source, SIMPLE_MANIFEST, name));
     assert_float_equal(got.us / us, 1, 0.01);
     assert_float_equal(got.l2_hit, -1, 0);
@@ -240,9 +238,9 @@ static void without_a_store(void **state)
     double us;
     assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
     assert_float_equal(us, 0, 0);
-    assert_string_equal(evaluate_schedule(e, best[3].text).verdict, "pass");
-    assert_string_equal(evaluate_schedule(e, best[1].text).verdict, "pass");
-    assert_string_equal(evaluate_schedule(e, best[5].text).verdict, "pass");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[3].text).verdict), "pass");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[1].text).verdict), "pass");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[5].text).verdict), "pass");
     assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
     assert_float_equal(us / best[1].us, 1, 0.01);
     assert_int_equal(trials(b, PROBLEM), 0);
@@ -267,19 +265,19 @@ static void bad_ones_get_verdicts(void **state)
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
         snprintf(source, sizeof source, "// fake: %s\n// fake: us=%g", bad[i][0], best[0].us);
         const gs_evaluation got = evaluate_source(e, source);
-        if (strcmp(got.verdict, bad[i][1]) != 0 && strcmp(bad[i][0], "garbage") != 0) fail_msg("%s: %s (%s)", bad[i][0], got.verdict, got.reason);
+        if (strcmp(gs_verdict_word(got.verdict), bad[i][1]) != 0 && strcmp(bad[i][0], "garbage") != 0) fail_msg("%s: %s (%s)", bad[i][0], gs_verdict_word(got.verdict), got.reason);
         const gs_trial trial = trial_of(b, PROBLEM, gs_submission_name(source, SIMPLE_MANIFEST, name));
-        assert_string_equal(trial.verdict, got.verdict);
+        assert_string_equal(trial.verdict, gs_verdict_word(got.verdict));
         assert_string_equal(trial.reason, got.reason);
         assert_int_equal(got.part, strcmp(bad[i][0], "wrong") == 0 ? 1 : 0);
     }
-    assert_string_equal(evaluate_schedule(e, best[0].text).verdict, "pass");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[0].text).verdict), "pass");
     gs_environment_destroy(&e);
 
     snprintf(rules, sizeof rules, "hang=%s;crash=%s", best[0].text, best[1].text);
     e = environment_of(b, rules, &(gs_environment_options){.timeout_s = 0.3}, true);
-    assert_string_equal(evaluate_schedule(e, best[0].text).verdict, "hang");
-    assert_string_equal(evaluate_schedule(e, best[1].text).verdict, "fault");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[0].text).verdict), "hang");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[1].text).verdict), "fault");
     gs_environment_destroy(&e);
 }
 
@@ -288,23 +286,23 @@ static void texts_that_cannot_be_read(void **state)
     bench *const b = *state;
     gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, true);
     gs_evaluation got = evaluate_schedule(e, "ws/enormous");
-    assert_string_equal(got.verdict, "launch");
+    assert_string_equal(gs_verdict_word(got.verdict), "launch");
     assert_string_equal(got.candidate, "");
     assert_int_equal(trials(b, PROBLEM), 0);
-    assert_string_equal(evaluate_schedule(e, "").verdict, "launch");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, "").verdict), "launch");
     got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such schedule string any more */
-    assert_true(strcmp(got.verdict, "unsupported") == 0 || strcmp(got.verdict, "launch") == 0);
+    assert_true(strcmp(gs_verdict_word(got.verdict), "unsupported") == 0 || strcmp(gs_verdict_word(got.verdict), "launch") == 0);
     static const char *const manifests[] = {"", "manifest 2\n", "\x01\xff{{{", SIMPLE_MANIFEST "entry", "manifest 1\naccumulator f64\n"};
     for (size_t i = 0; i < GS_COUNT(manifests); i++) {
         got = evaluate(e, &(gs_submission){.source = "// fake: us=9", .manifest = manifests[i]});
-        assert_string_equal(got.verdict, "launch");
+        assert_string_equal(gs_verdict_word(got.verdict), "launch");
     }
     char *const huge = malloc((2u << 20) + 1);
     assert_non_null(huge);
     memset(huge, ' ', 2u << 20);
     huge[2u << 20] = '\0';
     got = evaluate_source(e, huge);
-    assert_string_equal(got.verdict, "forbidden");
+    assert_string_equal(gs_verdict_word(got.verdict), "forbidden");
     assert_non_null(strstr(got.reason, "size"));
     free(huge);
     assert_false(gs_file_exists(b->log_path));   /* the worker has seen none of them */
@@ -322,17 +320,17 @@ static void a_jump_is_measured_again(void **state)
     snprintf(rules, sizeof rules, "once=%s;leap=%s", best[9].text, best[8].text);
     gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
     gs_evaluation got = evaluate_schedule(e, best[0].text);
-    assert_true(!got.jumped && !got.again);
+    assert_true(!got.jumped && !got.second);
     const int before = b->worker.started;
 
     got = evaluate_schedule(e, best[9].text);   /* twice as fast, but not in a fresh process */
-    assert_string_equal(got.verdict, "pass");
-    assert_true(got.jumped && got.again && !got.agreed);
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");
+    assert_true(got.jumped && got.second && !got.agreed);
     assert_float_equal(got.first_us / (best[9].us / 2), 1, 0.01);
     assert_float_equal(got.us / best[9].us, 1, 0.01);
     assert_int_equal(got.rounds, 51);
     assert_int_equal(b->worker.started, before + 1);
-    assert_true(got.spent.again > 0 && got.reward < 1);
+    assert_true(got.spent.second > 0 && got.reward < 1);
     const gs_trial trial = trial_of(b, PROBLEM, best[9].text);
     assert_float_equal(trial.us, got.us, 1e-9);
     assert_string_equal(trial.stage, "confirm");
@@ -342,10 +340,10 @@ static void a_jump_is_measured_again(void **state)
     assert_float_equal(us / best[0].us, 1, 0.01);
 
     got = evaluate_schedule(e, best[8].text);   /* as fast the second time */
-    assert_true(got.jumped && got.again && got.agreed);
+    assert_true(got.jumped && got.second && got.agreed);
     assert_float_equal(got.us / (best[8].us / 2), 1, 0.01);
     got = evaluate_schedule(e, best[8].text);   /* no jump any more */
-    assert_true(!got.jumped && !got.again);
+    assert_true(!got.jumped && !got.second);
     gs_environment_destroy(&e);
 }
 
@@ -359,8 +357,8 @@ static void a_jump_that_does_not_survive(void **state)
     snprintf(rules, sizeof rules, "once=%s;frail=%s", best[0].text, best[0].text);
     gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
     const gs_evaluation got = evaluate_schedule(e, best[0].text);
-    assert_string_equal(got.verdict, "fault");
-    assert_true(got.jumped && got.again && !got.agreed && got.first_us > 0 && got.us == 0 && got.ratio.median == 0);
+    assert_string_equal(gs_verdict_word(got.verdict), "fault");
+    assert_true(got.jumped && got.second && !got.agreed && got.first_us > 0 && got.us == 0 && got.ratio.median == 0);
     const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
     assert_string_equal(trial.verdict, "fault");
     assert_true(trial.us == 0 && trial.ratio == 0);
@@ -413,7 +411,7 @@ static void confirmed_on_request(void **state)
     right_answers(PROBLEM, best);
     gs_environment *e = environment_of(b, "", &(gs_environment_options){.confirm = true, .rounds = 7}, true);
     const gs_evaluation got = evaluate_schedule(e, best[0].text);
-    assert_true(got.again && got.agreed && !got.jumped);
+    assert_true(got.second && got.agreed && !got.jumped);
     assert_int_equal(got.rounds, 51);
     assert_int_equal(asked(b, "\"rounds\":7"), 1);
     assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
@@ -467,7 +465,7 @@ static void what_is_not_the_candidates_fault(void **state)
     assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){0}, &got, &error), GS_ERROR_ARGUMENT);
     assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){.source = "x"}, &got, &error), GS_ERROR_ARGUMENT);
     assert_int_equal(gs_evaluate(e, &problem, &(gs_submission){best[0].text, "x", SIMPLE_MANIFEST}, &got, &error), GS_ERROR_ARGUMENT);
-    assert_string_equal(got.verdict, "");
+    assert_string_equal(gs_verdict_word(got.verdict), "");
     gs_stop_requested = 1;
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_INTERRUPTED);
     gs_stop_requested = 0;

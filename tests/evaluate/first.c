@@ -44,7 +44,7 @@ static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel
     remove(b->log_path);
     const gs_status status = gs_evaluate(environment, &problem, &submission, &got, &error);
     if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
-    print_message("%-9s %-9s %5.2f s  %.90s%s%.90s\n", got.verdict, got.stage, got.spent.all, got.reason, got.note[0] ? " NOTE " : "", got.note);
+    print_message("%-9s %-9s %5.2f s  %.90s%s%.90s\n", gs_verdict_word(got.verdict), gs_step_name(got.step), got.spent.all, got.reason, got.note[0] ? " NOTE " : "", got.note);
     gs_text_free(&source);
     return got;
 }
@@ -120,11 +120,11 @@ static void what_comes_of_them(void **state)
     for (size_t i = 0; i < GS_COUNT(kernels); i++) {
         const expected *const k = &kernels[i];
         const gs_evaluation got = evaluate(b, k->manifest, k->kernel);
-        const char *const said = strcmp(got.verdict, "pass") == 0 ? got.note : got.reason;
-        if (strcmp(got.verdict, k->verdict) != 0 || strcmp(got.stage, k->stage) != 0 || !strstr(said, k->word) || reached_gpu(b) != k->gpu)
-            fail_msg("%s: %s at %s (%s), expected %s at %s; reached the GPU: %d", k->what, got.verdict, got.stage, said, k->verdict, k->stage, reached_gpu(b));
-        assert_true((strcmp(got.verdict, "pass") == 0) == (got.us > 0));
-        assert_true(!*k->word || strcmp(got.verdict, "pass") != 0 || got.note[0]);
+        const char *const said = got.verdict == GS_VERDICT_PASS ? got.note : got.reason;
+        if (strcmp(gs_verdict_word(got.verdict), k->verdict) != 0 || strcmp(gs_step_name(got.step), k->stage) != 0 || !strstr(said, k->word) || reached_gpu(b) != k->gpu)
+            fail_msg("%s: %s at %s (%s), expected %s at %s; reached the GPU: %d", k->what, gs_verdict_word(got.verdict), gs_step_name(got.step), said, k->verdict, k->stage, reached_gpu(b));
+        assert_true((got.verdict == GS_VERDICT_PASS) == (got.us > 0));
+        assert_true(!*k->word || got.verdict != GS_VERDICT_PASS || got.note[0]);
         assert_true(got.spent.emulator > 0 && got.spent.emulator <= got.spent.all);
     }
 }
@@ -160,8 +160,8 @@ static void persistent_ones_pass(void **state)
         const gs_submission submission = {.source = gs_text_string(&source), .manifest = gs_text_string(&manifest)};
         const gs_status status = gs_evaluate(environment, &problem, &submission, &got, &error);
         if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
-        print_message("%-9s %-9s %5.2f s  %s\n", got.verdict, got.stage, got.spent.all, schedules[i]);
-        if (strcmp(got.verdict, "pass") != 0 || got.note[0]) fail_msg("%s: %s (%s) %s", schedules[i], got.verdict, got.reason, got.note);
+        print_message("%-9s %-9s %5.2f s  %s\n", gs_verdict_word(got.verdict), gs_step_name(got.step), got.spent.all, schedules[i]);
+        if (got.verdict != GS_VERDICT_PASS || got.note[0]) fail_msg("%s: %s (%s) %s", schedules[i], gs_verdict_word(got.verdict), got.reason, got.note);
         gs_text_free(&source);
         gs_text_free(&manifest);
     }
@@ -194,13 +194,13 @@ static void time_is_bounded(void **state)
     gs_environment_options options = {.seed = 3, .emulator = &emulator, .emulator_s = 1};
     assert_int_equal(gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), NULL, NULL, &options, &error), GS_OK);
     const gs_evaluation got = evaluate(b, HEAD ENTRY, KERNEL "{ volatile int *x = (volatile int *)p.d; for (;;) *x = *x + 1; }\n");
-    assert_string_equal(got.verdict, "pass");   /* as the script says */
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");   /* as the script says */
     assert_non_null(strstr(got.note, "too long"));
     assert_true(got.spent.emulator < 15 && reached_gpu(b));
     options.emulator_s = 60;
     gs_environment_destroy(&environment);
     assert_int_equal(gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), NULL, NULL, &options, &error), GS_OK);
-    assert_string_equal(evaluate(b, HEAD ENTRY, kernels[4].kernel).stage, "emulator");   /* a fresh one goes on */
+    assert_string_equal(gs_step_name(evaluate(b, HEAD ENTRY, kernels[4].kernel).step), "emulator");   /* a fresh one goes on */
 }
 
 /* A schedule is ours and does not go there; a worker that is no emulated device says nothing; one that cannot be started is the machine's failure. */
@@ -213,14 +213,14 @@ static void who_is_asked(void **state)
     right_answers(PROBLEM, best);
     assert_int_equal(gs_evaluate(environment, &problem, &(gs_submission){.schedule = best[0].text}, &got, &error), GS_OK);
     assert_int_equal(emulator.started, 0);
-    assert_string_equal(got.stage, "time");
+    assert_string_equal(gs_step_name(got.step), "time");
 
     const gs_submission right = {.source = "// fake: us=9\n", .manifest = HEAD ENTRY};
     gs_environment_options options = {.seed = 3, .emulator = &b->worker};
     gs_environment_destroy(&environment);
     assert_int_equal(gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), NULL, NULL, &options, &error), GS_OK);
     assert_int_equal(gs_evaluate(environment, &problem, &right, &got, &error), GS_OK);
-    assert_string_equal(got.verdict, "pass");
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");
 
     gs_worker none;
     gs_worker_init(&none, "emu:h200", "/nonexistent/gemmsmith");

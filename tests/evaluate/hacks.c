@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "worker/client.h"
 #include "inspect/inspect.h"
 #include "author/author.h"
 #include "tuning.h"
@@ -110,14 +111,14 @@ static void print_verdict(const hack *h, const char *got, const char *why, bool 
 /* "forbidden:state", "exact": what came of it, with the verdict's own words behind. */
 static void name_verdict(const gs_evaluation *result, char got[64], char why[512])
 {
-    snprintf(why, 512, "%s: %s", result->stage, result->reason);
-    snprintf(got, 64, "%s", result->verdict);
-    assert_true((strcmp(got, "pass") == 0) == (result->us > 0 && strcmp(result->stage, "time") == 0));
+    snprintf(why, 512, "%s: %s", gs_step_name(result->step), result->reason);
+    snprintf(got, 64, "%s", gs_verdict_word(result->verdict));
+    assert_true((strcmp(got, "pass") == 0) == (result->us > 0 && result->step == GS_STEP_TIME));
     if (strcmp(got, "forbidden") != 0) return;
     char reason[32] = "";
     assert_int_equal(sscanf(result->reason, "%31[a-z]:", reason), 1);
     assert_true(gs_refusal_find(reason) != GS_REFUSALS);
-    assert_string_equal(result->stage, "compile");
+    assert_string_equal(gs_step_name(result->step), "compile");
     snprintf(got, 64, "forbidden:%s", reason);
 }
 

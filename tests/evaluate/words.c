@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "worker/client.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/device.h"
@@ -162,8 +163,8 @@ static void words_reach_nobody(void **state)
     int missed = 0;
     for (size_t i = 0; i < GS_COUNT(candidates); i++) {
         const bool out = strstr(got[i].reason, MARK) || strstr(got[i].note, MARK) || strstr(got[i].candidate, MARK) || strstr(got[i].reason, "ignore all");
-        const bool right = strcmp(got[i].verdict, candidates[i].verdict) == 0;
-        print_message("%s%-18s %-10s %.150s\n", out ? "WORDS " : right ? "" : "WRONG ", candidates[i].what, got[i].verdict, got[i].reason);
+        const bool right = strcmp(gs_verdict_word(got[i].verdict), candidates[i].verdict) == 0;
+        print_message("%s%-18s %-10s %.150s\n", out ? "WORDS " : right ? "" : "WRONG ", candidates[i].what, gs_verdict_word(got[i].verdict), got[i].reason);
         missed += out || !right;
     }
     assert_int_equal(missed, 0);

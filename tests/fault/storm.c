@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "worker/client.h"
 #include "base/clock.h"
 #include "device/device.h"
 #include "evaluate/environment.h"
@@ -90,7 +91,7 @@ static gs_evaluation evaluate_prompt(gs_environment *e, const char *problem_text
 
 static void expect_bad(const gs_evaluation *got, const char *what, const char *verdict)
 {
-    if (strcmp(got->verdict, verdict) != 0 || got->reward != -1) fail_msg("%s: %s (%s), reward %g", what, got->verdict, got->reason, got->reward);
+    if (strcmp(gs_verdict_word(got->verdict), verdict) != 0 || got->reward != -1) fail_msg("%s: %s (%s), reward %g", what, gs_verdict_word(got->verdict), got->reason, got->reward);
 }
 
 static void storm_of_candidates(gs_environment *e, int from, int to, double *slowest)
@@ -133,7 +134,7 @@ static void a_thousand_bad_candidates(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     assert_true(gs_floor_us(&problem, gs_caps_find("h200")) < 9);
     assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), b->store, &b->session, &options, &error), GS_OK);
-    assert_string_equal(evaluate_prompt(e, SMALL, &right).verdict, "pass");
+    assert_string_equal(gs_verdict_word(evaluate_prompt(e, SMALL, &right).verdict), "pass");
     storm_of_candidates(e, 0, WARM, &slowest);
     gs_worker_stop(&b->worker);
     no_children();
@@ -141,7 +142,7 @@ static void a_thousand_bad_candidates(void **state)
     const int64_t began = gs_clock_ns();
     for (int i = WARM; i < WARM + STORM; i += 100) {
         storm_of_candidates(e, i, i + 100, &slowest);
-        assert_string_equal(evaluate_prompt(e, SMALL, &right).verdict, "pass");
+        assert_string_equal(gs_verdict_word(evaluate_prompt(e, SMALL, &right).verdict), "pass");
     }
     gs_worker_stop(&b->worker);
     no_children();
@@ -193,7 +194,7 @@ static void a_compile_bomb(gs_worker *worker, const gs_caps *caps)
     const gs_evaluation got = evaluate(e, PLAIN, &s);
     expect_bad(&got, "a compile bomb", "compile");
     assert_non_null(strstr(got.reason, "too long"));
-    assert_string_equal(got.stage, "compile");
+    assert_string_equal(gs_step_name(got.step), "compile");
     assert_int_equal(worker->started, started);
     gs_environment_destroy(&e);
 }
@@ -241,7 +242,7 @@ static void kernels_of_every_kind(void **state)
         gs_text_addf(&manifest, HEAD "%s", kernels[i][2]);
         const gs_submission s = {.source = gs_text_string(&source), .manifest = gs_text_string(&manifest)};
         const gs_evaluation got = evaluate(e, PLAIN, &s);
-        print_message("%-22s %-10s %5.2f s  %.100s\n", kernels[i][0], got.verdict, got.spent.all, got.reason);
+        print_message("%-22s %-10s %5.2f s  %.100s\n", kernels[i][0], gs_verdict_word(got.verdict), got.spent.all, got.reason);
         expect_bad(&got, kernels[i][0], kernels[i][1]);
         assert_true(got.predicted && got.us == 0);
         gs_text_free(&source);
@@ -256,11 +257,11 @@ static void kernels_of_every_kind(void **state)
     assert_int_equal(pthread_create(&thread, NULL, kill_soon, &k), 0);
     const gs_evaluation shot = evaluate(e, PLAIN, &right);
     pthread_join(thread, NULL);
-    expect_bad(&shot, "killed", strcmp(shot.stage, "compile") == 0 ? "compile" : "fault");   /* a busy machine may not have got further */
+    expect_bad(&shot, "killed", shot.step == GS_STEP_COMPILE ? "compile" : "fault");   /* a busy machine may not have got further */
     assert_non_null(strstr(shot.reason, "signal 9"));
 
     const gs_evaluation got = evaluate(e, PLAIN, &right);
-    assert_string_equal(got.verdict, "pass");
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");
     assert_true(got.predicted && got.us > got.floor_us && got.registers > 0);
     assert_float_equal(got.reward, gs_reward_predicted(got.us, got.floor_us), 1e-12);
     assert_true(got.l2_hit == -1 && got.library_us == 0 && !got.jumped);

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "worker/client.h"
 #include "base/clock.h"
 #include "worker/worker.h"
 

@@ -28,7 +28,7 @@ static void open_policy(bool keeps, const said *script, int count)
 static void told(int count)
 {
     gs_feedback feedback[64];
-    for (int i = 0; i < count; i++) feedback[i] = (gs_feedback){said_now[i], "pass", 100 + i, 0.5, 0.1 * i - 0.5, NULL};
+    for (int i = 0; i < count; i++) feedback[i] = (gs_feedback){said_now[i], GS_VERDICT_PASS, 100 + i, 0.5, 0.1 * i - 0.5, NULL};
     policy.learn(&policy, &problem, caps(), feedback, count);
 }
 

@@ -27,7 +27,7 @@ static void open_policy(const said *script, int count)
 
 #define open_with(...) open_policy((const said[]){__VA_ARGS__}, GS_COUNT(((const said[]){__VA_ARGS__})))
 
-static void told(const char *verdict, const char *reason, int count)
+static void told(gs_verdict_code verdict, const char *reason, int count)
 {
     gs_feedback feedback[64];
     for (int i = 0; i < count; i++) feedback[i] = (gs_feedback){said_now[i], verdict, reason ? 0 : 100 + i, reason ? 0 : 0.5, 0, reason};
@@ -37,7 +37,7 @@ static void told(const char *verdict, const char *reason, int count)
 static void first_ones(int most, int expected)
 {
     assert_int_equal(propose(most), expected);
-    told("pass", NULL, expected);
+    told(GS_VERDICT_PASS, NULL, expected);
 }
 
 /* The texts of a request's messages. */
@@ -140,9 +140,9 @@ static void the_prompt_has_what_it_must(void **state)
     assert_int_equal(propose(8), 4);
     assert_int_equal(propose(4), 0);   /* it was not told what came of them */
     assert_int_equal(server.requests, 0);
-    told("pass", NULL, 3);
+    told(GS_VERDICT_PASS, NULL, 3);
     gs_schedule_format(&said_now[0], name);
-    policy.learn(&policy, &problem, caps(), &(gs_feedback){said_now[3], "spill", .reason = "uses 12 bytes\nof stack"}, 1);
+    policy.learn(&policy, &problem, caps(), &(gs_feedback){said_now[3], GS_VERDICT_SPILL, .reason = "uses 12 bytes\nof stack"}, 1);
     char failed[GS_SCHEDULE_TEXT];
     gs_schedule_format(&said_now[3], failed);
     assert_int_equal(propose(5), 1);
@@ -176,7 +176,7 @@ static void examples_are_contrastive(void **state)
     open_with(SAYS("[\\\"" GOOD_A "\\\"]"));
     first_ones(8, 4);
     assert_int_equal(gs_schedule_shortlist(&problem, caps(), policy.families, list, 60), 60);
-    for (int i = 0; i < 60; i++) feedback[i] = (gs_feedback){list[i], "pass", 10 * (1 + 0.05 * i), 0, 0, NULL};
+    for (int i = 0; i < 60; i++) feedback[i] = (gs_feedback){list[i], GS_VERDICT_PASS, 10 * (1 + 0.05 * i), 0, 0, NULL};
     policy.learn(&policy, &problem, caps(), feedback, 60);
     propose(1);
     const char *const text = prompt(0);
@@ -200,10 +200,10 @@ static void nothing_of_an_answer_but_schedules_comes_back(void **state)
     first_ones(8, 4);
     assert_int_equal(propose(8), 1);
     assert_true(says_now(0, GOOD_A));
-    told("pass", NULL, 1);
+    told(GS_VERDICT_PASS, NULL, 1);
     assert_int_equal(propose(8), 1);
     assert_true(says_now(0, GOOD_B));
-    told("pass", NULL, 1);
+    told(GS_VERDICT_PASS, NULL, 1);
     assert_int_equal(server.requests, 3);
     has(prompt(1), "- schedule string 1: not of the grammar, what is wrong is: family");
     has(prompt(1), "- schedule string 2: not of the grammar, what is wrong is: tile");
@@ -259,12 +259,12 @@ static void a_server_that_is_busy(void **state)
     assert_int_equal(propose(8), 1);
     assert_int_equal(server.requests, 3);
     assert_int_equal(notes, 0);
-    told("pass", NULL, 1);
+    told(GS_VERDICT_PASS, NULL, 1);
     assert_int_equal(propose(8), 0);
     const int requests = server.requests;
     assert_int_equal(notes, 1);
     has(noted, "http 429");
-    told("pass", NULL, 0);
+    told(GS_VERDICT_PASS, NULL, 0);
     assert_int_equal(propose(8), 0);   /* for good */
     assert_int_equal(server.requests, requests);
     assert_int_equal(notes, 1);
@@ -285,7 +285,7 @@ static void a_budget_is_of_all_problems(void **state)
     assert_int_equal(gs_policy_llm_with(&policy, &how, 7, &error), GS_OK);   /* the next problem */
     first_ones(8, 4);
     assert_int_equal(propose(8), 1);
-    told("pass", NULL, 1);
+    told(GS_VERDICT_PASS, NULL, 1);
     assert_int_equal(propose(8), 0);
     assert_int_equal(server.requests, 2);
     assert_int_equal(notes, 1);
@@ -415,7 +415,7 @@ static void own_texts(void **state)
     has(prompt(0), "You are an expert");
     has(prompt(0), "Own text for f16:1024x1024x1024:tn");
     has(prompt(0), ", 3 please.");
-    told("pass", NULL, 1);
+    told(GS_VERDICT_PASS, NULL, 1);
     assert_int_equal(gs_file_write(path, bad, strlen(bad), NULL), GS_OK);
     assert_int_equal(propose(3), 0);
     assert_int_equal(server.requests, 1);

@@ -42,7 +42,7 @@ static void tell(gs_policy *policy, const gs_schedule *list, int count, double (
     gs_feedback *const feedback = calloc((size_t)count + 1, sizeof *feedback);
     for (int i = 0; i < count; i++) {
         const double took = us(&list[i]);
-        feedback[i] = (gs_feedback){.schedule = list[i], .verdict = took > 0 ? "" : "exact", .us = took,
+        feedback[i] = (gs_feedback){.schedule = list[i], .verdict = took > 0 ? GS_VERDICT_UNKNOWN : GS_VERDICT_EXACT, .us = took,
                                     .reward = took > 0 ? gs_reward_predicted(took, gs_floor_us(&problem, h200())) : -1};
     }
     policy->learn(policy, &problem, h200(), feedback, count);
@@ -307,7 +307,7 @@ static void learned_says_nothing_twice(void **state)
     tell(&policy, others, 6, contradicted);
     tell(&policy, others + 6, 6, untimed);
     tell(&policy, others, 6, contradicted);   /* again */
-    const gs_feedback strange[] = {{invalid, "", 0.01, 0, 1}, {nonsense, "", 0.01, 0, 1}};
+    const gs_feedback strange[] = {{invalid, GS_VERDICT_UNKNOWN, 0.01, 0, 1}, {nonsense, GS_VERDICT_UNKNOWN, 0.01, 0, 1}};
     policy.learn(&policy, &problem, h200(), strange, 2);
     int count = 0, rounds = 0;
     for (int got; (got = propose(&policy, list + count, GS_MIN(64, ROOM - count))) > 0; count += got)

@@ -5,7 +5,7 @@
 
 #include <sys/wait.h>
 
-#include "evaluate/run.h"
+#include "tune/run.h"
 #include "tuning.h"
 
 enum { MOST = 40 };

@@ -30,7 +30,7 @@ static inline void told(void *self, const gs_write_turn *turn)
     const size_t size = strlen(told_text);
     (void)self;
     short_name(base, turn->base);
-    snprintf(told_text + size, sizeof told_text - size, "%d.%d %s>%s%s%s%s; ", turn->island, turn->number, base, turn->got ? turn->got->verdict : "unread",
+    snprintf(told_text + size, sizeof told_text - size, "%d.%d %s>%s%s%s%s; ", turn->island, turn->number, base, turn->got ? gs_verdict_word(turn->got->verdict) : "unread",
              turn->again ? " again" : "", turn->improved ? " +" : "", turn->best ? "!" : "");
     gs_text_addf(&heard, "%s\n%s\n%s\n%s\n", turn->base, turn->fault, turn->got ? turn->got->candidate : "", turn->got ? turn->reason : "");
     assert_true(turn->done <= turn->total);

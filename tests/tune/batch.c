@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "device/device.h"
-#include "evaluate/run.h"
+#include "tune/run.h"
 #include "tuning_list.h"
 
 static void every_problem_gets_its_fastest(void **state)
@@ -228,7 +228,7 @@ static void nothing_passes(void **state)
 
 static void stop_at(void *self, const gs_tune_progress *progress)
 {
-    if (strcmp(progress->stage, self) == 0) gs_stop_requested = 1;
+    if (strcmp(gs_tune_stage_name(progress->stage), self) == 0) gs_stop_requested = 1;
 }
 
 static void a_stopped_list_goes_on(void **state)
@@ -267,7 +267,7 @@ static void a_budget_ends_the_list(void **state)
     options.candidates = 4;
     const int64_t began = gs_clock_ns();
     assert_int_equal(list_with(b, texts, MOST, "delay=300", &options), GS_ERROR_INTERRUPTED);
-    assert_true(gs_run_since(began) < 16);
+    assert_true(gs_clock_since(began) < 16);
     assert_true(seen.count >= 1 && seen.count < MOST);
     assert_int_equal(winners(b), seen.count);   /* what was begun was confirmed */
     const int first = seen.count;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "learn/weights.h"
-#include "evaluate/run.h"
+#include "tune/run.h"
 #include "tuning_list.h"
 
 static const char *const learners[] = {"evolve", "learned"};
@@ -109,26 +109,26 @@ static void who_left_early_was_slower(void **state)
     assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, schedules, 6), 6);
     gs_candidate list[6] = {
         {.measured = true, .us = 10, .rounds = 24}, {.measured = true, .us = 12, .rounds = 24}, {.measured = true, .us = 7, .rounds = 3},
-        {.measured = true, .us = 30, .rounds = 3},  {.verdict = "hang", .us = 1, .rounds = 30}, {.us = 1},
+        {.measured = true, .us = 30, .rounds = 3},  {.verdict = GS_VERDICT_HANG, .us = 1, .rounds = 30}, {.us = 1},
     };
     for (int i = 0; i < 6; i++) list[i].schedule = schedules[i];
     gs_run run = gs_run_open(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, &options, &result);
     run.list = list;
     run.count = 6;
-    run.search = true;
+    run.evaluator.search = true;
     static const double told[] = {10, 12, 12, 30, 0};
     gs_run_teach(&run, &policy, 0);
     assert_int_equal(heard_count, 5);   /* of the last one nothing is known */
     for (int i = 0; i < 5; i++) assert_float_equal(heard[i].us, told[i], 0);
     assert_true(heard[2].reward == heard[1].reward && heard[0].reward > heard[1].reward && heard[4].reward == -1);
-    assert_string_equal(heard[4].verdict, "hang");
+    assert_int_equal(heard[4].verdict, GS_VERDICT_HANG);
     gs_run_teach(&run, &policy, 2);   /* also where those of the end are not among them */
     assert_int_equal(heard_count, 3);
     assert_float_equal(heard[0].us, 12, 0);
     heard_count = 0;
     gs_run_teach(&run, &policy, 6);
     assert_int_equal(heard_count, 0);
-    run.search = false;   /* rounds then say how near the best it was */
+    run.evaluator.search = false;   /* rounds then say how near the best it was */
     gs_run_teach(&run, &policy, 0);
     assert_float_equal(heard[2].us, 7, 0);
 }
@@ -374,7 +374,7 @@ static int races;
 static void stop_in_the_second(void *self, const gs_tune_progress *progress)
 {
     (void)self;
-    if (strcmp(progress->stage, "race") == 0 && ++races == 2) gs_stop_requested = 1;
+    if (progress->stage == GS_TUNE_RACE && ++races == 2) gs_stop_requested = 1;
 }
 
 static void a_stop_in_the_second_round_goes_on(void **state)

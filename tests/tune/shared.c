@@ -57,7 +57,7 @@ typedef struct neighbour {
 static void give_back(void *self, const gs_tune_progress *progress)
 {
     neighbour *const n = self;
-    if (strcmp(progress->stage, "others") != 0 || ++n->looks != 2) return;
+    if (progress->stage != GS_TUNE_OTHERS || ++n->looks != 2) return;
     assert_int_equal(progress->done, 2);
     assert_int_equal(winners(n->b), 2);   /* nobody waits with a batch of his own */
     assert_int_equal(gs_store_release(n->b->store, n->b->session.device, three[1], &n->who, false, NULL), GS_OK);
@@ -81,7 +81,7 @@ static void it_waits_for_what_others_have(void **state)
 static void stop_while_waiting(void *self, const gs_tune_progress *progress)
 {
     (void)self;
-    if (strcmp(progress->stage, "others") == 0) gs_stop_requested = 1;
+    if (progress->stage == GS_TUNE_OTHERS) gs_stop_requested = 1;
 }
 
 static void waiting_ends_with_a_stop(void **state)
@@ -108,7 +108,7 @@ static void win_meanwhile(void *self, const gs_tune_progress *progress)
     neighbour *const n = self;
     answer best[CANDIDATES];
     gs_trial winner = {.us = 5, .library_us = 6, .ratio = 1.2, .low = 1.1, .high = 1.3, .rounds = 51, .stage = "confirm", .verdict = "pass"};
-    if (strcmp(progress->stage, "race") != 0 || strcmp(progress->problem, three[0]) != 0 || n->looks++ > 0) return;
+    if (progress->stage != GS_TUNE_RACE || strcmp(progress->problem, three[0]) != 0 || n->looks++ > 0) return;
     right_answers(three[1], best);
     snprintf(winner.problem, sizeof winner.problem, "%s", three[1]);
     snprintf(winner.candidate, sizeof winner.candidate, "%s", best[2].text);
@@ -155,7 +155,7 @@ static void what_ends_a_tuner_is_left_to_others(void **state)
 static void lose_the_leases(void *self, const gs_tune_progress *progress)
 {
     bench *const b = self;
-    if (strcmp(progress->stage, "confirm") == 0) gs_sql_text_run(b->store, "DROP TABLE IF EXISTS lease");
+    if (progress->stage == GS_TUNE_CONFIRM) gs_sql_text_run(b->store, "DROP TABLE IF EXISTS lease");
 }
 
 static void a_store_that_fails_ends_the_list(void **state)

@@ -188,7 +188,7 @@ static void second_run_resumes(void **state)
 static void stop_in_the_race(void *self, const gs_tune_progress *progress)
 {
     const int *const after = self;
-    if (strcmp(progress->stage, "race") == 0 && progress->done >= *after) gs_stop_requested = 1;
+    if (progress->stage == GS_TUNE_RACE && progress->done >= *after) gs_stop_requested = 1;
 }
 
 static void a_stopped_run_goes_on(void **state)

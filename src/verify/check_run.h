@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A trial: one contender on one problem, with guarded buffers, test data, their reference, and launches over poison.
  * Functions return the state of the machine; what the contender did wrong is written to the verdict, and trial_failed says so. */
-#ifndef GS_VERIFY_TRIAL_H
-#define GS_VERIFY_TRIAL_H
+#ifndef GS_VERIFY_CHECK_RUN_H
+#define GS_VERIFY_CHECK_RUN_H
 
 #include "verify/internal.h"
 
@@ -11,7 +11,7 @@ typedef struct gs_buffer {
     size_t     bytes;
 } gs_buffer;
 
-typedef struct gs_trial {
+typedef struct gs_check_run {
     gs_verifier  *verifier;
     gs_contender *contender;
     gs_watch      watch;
@@ -28,43 +28,43 @@ typedef struct gs_trial {
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     bool          right;       /* a launch since prepare gave a right result */
-} gs_trial;
+} gs_check_run;
 
-static inline bool gs_trial_failed(const gs_trial *trial) { return trial->verdict->code != GS_VERDICT_PASS; }
+static inline bool gs_check_run_failed(const gs_check_run *trial) { return trial->verdict->code != GS_VERDICT_PASS; }
 
 /* Prepares the contender. A refusal is a verdict. */
-gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error *error);
+gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error);
 
 /* Allocates the buffers of the problem, with their guard bands; as_timed: where timing may place them, one of so many sets. */
-gs_status gs_trial_alloc(gs_trial *trial, bool as_timed, gs_error *error);
-void      gs_trial_free(gs_trial *trial);
+gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error);
+void      gs_check_run_free(gs_check_run *trial);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
-gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error);
+gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
 
 /* Poisons D and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
-gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error);
+gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);
 
 /* As when it is timed: D and the workspace hold what the launch before left. */
-gs_status gs_trial_launch_stale(gs_trial *trial, gs_error *error);
+gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error);
 
 /* Changes one element of A, and with it the reference and the hash. Integer data stay exact. m, n and k must not be 0. */
-gs_status gs_trial_change(gs_trial *trial, gs_error *error);
+gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 
 /* The same launch by another contender, which is not on trial and is not looked after. */
-gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *error);
+gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);
 
-gs_status gs_trial_compare(gs_trial *trial, double tolerance, gs_check_counts *counts, gs_error *error);
-gs_status gs_trial_output_hash(gs_trial *trial, uint64_t *hash, gs_error *error);
+gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error);
+gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error);
 
 /* Writes a verdict. */
-void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char *format, ...) GS_PRINTF(4, 5);
+void gs_check_run_blame(gs_check_run *trial, gs_verdict_code code, int part, const char *format, ...) GS_PRINTF(4, 5);
 
 /* Finds the most specific reason for a wrong result of the launch before, and writes the verdict. part: 1 to 5. */
-gs_status gs_trial_diagnose(gs_trial *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);
+gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);
 
 /* Part 5: derived problems, each of which the contender may refuse. *taken counts those it did not. The trial's buffers must be
  * free. */
-gs_status gs_verify_edges(gs_trial *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error);
+gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Buffers, data, launches and the memory checks (part 6) of a trial. */
-#include "verify/trial.h"
+#include "verify/check_run.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 
 enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9, SLOT_ZEROED = 10 };
 
-static uint64_t guard_seed(const gs_trial *trial, int operand, int side)
+static uint64_t guard_seed(const gs_check_run *trial, int operand, int side)
 {
     return gs_mix(trial->seed + 0x51ed2701u + (uint64_t)(operand * 2 + side));
 }
 
-static uint64_t workspace_seed(const gs_trial *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
+static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
-void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char *format, ...)
+void gs_check_run_blame(gs_check_run *trial, gs_verdict_code code, int part, const char *format, ...)
 {
     gs_verdict *const verdict = trial->verdict;
     verdict->code = code;
@@ -30,20 +30,20 @@ void gs_trial_blame(gs_trial *trial, gs_verdict_code code, int part, const char 
 }
 
 /* A failed call of the contender: its fault (GS_OK, a verdict), or the machine's (the status). */
-static gs_status blame_status(gs_trial *trial, gs_status status, const gs_error *why, const char *what, gs_error *error)
+static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_error *why, const char *what, gs_error *error)
 {
     if (status == GS_OK) return GS_OK;
     const gs_verdict_code code = gs_verdict_from_status(status);
-    if (code == GS_VERDICTS) {
+    if (code == GS_VERDICT_UNKNOWN) {
         if (error) *error = *why;
         return status;
     }
     char text[460];
-    gs_trial_blame(trial, code, 0, "%s: %s", what, gs_error_format(why, text, sizeof text));
+    gs_check_run_blame(trial, code, 0, "%s: %s", what, gs_error_format(why, text, sizeof text));
     return GS_OK;
 }
 
-gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error *error)
+gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
     trial->problem = *problem;
     trial->right = false;
@@ -53,7 +53,7 @@ gs_status gs_trial_prepare(gs_trial *trial, const gs_problem *problem, gs_error 
 }
 
 /* What is allocated here is not the contender's. */
-static gs_status place(gs_trial *trial, bool as_timed, gs_error *error)
+static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     gs_random random = {gs_mix(trial->seed + 0x1f83d9abu)};
@@ -71,7 +71,7 @@ static gs_status place(gs_trial *trial, bool as_timed, gs_error *error)
     return status;
 }
 
-gs_status gs_trial_alloc(gs_trial *trial, bool as_timed, gs_error *error)
+gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     gs_device *const device = verifier->device;
@@ -87,7 +87,7 @@ gs_status gs_trial_alloc(gs_trial *trial, bool as_timed, gs_error *error)
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
 }
 
-void gs_trial_free(gs_trial *trial)
+void gs_check_run_free(gs_check_run *trial)
 {
     gs_device *const device = trial->verifier->device;
     for (int i = 0; i < 4; i++)
@@ -97,7 +97,7 @@ void gs_trial_free(gs_trial *trial)
     trial->reference = 0;
 }
 
-gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
+gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
@@ -119,7 +119,7 @@ gs_status gs_trial_data(gs_trial *trial, int kind, int c_kind, gs_error *error)
 }
 
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
-static gs_status check_memory(gs_trial *trial, gs_error *error)
+static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
@@ -140,39 +140,39 @@ static gs_status check_memory(gs_trial *trial, gs_error *error)
 
     for (int i = 0; i < 4; i++) {
         if (!counters[SLOT_GUARD + i]) continue;
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed",
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed",
                        "ABCD"[i], (unsigned long long)counters[SLOT_GUARD + i]);
         return GS_OK;
     }
     if (counters[SLOT_WORKSPACE])
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed",
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed",
                        (unsigned long long)counters[SLOT_WORKSPACE]);
     else if (counters[SLOT_PADDING])
-        gs_trial_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING]);
-    for (int i = 0; i < 3 && !gs_trial_failed(trial); i++)
-        if (counters[SLOT_HASH + i] != trial->hash[i]) gs_trial_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
-    if (counters[SLOT_ZEROED] && !gs_trial_failed(trial))
-        gs_trial_blame(trial, GS_VERDICT_ZEROED, 6,
+    for (int i = 0; i < 3 && !gs_check_run_failed(trial); i++)
+        if (counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
+    if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
+        gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
                        "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
                        (unsigned long long)counters[SLOT_ZEROED], trial->contender->zeroed_bytes);
     return GS_OK;
 }
 
-static gs_args args_of(const gs_trial *trial)
+static gs_args args_of(const gs_check_run *trial)
 {
     return gs_operand_args((const gs_pointer[]){trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at});
 }
 
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
-static gs_status veil(gs_trial *trial, uint64_t key, gs_error *error)
+static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
 {
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
     return gs_check_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
 }
 
 /* Launches, waits, looks after the memory. */
-static gs_status launch(gs_trial *trial, gs_error *error)
+static gs_status launch(gs_check_run *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
@@ -189,11 +189,11 @@ static gs_status launch(gs_trial *trial, gs_error *error)
     }
     if (waited == GS_OK) GS_TRY(veil(trial, key, error));
     GS_TRY(blame_status(trial, status, &why, "run", error));
-    if (gs_trial_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
+    if (gs_check_run_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
     return check_memory(trial, error);
 }
 
-gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error)
+gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     trial->poison = zero ? 0 : trial->launches++ & 1 ? GS_POISON_SECOND : GS_POISON_FIRST;
@@ -202,10 +202,10 @@ gs_status gs_trial_launch(gs_trial *trial, bool zero, gs_error *error)
     return launch(trial, error);
 }
 
-gs_status gs_trial_launch_stale(gs_trial *trial, gs_error *error) { return launch(trial, error); }
+gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error) { return launch(trial, error); }
 
 /* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
-gs_status gs_trial_change(gs_trial *trial, gs_error *error)
+gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     gs_device *const device = verifier->device;
@@ -226,7 +226,7 @@ gs_status gs_trial_change(gs_trial *trial, gs_error *error)
     return GS_OK;
 }
 
-gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *error)
+gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     trial->poison = GS_POISON_FIRST;
@@ -236,13 +236,13 @@ gs_status gs_trial_launch_other(gs_trial *trial, gs_contender *other, gs_error *
     return verifier->device->ops->queue_wait(verifier->device, verifier->queue, error);
 }
 
-gs_status gs_trial_compare(gs_trial *trial, double tolerance, gs_check_counts *counts, gs_error *error)
+gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error)
 {
     return gs_check_compare(trial->verifier, &trial->problem, trial->operand[3].at, trial->reference, tolerance, trial->poison,
                             counts, trial->verifier->queue, error);
 }
 
-gs_status gs_trial_output_hash(gs_trial *trial, uint64_t *hash, gs_error *error)
+gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error)
 {
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_clear(trial->verifier, error));

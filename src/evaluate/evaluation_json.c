@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: MIT */
-#include "evaluation.h"
+/* SPDX-License-Identifier: MIT
+ * The JSON of an evaluation. "again" is what the second measurement was called when the fields got their names. */
+#include "evaluate/environment.h"
 
-void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation *got)
+void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got)
 {
     gs_json_string(json, "problem", problem);
     gs_json_string(json, "candidate", got->candidate);
-    gs_json_string(json, "verdict", got->verdict);
+    gs_json_string(json, "verdict", gs_verdict_word(got->verdict));
     gs_json_int(json, "part", got->part);
     gs_json_string(json, "reason", got->reason);
-    gs_json_string(json, "stage", got->stage);
+    gs_json_string(json, "stage", gs_step_name(got->step));
     if (got->note[0]) gs_json_string(json, "note", got->note);
     gs_json_double(json, "reward", got->reward);
     if (got->us > 0) {
@@ -25,7 +26,7 @@ void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation 
     if (got->l2_hit >= 0) gs_json_double(json, "l2_hit", got->l2_hit);
     gs_json_int(json, "registers", got->registers);
     gs_json_int(json, "smem", got->smem);
-    if (got->again) {
+    if (got->second) {
         gs_json_bool(json, "jumped", got->jumped);
         gs_json_bool(json, "agreed", got->agreed);
         gs_json_double(json, "first_us", got->first_us);
@@ -35,7 +36,7 @@ void cli_put_evaluation(gs_json *json, const char *problem, const gs_evaluation 
     gs_json_double(json, "emulator", got->spent.emulator);
     gs_json_double(json, "verify", got->spent.verify);
     gs_json_double(json, "time", got->spent.time);
-    gs_json_double(json, "again", got->spent.again);
+    gs_json_double(json, "again", got->spent.second);
     gs_json_double(json, "all", got->spent.all);
     gs_json_end(json, '}');
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/stop.h"
+
+gs_status gs_file_lock(const char *path, int *lock, gs_error *error)
+{
+    char name[GS_PATH];
+    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
+        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
+    GS_TRY(gs_file_need_regular(path, error));   /* no lock is left beside a device */
+    *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*lock < 0 && errno == ENOENT) {
+        char directory[GS_PATH];
+        snprintf(directory, sizeof directory, "%s", path);
+        char *const slash = strrchr(directory, '/');
+        if (slash && slash != directory) {
+            *slash = '\0';
+            GS_TRY(gs_directory_make(directory, error));
+        }
+        *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    }
+    if (*lock < 0) return gs_fail_errno(error, errno, name, "cannot be opened");
+    while (flock(*lock, LOCK_EX) != 0) {
+        if (errno == EINTR && !gs_stop_requested) continue;
+        const int why = errno;
+        close(*lock);
+        return gs_fail_errno(error, why, name, "cannot be locked");
+    }
+    return GS_OK;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * Whether the program was asked to stop. Loops that take long look at it and end with GS_ERROR_INTERRUPTED. */
+#ifndef GS_BASE_STOP_H
+#define GS_BASE_STOP_H
+
+#include <signal.h>
+
+/* Set by the program's signal handler. */
+extern volatile sig_atomic_t gs_stop_requested;
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * What both modes of a measurement share: the cold cache before every timed call, the reference, the comparison, and when it ends. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "bench/internal.h"
+
+gs_status gs_bench_run_blame(gs_bench_run *run, int contender, gs_status status, const gs_error *found, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    const bool emulated = run->device->caps.emulated;
+    if (emulated) run->device->ops->queue_wait(run->device, run->queue, NULL);   /* a fault is this contender's alone */
+    if ((status == GS_ERROR_FAULT && !emulated) || status == GS_ERROR_TIMEOUT)
+        return gs_fail(error, status, NULL, "%s: %s", run->contenders[contender].name, found->text);
+    gs_samples *const samples = &run->out->samples[contender];
+    samples->status = status;
+    samples->error = *found;
+    return GS_OK;
+}
+
+gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    if (run->device->caps.emulated) return GS_OK;   /* nothing to wait for, no cache */
+    if (run->scratch) return ops->fill(run->device, run->scratch, 0, run->scratch_bytes, run->queue, error);
+    if (run->graphs && run->graphs[contender]) return ops->graph_launch(run->device, run->graphs[contender], run->queue, error);
+    return GS_OK;
+}
+
+/* What is given back may be given to whoever asks next, and on a GPU it can still be read: nothing is left in it. */
+static gs_status hide_reference(gs_bench_run *run, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    gs_status status = ops->fill(run->device, run->shown, GS_POISON_FIRST, run->reference_bytes, run->queue, error);
+    if (status == GS_OK) status = ops->queue_wait(run->device, run->queue, error);
+    ops->free(run->device, run->shown);
+    run->shown = 0;
+    return status;
+}
+
+static gs_status compute_reference(gs_bench_run *run, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
+    GS_TRY(gs_reference(run->verifier, &run->problems[0], (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->shown, run->queue, error));
+    GS_TRY(ops->queue_wait(run->device, run->queue, error));
+    return ops->copy_out(run->device, run->reference, run->shown, run->reference_bytes, error);
+}
+
+gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
+{
+    if (!run->options.check) return GS_OK;
+    run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
+    GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
+    const gs_status status = compute_reference(run, error);
+    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
+    return status == GS_OK ? hidden : status;
+}
+
+static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error)
+{
+    gs_samples *const samples = &run->out->samples[contender];
+    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
+    GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
+                                run->queue, error));
+    samples->wrong = samples->compare.mismatches > 0;
+    return GS_OK;
+}
+
+gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error)
+{
+    const gs_device_ops *const ops = run->device->ops;
+    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nobody runs while it is there */
+    GS_TRY(ops->alloc(run->device, run->reference_bytes, &run->shown, error));
+    const gs_status status = compare_shown(run, contender, error);
+    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
+    return status == GS_OK ? hidden : status;
+}
+
+bool gs_bench_run_last(const gs_bench_run *run, int round)
+{
+    if (round + 1 >= run->options.rounds) return true;
+    const double spent_s = (double)(gs_clock_ns() - run->began_ns) * 1e-9;
+    return run->options.budget_s > 0 && round + 1 >= GS_BENCH_ROUNDS && spent_s >= run->options.budget_s;
+}
