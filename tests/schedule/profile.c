@@ -24,7 +24,7 @@ static void embedded_profiles_can_be_read(void **state)
         gs_error error = {0};
         if (gs_profile_parse(&profile, file->text, &error) != GS_OK) fail_msg("%s: %s", file->name, error.text);
     }
-    assert_int_equal(files, 2);
+    assert_true(files >= 2);
     for (int i = 0; i < files; i++) assert_non_null(gs_profile_find(gs_profile_name(i)));
     assert_null(gs_profile_name(files));
     assert_null(gs_profile_name(-1));
