@@ -35,7 +35,7 @@ def breakable(line):
     """Whether a long line has a blank at which it could be broken: behind the marks of a list, outside of code spans and links."""
     line = re.sub(r"^\s*(?:[-*+]|\d+\.)?\s*", "", line)
     line = re.sub(r"`[^`]*`|\]\([^)]*\)", lambda found: "x" * len(found.group()), line)
-    return " " in line.rstrip()[:WIDTH] or " " in line.strip()
+    return " " in line.strip()
 
 
 def check(root, path, files):
