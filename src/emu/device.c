@@ -103,13 +103,6 @@ static size_t choose_capacity(size_t of_device)
     return GS_MIN(of_device, (size_t)pages / 2 * (size_t)size);
 }
 
-static gs_status outside(const gs_emu_device *emu, gs_pointer at, size_t bytes, const char *what, gs_error *error)
-{
-    char place[200];
-    return gs_fail(error, GS_ERROR_DEVICE, NULL, "%s: %s of %zu bytes: %s", emu->name, what, bytes,
-                   gs_emu_memory_describe(emu->memory, at, place, sizeof place));
-}
-
 static gs_status device_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
 {
     gs_emu_device *const emu = gs_emu_of(device);
@@ -140,7 +133,7 @@ static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, siz
         memcpy(a->bytes + (to - a->address), from, bytes);
         gs_emu_memory_mark(a, to, bytes);
     }
-    const gs_status status = a ? GS_OK : outside(emu, to, bytes, "copy in", error);
+    const gs_status status = a ? GS_OK : gs_emu_outside(emu, to, bytes, "copy in", error);
     pthread_mutex_unlock(&emu->lock);
     return status;
 }
@@ -152,21 +145,9 @@ static gs_status copy_out(gs_device *device, void *to, gs_pointer from, size_t b
     pthread_mutex_lock(&emu->lock);
     const uint8_t *const at = gs_emu_memory_at(emu->memory, from, bytes);
     if (at) memcpy(to, at, bytes);
-    const gs_status status = at ? GS_OK : outside(emu, from, bytes, "copy out", error);
+    const gs_status status = at ? GS_OK : gs_emu_outside(emu, from, bytes, "copy out", error);
     pthread_mutex_unlock(&emu->lock);
     return status;
-}
-
-gs_status gs_emu_fill_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
-{
-    const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, work->to, work->bytes);
-    *us = 0;
-    if (!a) return outside(emu, work->to, work->bytes, "fill", error);
-    uint8_t *const at = a->bytes + (work->to - a->address);
-    for (size_t i = 0; i < work->bytes; i += sizeof work->pattern) memcpy(at + i, &work->pattern, sizeof work->pattern);
-    gs_emu_memory_mark(a, work->to, work->bytes);
-    *us = emu->caps.launch_us + (double)work->bytes / (emu->caps.memory_gbs * 1e3);
-    return GS_OK;
 }
 
 static gs_status fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The emulated device: a gs_device that executes a kernel's PTX on the CPU, with a checker, and whose time is predicted.
- * Its own state and the functions of its table, by file: emu.c opening and memory, emu_load.c code and launches, emu_queue.c
- * queues, events and graphs. Private to src/device and its tests.
+ * Its own state and the functions of its table, by file: device.c opening and memory, load.c code, work.c launches and fills,
+ * queue.c queues, events and graphs. Private to src/device and its tests.
  *
  * Everything happens in the call that asks for it: a launch returns when it has run. What it would have taken on the device adds to
  * the clock of its queue, which events read. A launch with a finding is a FAULT, here and once more at the next wait for its queue;
@@ -13,12 +13,21 @@
 
 #include "base/file.h"
 #include "device/device.h"
-#include "emu/machine/machine.h"
+#include "emu/run/run.h"
 #include "schedule/predict.h"
 
 #define GS_EMU_KEPT 256   /* findings that are kept */
 
 typedef struct gs_emu_function gs_emu_function;
+struct gs_emu_function {
+    gs_emu_code     *code;
+    gs_function_info info;
+    uint32_t         allowed;     /* dynamic shared memory */
+    bool             large;       /* clusters of more than 8 were asked for */
+    gs_emu_function *next;
+};
+
+static inline uint32_t gs_emu_product(const uint32_t extent[3]) { return extent[0] * extent[1] * extent[2]; }
 
 /* What a captured queue holds: a launch or a fill. */
 typedef struct gs_emu_work {
@@ -107,9 +116,13 @@ void      gs_emu_work_free(gs_emu_work *work);
 /* Runs the work, or puts it into the queue's capture; takes what work owns. */
 gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue queue, gs_emu_work *work, gs_error *error);
 
-/* The parts of gs_emu_work_run: launches (emu_load.c) and fills (emu.c) give the time that they take. */
+/* The parts of gs_emu_work_run: launches and fills give the time that they take. */
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error);
 gs_status gs_emu_fill_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error);
+
+gs_launch_shape gs_emu_shape_of(const gs_emu_work *work);   /* of a launch */
+/* These bytes are not of one allocation. */
+gs_status gs_emu_outside(const gs_emu_device *emu, gs_pointer at, size_t bytes, const char *what, gs_error *error);
 
 /* The device's table. */
 gs_status gs_emu_load(gs_device *device, const gs_image *image, gs_module *out, gs_error *error);

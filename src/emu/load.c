@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Code of the emulated device: modules with their variables, functions, tensor maps, launches and the time that they are predicted
- * to take. */
-#include <stdio.h>
+ * Code of the emulated device: modules with their variables, functions, tensor maps, and what a launch may ask for. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/random.h"
 #include "emu/emu.h"
 #include "emu/isa/tensor.h"
 #include "schedule/predict.h"
@@ -23,14 +19,6 @@ typedef struct module {
     int              registers, stack;
     gs_emu_function *functions;
 } module;
-
-struct gs_emu_function {
-    gs_emu_code     *code;
-    gs_function_info info;
-    uint32_t         allowed;     /* dynamic shared memory */
-    bool             large;       /* clusters of more than 8 were asked for */
-    gs_emu_function *next;
-};
 
 /* ---- modules ---- */
 
@@ -105,11 +93,9 @@ void gs_emu_unload(gs_device *device, gs_module handle)
 
 /* ---- functions ---- */
 
-static uint32_t product(const uint32_t extent[3]) { return extent[0] * extent[1] * extent[2]; }
-
 static gs_function_info info_of(const module *m, const gs_emu_code *code)
 {
-    const uint32_t asked = product(code->entry->reqntid), most = product(code->entry->maxntid);
+    const uint32_t asked = gs_emu_product(code->entry->reqntid), most = gs_emu_product(code->entry->maxntid);
     return (gs_function_info){
         .registers = m->registers, .local_bytes = m->stack, .static_smem = (int)code->static_shared,
         .max_threads = asked ? (int)asked : most ? (int)most : MOST_THREADS,
@@ -170,15 +156,6 @@ gs_status gs_emu_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tenso
 
 /* ---- what a launch may ask for ---- */
 
-static gs_launch_shape shape_of(const gs_emu_work *work)
-{
-    const gs_emu_function *const function = work->function;
-    return (gs_launch_shape){
-        .grid = (double)work->grid[0] * work->grid[1] * work->grid[2], .threads = (int)product(work->block), .cluster = (int)product(work->cluster),
-        .smem = (int)work->smem + function->info.static_smem, .registers = function->info.registers,
-    };
-}
-
 static gs_status refuse(const gs_emu_function *function, const char *field, const char *why, gs_error *error)
 {
     return gs_fail(error, GS_ERROR_LAUNCH, field, "%.64s: %s", function->code->entry->name, why);
@@ -202,7 +179,7 @@ static gs_status check_shape(const gs_emu_device *emu, const gs_emu_work *work, 
     if (cluster > 1 && emu->caps.cc < 90) return refuse(function, "cluster", "the device has no clusters", error);
     if (cluster > (function->large ? LARGEST_CLUSTER : PORTABLE_CLUSTER)) return refuse(function, "cluster", "a larger cluster than was asked for", error);
     if (work->smem > function->allowed) return refuse(function, "smem", "more dynamic shared memory than was asked for", error);
-    const gs_launch_shape shape = shape_of(work);
+    const gs_launch_shape shape = gs_emu_shape_of(work);
     if (gs_launch_resident(&shape, emu->profile) < 1) return refuse(function, "block", "a block does not fit on a multiprocessor", error);
     return GS_OK;
 }
@@ -224,7 +201,7 @@ gs_status gs_emu_max_clusters(gs_device *device, const gs_launch *launch, int *o
     /* asked for a cluster, not for a grid */
     for (int i = 0; i < 3; i++) work.grid[i] = work.cluster[i];
     GS_TRY(check_shape(emu, &work, error));
-    const gs_launch_shape shape = shape_of(&work);
+    const gs_launch_shape shape = gs_emu_shape_of(&work);
     *out = gs_launch_resident(&shape, emu->profile) * (device->caps.sms / shape.cluster);
     return GS_OK;
 }
@@ -255,92 +232,4 @@ gs_status gs_emu_launch_put(gs_device *device, const gs_launch *launch, gs_queue
     work.dependent = launch->dependent && device->caps.cc >= 90;
     GS_TRY(copy_params(code->module, code->entry, launch->params, &work.params, error));
     return gs_emu_work_submit(emu, queue, &work, error);
-}
-
-gs_launch_counts gs_emu_counts(const gs_emu_counters *c)
-{
-    return (gs_launch_counts){
-        .integer = (double)c->issued[GS_EMU_INTEGER], .floating = (double)c->issued[GS_EMU_FLOAT], .doubles = (double)c->issued[GS_EMU_DOUBLE],
-        .special = (double)c->issued[GS_EMU_SPECIAL], .control = (double)c->issued[GS_EMU_CONTROL], .global = (double)c->issued[GS_EMU_GLOBAL],
-        .shared = (double)c->issued[GS_EMU_SHARED], .other = (double)c->issued[GS_EMU_OTHER], .copy = (double)c->issued[GS_EMU_COPY],
-        .matrix = (double)c->issued[GS_EMU_MATRIX], .barrier = (double)c->issued[GS_EMU_BARRIER], .exchange = (double)c->issued[GS_EMU_EXCHANGE],
-        .global_load = (double)c->global_load, .global_store = (double)c->global_store, .copy_load = (double)c->copy_load,
-        .copy_store = (double)c->copy_store, .multicast = (double)c->multicast, .distributed = (double)c->distributed,
-        .shared_passes = (double)c->shared_passes, .matrix_flops = (double)c->matrix_flops, .wgmma_flops = (double)c->wgmma_flops,
-        .wgmma = (double)c->wgmma, .mma = (double)c->mma, .footprint_load = (double)c->device_load, .footprint_store = (double)c->device_store,
-    };
-}
-
-/* ---- findings ---- */
-
-static bool same_place(const gs_emu_finding *a, const gs_emu_finding *b)
-{
-    return a->kind == b->kind && a->ptx_line == b->ptx_line && a->line == b->line && a->at_line == b->at_line &&
-           strcmp(a->kernel, b->kernel) == 0 && strcmp(a->file, b->file) == 0;
-}
-
-/* Keeps it and says so once; what was found there before only counts. */
-static void keep(gs_emu_device *emu, const gs_emu_finding *found)
-{
-    char text[640];
-    for (int i = 0; i < emu->findings; i++) {
-        if (!same_place(&emu->finding[i], found)) continue;
-        emu->finding[i].times += found->times;
-        return;
-    }
-    if (emu->findings == GS_EMU_KEPT) return;
-    emu->finding[emu->findings++] = *found;
-    gs_log(GS_LOG_WARNING, "%s: %s", emu->name, gs_emu_finding_format(found, text, sizeof text));
-}
-
-static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_error *error)
-{
-    char text[400];
-    for (int i = 0; i < launch->findings; i++) keep(emu, &launch->finding[i]);
-    gs_emu_finding_format(&launch->finding[0], text, sizeof text);
-    return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", text);
-}
-
-/* Predicts the time of a launch that ran, and keeps what it did. */
-static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_counters *counters)
-{
-    gs_emu_last *const last = &emu->last;
-    const gs_launch_counts counts = gs_emu_counts(counters);
-    *last = (gs_emu_last){.shape = shape_of(work), .counters = *counters};
-    last->resident = gs_launch_resident(&last->shape, emu->profile);
-    last->us = gs_launch_us(&counts, &last->shape, emu->profile);
-    snprintf(last->kernel, sizeof last->kernel, "%s", work->function->code->entry->name);
-    memcpy(last->grid, work->grid, sizeof last->grid);
-    memcpy(last->block, work->block, sizeof last->block);
-    memcpy(last->cluster, work->cluster, sizeof last->cluster);
-    return last->us;
-}
-
-bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
-{
-    gs_emu_device *const emu = gs_emu_of(device);
-    pthread_mutex_lock(&emu->lock);
-    *out = emu->last;
-    pthread_mutex_unlock(&emu->lock);
-    return out->kernel[0] != '\0';
-}
-
-gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
-{
-    gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
-    gs_emu_launch launch = {
-        .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check, .order = emu->order,
-        .dependent = work->dependent,
-        .seed = gs_random_next(&random), .threads = emu->threads, .sms = emu->caps.sms,
-        .smem_limit = (uint32_t)emu->caps.smem_block, .registers_sm = emu->caps.registers_sm,
-    };
-    memcpy(launch.grid, work->grid, sizeof launch.grid);
-    memcpy(launch.block, work->block, sizeof launch.block);
-    memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
-    *us = 0;
-    gs_status status = gs_emu_run(&launch, error);
-    if (launch.findings > 0) status = report(emu, &launch, error);
-    if (status == GS_OK) *us = remember(emu, work, &launch.counters);
-    free(launch.finding);
-    return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What the files of the inspection share.
- *   inspect.c          the module, its variables, its instructions     inspect_flow.c  where addresses of tables go
- *   inspect_matrix.c   types of arithmetic                             inspect_source.c  what the CUDA C includes */
+ *   inspect.c   the module, its variables, its instructions     flow.c    where addresses of tables go
+ *   matrix.c    types of arithmetic                             source.c  what the CUDA C includes
+ *   refuse.c    refusals */
 #ifndef GS_INSPECT_INTERNAL_H
 #define GS_INSPECT_INTERNAL_H
 

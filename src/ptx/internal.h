@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What the files of the PTX parser share.
- *   ptx_memory.c    arenas, lists that grow, names         ptx_variable.c  declarations, initialisers, parameters
- *   ptx_lex.c       tokens, numbers, opcodes               ptx_operand.c   operands, instructions
- *   ptx_scope.c     what a name means where                ptx_parse.c     directives, entries, the module
+ *   memory.c    arenas, lists that grow, names         variable.c  declarations, initialisers, parameters
+ *   lex.c       tokens, numbers, opcodes               operand.c   operands, instructions
+ *   scope.c     what a name means where                parse.c     directives, entries, the module
+ *   types.c     types by name
  * Two arenas: `kept` becomes the module, `scratch` ends with the parser. A name is interned once, so names are compared by address;
  * what it means at the moment hangs on it, innermost scope first, and is taken off again where the scope ends. */
 #ifndef GS_PTX_INTERNAL_H

@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "device/device.h"
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
+#include "emu/run/run.h"
 #include "schedule/profile.h"
 
 #define REQUIRE(condition)                                                                        \

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
+#include "emu/run/run.h"
 
 typedef struct emu_test {
     gs_emu_memory *memory;

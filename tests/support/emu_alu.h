@@ -18,7 +18,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "emu/isa/half.h"
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
+#include "emu/run/run.h"
 
 typedef struct emu_alu {
     gs_ptx_module *module;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA device's own state and the functions of its table, by file: cuda.c opening and errors, memory.c memory,
+ * The CUDA device's own state and the functions of its table, by file: cuda.c opening, result.c errors, memory.c memory,
  * launch.c code and launches, queue.c queues, events and graphs, nvml.c clocks. Private to src/device/cuda. */
 #ifndef GS_DEVICE_CUDA_CUDA_H
 #define GS_DEVICE_CUDA_CUDA_H
@@ -30,6 +30,9 @@ gs_status gs_cuda_count(int *count, gs_error *error);
  * Refusals of a launch (wrong sizes, too many resources) are LAUNCH only where launching says so. */
 gs_status gs_cuda_check(const gs_cuda_api *api, gs_cu_result result, const char *call, gs_error *error);
 gs_status gs_cuda_check_launch(const gs_cuda_api *api, gs_cu_result result, const char *call, gs_error *error);
+
+/* A failure with that status, in the driver's words. */
+gs_status gs_cuda_describe(const gs_cuda_api *api, gs_status status, gs_cu_result result, const char *call, gs_error *error);
 
 /* Makes the device's context current in the calling thread. */
 gs_status gs_cuda_enter(gs_cuda_device *cuda, gs_error *error);

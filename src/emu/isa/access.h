@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * What the memory instructions share: modifiers of their opcodes, and where the lanes of one instruction reach.
  *   access.c         loads and stores              access_reach.c   addresses to host memory, checks, counters
+ *   access_parts.c   modifiers and operands        access_ranges.c  addresses of lanes, and ranges of them
  *   access_atomic.c  atom, red                     access_address.c instructions that work on addresses, cache hints
  *   cp_async.c       cp.async that is not bulk       st_async.c       st.async */
 #ifndef GS_EMU_ISA_ACCESS_H
 #define GS_EMU_ISA_ACCESS_H
 
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 
 /* op->flags of memory instructions, besides GS_EMU_ADDRESS_64. */
 enum {
@@ -93,6 +94,8 @@ static inline gs_emu_result gs_emu_reach_op(gs_emu_warp *w, const gs_emu_op *op,
     return gs_emu_reach_find(w, op, (gs_ptx_space)op->space, lanes, size, reach) ? GS_EMU_NEXT : GS_EMU_FAILED;
 }
 
+/* Least and greatest address of the lanes. */
+void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high);
 /* The bytes that some of its lanes reach, as ranges; most often as few as there are. Returns their number. Not for space GENERIC. */
 int gs_emu_reach_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, gs_emu_range range[GS_EMU_LANES]);
 

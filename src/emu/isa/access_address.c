@@ -2,7 +2,7 @@
  * Instructions that work on addresses (cvta, isspacep, mapa, getctarank), and hints to the caches, which have no effect. */
 #include <string.h>
 
-#include "emu/check/order.h"
+#include "emu/isa/order.h"
 
 #define RANK_BITS ((1ull << GS_EMU_RANK_SHIFT) - 1)
 #define NOBODY    0xffu   /* a rank field that no cluster has a block for */

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "emu/isa/half.h"
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 
 /* ---- loops over lanes ---- */
 

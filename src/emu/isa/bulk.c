@@ -4,7 +4,7 @@
  * What the PTX ISA leaves open was measured on an H200, where it ends a kernel with an illegal instruction: a tensor copy whose inner
  * coordinate is no multiple of 16 bytes, a tensor store or reduction at a negative coordinate, a reduction that the map's type has not. */
 #include "emu/isa/bulk.h"
-#include "emu/check/order.h"
+#include "emu/isa/order.h"
 
 #include <stdlib.h>
 #include <string.h>

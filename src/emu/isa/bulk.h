@@ -4,7 +4,7 @@
 #ifndef GS_EMU_ISA_BULK_H
 #define GS_EMU_ISA_BULK_H
 
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 #include "emu/isa/tensor.h"
 
 typedef enum gs_emu_reduction {

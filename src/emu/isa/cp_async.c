@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/check/order.h"
+#include "emu/isa/cp_groups.h"
+#include "emu/isa/order.h"
 
 enum { WIDE_TO = GS_EMU_ACCESS_OWN, IGNORES = 2 * GS_EMU_ACCESS_OWN, IGNORES_NOT = 4 * GS_EMU_ACCESS_OWN };   /* flags */
-
-/* Group g of a lane is counted in row g % rows; the open group is that of number committed + 1. */
-struct gs_emu_copy_state {
-    uint32_t committed[GS_EMU_LANES];
-    uint32_t oldest[GS_EMU_LANES];         /* all groups before this one are finished */
-    uint32_t rows;                         /* a power of two */
-    uint32_t (*under_way)[GS_EMU_LANES];
-};
 
 typedef struct copy {
     gs_emu_task  task;
@@ -29,77 +22,9 @@ typedef struct copy {
 
 /* ---- groups ---- */
 
-void gs_emu_copy_free(gs_emu_warp *w)
-{
-    if (!w->copy) return;
-    free(w->copy->under_way);
-    free(w->copy);
-    w->copy = NULL;
-}
-
-static struct gs_emu_copy_state *make_state(void)
-{
-    struct gs_emu_copy_state *const state = calloc(1, sizeof *state);
-    if (!state) return NULL;
-    state->rows = 8;
-    state->under_way = calloc(state->rows, sizeof *state->under_way);
-    if (!state->under_way) {
-        free(state);
-        return NULL;
-    }
-    for (int l = 0; l < GS_EMU_LANES; l++) state->oldest[l] = 1;
-    return state;
-}
-
-/* The first group of a lane that is not finished; committed + 1 when all before the open one are. */
-static uint32_t oldest_of(struct gs_emu_copy_state *state, int lane)
-{
-    uint32_t *const oldest = &state->oldest[lane];
-    while (*oldest <= state->committed[lane] && state->under_way[*oldest % state->rows][lane] == 0) ++*oldest;
-    return *oldest;
-}
-
-static bool add_rows(struct gs_emu_copy_state *state)
-{
-    const uint32_t rows = 2 * state->rows;
-    if (rows > 1u << 16) return false;
-    uint32_t (*const grown)[GS_EMU_LANES] = calloc(rows, sizeof *grown);
-    if (!grown) return false;
-    for (int l = 0; l < GS_EMU_LANES; l++)
-        for (uint32_t g = state->oldest[l]; g <= state->committed[l] + 1; g++) grown[g % rows][l] = state->under_way[g % state->rows][l];
-    free(state->under_way);
-    state->under_way = grown;
-    state->rows = rows;
-    return true;
-}
-
-/* Room for the open groups, and for so many more. */
-static bool make_room(gs_emu_warp *w, uint32_t lanes, uint32_t more)
-{
-    if (!w->copy && !(w->copy = make_state())) return false;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        while (w->copy->committed[l] + 1 + more - oldest_of(w->copy, l) >= w->copy->rows)
-            if (!add_rows(w->copy)) return false;
-    }
-    return true;
-}
-
-bool gs_emu_copy_idle(const gs_emu_warp *w, uint32_t lanes)
-{
-    struct gs_emu_copy_state *const state = w->copy;
-    if (!state) return true;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        const uint32_t open = state->committed[l] + 1;
-        if (oldest_of(state, l) < open || state->under_way[open % state->rows][l]) return false;
-    }
-    return true;
-}
-
 static gs_emu_result commit(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    if (!make_room(w, lanes, 1)) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory for another group of copies");
+    if (!gs_emu_copy_room(w, lanes, 1)) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory for another group of copies");
     for (uint32_t left = lanes; left; left &= left - 1) w->copy->committed[__builtin_ctz(left)]++;
     return GS_EMU_NEXT;
 }
@@ -118,7 +43,7 @@ static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     for (uint32_t left = state ? lanes : 0; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const uint32_t last = allowed < state->committed[l] ? state->committed[l] - (uint32_t)allowed : 0;
-        if (oldest_of(state, l) <= last) return GS_EMU_WAIT;
+        if (gs_emu_copy_oldest(state, l) <= last) return GS_EMU_WAIT;
         done = GS_MAX(done, last);
     }
     tell_done(w, done);
@@ -234,7 +159,7 @@ static gs_emu_result issue(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     if (gs_emu_tasks_full(w->cluster)) return GS_EMU_WAIT;
     copy *const c = malloc(sizeof *c);
-    if (!c || !make_room(w, lanes, 0)) {
+    if (!c || !gs_emu_copy_room(w, lanes, 0)) {
         free(c);
         return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory for another copy");
     }

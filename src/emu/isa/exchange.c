@@ -3,7 +3,7 @@
  * that need no memory: branches, exits, traps, clocks. Members of a mask that parted wait for each other at the same instruction. */
 #include <string.h>
 
-#include "emu/machine/decode.h"
+#include "emu/isa/sync.h"
 
 /* ---- meeting ---- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "emu/isa/wgmma_math.h"
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 
 /* ---- what the instructions have in common ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/machine/decode.h"
+#include "emu/isa/sync.h"
 
 #define MOST_COUNT 0xfffffu      /* 2^20 - 1 */
 #define FALSE_OF_256 6           /* how often a try_wait gives up early, as the hardware may */

@@ -5,88 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/machine/decode.h"
-#include "emu/check/order.h"
-
-#define NAMED 16
-#define MOST_WARPS 32   /* of a block: 1024 threads */
+#include "emu/isa/barriers.h"
+#include "emu/isa/order.h"
 
 enum { SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR };
 
-typedef struct named_barrier {
-    uint32_t arrived;       /* threads */
-    uint32_t expected;      /* as the participants say; 0: all threads of the block */
-    uint32_t generation;
-    uint64_t waiting;       /* warps that wait for this generation */
-    uint32_t yes, voted;    /* of reductions: threads whose predicate holds, threads that voted */
-    uint32_t result_yes[MOST_WARPS], result_voted[MOST_WARPS];   /* of the generation that the warp waited for */
-    gs_emu_vector *clock;
-} named_barrier;
-
-struct gs_emu_barriers {
-    named_barrier named[NAMED];
-    gs_emu_vector *fence[MOST_WARPS];   /* what a warp's last fence released; NULL: none yet */
-    int held[MOST_WARPS];   /* registers per thread that a warp holds */
-    int spare;              /* registers of the block that nobody holds, per 32 threads */
-};
-
-typedef struct cluster_lanes {
-    uint32_t came;          /* that arrived in the present generation */
-    uint32_t owe;           /* that arrived and have not waited since */
-    uint32_t waited;        /* number of the last generation that some of them waited for; the first is 1 */
-} cluster_lanes;
-
-struct gs_emu_cluster_barrier {
-    uint32_t arrivals;      /* in the present generation */
-    uint32_t generation;    /* completed ones */
-    cluster_lanes *warp;
-    gs_emu_vector *now, *done;
-};
-
-/* ---- named barriers: life ---- */
-
-bool gs_emu_barriers_create(gs_emu_block *block)
-{
-    struct gs_emu_barriers *const b = calloc(1, sizeof *b);
-    block->barriers = b;
-    if (!b) return false;
-    const gs_emu_check *const check = block->cluster->check;
-    for (int i = 0; check && i < NAMED; i++)
-        if (!(b->named[i].clock = gs_emu_vector_create(check))) return false;
-    return true;
-}
-
-void gs_emu_barriers_reset(gs_emu_block *block)
-{
-    struct gs_emu_barriers *const b = block->barriers;
-    for (int i = 0; i < NAMED; i++) {
-        gs_emu_vector *const clock = b->named[i].clock;
-        b->named[i] = (named_barrier){.clock = clock};
-        if (clock) gs_emu_vector_clear(clock);
-    }
-    for (int i = 0; i < MOST_WARPS; i++)
-        if (b->fence[i]) gs_emu_vector_clear(b->fence[i]);
-    for (int i = 0; i < MOST_WARPS; i++) b->held[i] = (block->cluster->launch->code->registers + 7) / 8 * 8;
-    b->spare = 0;
-}
-
-void gs_emu_barriers_free(gs_emu_block *block)
-{
-    if (!block->barriers) return;
-    for (int i = 0; i < NAMED; i++) gs_emu_vector_destroy(block->barriers->named[i].clock);
-    for (int i = 0; i < MOST_WARPS; i++) gs_emu_vector_destroy(block->barriers->fence[i]);
-    free(block->barriers);
-    block->barriers = NULL;
-}
-
 /* ---- named barriers: use ---- */
 
-static uint32_t expected_by(const gs_emu_block *block, const named_barrier *barrier)
+static uint32_t expected_by(const gs_emu_block *block, const gs_emu_named_barrier *barrier)
 {
     return barrier->expected ? barrier->expected : block->alive_warps * GS_EMU_LANES;
 }
 
-static void complete(gs_emu_block *block, named_barrier *barrier)
+static void complete(gs_emu_block *block, gs_emu_named_barrier *barrier)
 {
     gs_emu_check *const check = block->cluster->check;
     for (int i = 0; i < block->warps; i++) {
@@ -102,7 +33,7 @@ static void complete(gs_emu_block *block, named_barrier *barrier)
     gs_emu_happened(block->cluster);
 }
 
-static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, named_barrier *barrier, uint32_t threads)
+static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, gs_emu_named_barrier *barrier, uint32_t threads)
 {
     gs_emu_block *const block = w->block;
     if (threads % GS_EMU_LANES || threads > block->threads + GS_EMU_LANES - 1)
@@ -122,7 +53,7 @@ static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes,
     return GS_EMU_NEXT;
 }
 
-static void give_result(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, const named_barrier *barrier)
+static void give_result(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, const gs_emu_named_barrier *barrier)
 {
     const uint32_t yes = barrier->result_yes[w->index], voted = barrier->result_voted[w->index];
     if (op->count < RED_POPC || op->dst == GS_EMU_NONE) return;
@@ -142,8 +73,8 @@ static gs_emu_result exec_barrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     const int lane = __builtin_ctz(lanes);
     const uint32_t number = gs_emu_u32(w, op->src[0])[lane];
     const uint32_t threads = op->src[1] == GS_EMU_NONE ? 0 : gs_emu_u32(w, op->src[1])[lane];
-    if (number >= NAMED) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "there is no barrier %u", number);
-    named_barrier *const barrier = &w->block->barriers->named[number];
+    if (number >= GS_EMU_NAMED) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "there is no barrier %u", number);
+    gs_emu_named_barrier *const barrier = &w->block->barriers->named[number];
     if (f->phase) {   /* arrived before */
         if (barrier->generation == f->phase - 1) return GS_EMU_WAIT;
         f->phase = 0;
@@ -168,8 +99,8 @@ static gs_emu_result exec_barrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
 
 void gs_emu_barriers_exit(gs_emu_warp *w)
 {
-    for (int i = 0; i < NAMED; i++) {
-        named_barrier *const barrier = &w->block->barriers->named[i];
+    for (int i = 0; i < GS_EMU_NAMED; i++) {
+        gs_emu_named_barrier *const barrier = &w->block->barriers->named[i];
         if (barrier->arrived && !barrier->expected && barrier->arrived >= expected_by(w->block, barrier)) complete(w->block, barrier);
     }
     gs_emu_cluster_barrier_check(w->cluster);
@@ -209,62 +140,6 @@ static gs_status decode_barrier(gs_emu_decoder *d, const gs_ptx_instruction *in,
 
 /* ---- the cluster's barrier ---- */
 
-bool gs_emu_cluster_barrier_create(gs_emu_cluster *cluster)
-{
-    struct gs_emu_cluster_barrier *const b = calloc(1, sizeof *b);
-    cluster->cluster_barrier = b;
-    if (!b) return false;
-    b->warp = calloc((size_t)cluster->blocks * MOST_WARPS, sizeof *b->warp);
-    if (!b->warp) return false;
-    if (!cluster->check) return true;
-    b->now = gs_emu_vector_create(cluster->check);
-    b->done = gs_emu_vector_create(cluster->check);
-    return b->now && b->done;
-}
-
-void gs_emu_cluster_barrier_reset(gs_emu_cluster *cluster)
-{
-    struct gs_emu_cluster_barrier *const b = cluster->cluster_barrier;
-    b->arrivals = b->generation = 0;
-    memset(b->warp, 0, (size_t)cluster->blocks * MOST_WARPS * sizeof *b->warp);
-    if (b->now) gs_emu_vector_clear(b->now);
-    if (b->done) gs_emu_vector_clear(b->done);
-}
-
-void gs_emu_cluster_barrier_free(gs_emu_cluster *cluster)
-{
-    struct gs_emu_cluster_barrier *const b = cluster->cluster_barrier;
-    if (!b) return;
-    free(b->warp);
-    gs_emu_vector_destroy(b->now);
-    gs_emu_vector_destroy(b->done);
-    free(b);
-    cluster->cluster_barrier = NULL;
-}
-
-/* Threads that ended count as arrived. */
-void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster)
-{
-    struct gs_emu_cluster_barrier *const b = cluster->cluster_barrier;
-    if (b->arrivals == 0) return;
-    for (int i = 0; i < cluster->blocks; i++)
-        for (int j = 0; j < cluster->block[i].warps; j++) {
-            const gs_emu_warp *const w = &cluster->block[i].warp[j];
-            if (w->alive & ~b->warp[w->number].came) return;
-        }
-    b->generation++;
-    b->arrivals = 0;
-    for (int i = 0; i < cluster->blocks * cluster->block[0].warps; i++) b->warp[i].came = 0;
-    if (b->now) {
-        gs_emu_vector_clear(b->done);
-        gs_emu_vector_join(b->done, b->now);
-        gs_emu_vector_clear(b->now);
-    }
-    gs_emu_happened(cluster);
-}
-
-uint32_t gs_emu_cluster_waited(const gs_emu_warp *w) { return w->cluster->cluster_barrier->warp[w->number].waited; }
-
 enum { RELAXED = 1, ALIGNED = 2 };   /* flags */
 
 static gs_emu_result parted(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -275,7 +150,7 @@ static gs_emu_result parted(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 static gs_emu_result exec_cluster_arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     struct gs_emu_cluster_barrier *const b = w->cluster->cluster_barrier;
-    cluster_lanes *const own = &b->warp[w->number];
+    gs_emu_cluster_lanes *const own = &b->warp[w->number];
     if ((op->flags & ALIGNED) && lanes != w->alive) return parted(w, op, lanes);
     if (own->owe & lanes) gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "a second arrival at the cluster's barrier without a wait between");
     own->came |= lanes;
@@ -291,7 +166,7 @@ static gs_emu_result exec_cluster_arrive(gs_emu_warp *w, const gs_emu_op *op, ui
 static gs_emu_result exec_cluster_wait(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     struct gs_emu_cluster_barrier *const b = w->cluster->cluster_barrier;
-    cluster_lanes *const own = &b->warp[w->number];
+    gs_emu_cluster_lanes *const own = &b->warp[w->number];
     if ((op->flags & ALIGNED) && lanes != w->alive) return parted(w, op, lanes);
     if (lanes & ~own->owe) {
         gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "a wait at the cluster's barrier without an arrival");
@@ -323,12 +198,6 @@ static gs_status decode_cluster(gs_emu_decoder *d, const gs_ptx_instruction *in,
 }
 
 /* ---- fences ---- */
-
-void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into)
-{
-    const gs_emu_vector *const fence = w->block->barriers->fence[w->index];
-    if (fence) gs_emu_vector_join(into, fence);
-}
 
 enum { RELEASES = 1, ACQUIRES = 2 };   /* flags of fences of scope gpu and wider */
 
@@ -456,8 +325,8 @@ void gs_emu_sync_describe(gs_emu_warp *w, const gs_emu_op *op, char *text, size_
     const struct gs_emu_barriers *const b = w->block->barriers;
     if (op->exec == exec_barrier) {
         const uint32_t number = gs_emu_u32(w, op->src[0])[__builtin_ctz(w->fragment[w->current].lanes)];
-        if (number >= NAMED) return;
-        const named_barrier *const barrier = &b->named[number];
+        if (number >= GS_EMU_NAMED) return;
+        const gs_emu_named_barrier *const barrier = &b->named[number];
         snprintf(text, size, "barrier %u: %u of %u threads came", number, barrier->arrived, expected_by(w->block, barrier));
     } else if (op->exec == exec_cluster_wait) {
         snprintf(text, size, "the cluster's barrier: %u arrivals", w->cluster->cluster_barrier->arrivals);

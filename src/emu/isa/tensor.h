@@ -8,7 +8,7 @@
 #define GS_EMU_ISA_TENSOR_H
 
 #include "device/device.h"
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 
 /* A map for a kernel, under the conditions that the driver sets. ARGUMENT says which one is not met. */
 gs_status gs_emu_map_encode(const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);

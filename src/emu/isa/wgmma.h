@@ -7,7 +7,7 @@
 #ifndef GS_EMU_ISA_WGMMA_H
 #define GS_EMU_ISA_WGMMA_H
 
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
 #include "emu/isa/wgmma_math.h"
 
 /* gs_emu_op of wgmma.mma_async: type of the operands, type2 F32 or F16, count = N / 8, src[0] descriptor of A, src[1] of B, src[2] scale-d,
@@ -83,8 +83,9 @@ struct gs_emu_wgmma_state {
     uint32_t read_op;
 };
 
-/* ---- wgmma.c ---- */
+/* ---- wgmma_reads.c ---- */
 
+void gs_emu_wgmma_note_reads(struct gs_emu_wgmma_state *s, const uint32_t *piece, int pieces);
 void gs_emu_wgmma_flush(gs_emu_warp *w);   /* tells the checker the reads noted so far */
 
 /* ---- wgmma_registers.c ---- */

@@ -3,7 +3,7 @@
  * griddepcontrol.wait. A thread may rely on another one's wait where barriers order the two, as the race checker knows; lanes of a warp
  * may rely on each other's behind bar.warp.sync, or behind anything by which the warp releases. Parameters, constants, shared memory and
  * prefetches are free. Launches are executed one after the other here, so nothing but the order is checked. */
-#include "emu/machine/run.h"
+#include "emu/machine/pool.h"
 
 gs_emu_result gs_emu_dependent_wait(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {

@@ -4,11 +4,13 @@
  * An instruction is decoded once into a gs_emu_op with an `exec` function, and executed for one warp at a time. All operands, also
  * immediates and special registers, are offsets into the warp's register bytes, where each register has 32 lanes side by side:
  * predicates one 32-bit mask, 16-, 32- and 64-bit registers arrays of 32 elements. A cluster runs on one host thread; several
- * clusters run at once. Who belongs where:
- *   decode.c   text -> ops, registers, reconvergence     alu.c, convert.c  arithmetic        access.c  loads, stores, atomics
- *   run.c      launch, clusters, turns                   sync.c, mbarrier.c  barriers        bulk.c, tensor.c  bulk copies
- *   warp.c     divergence, shuffles, votes               matrix.c, wgmma.c  matrix units
- *   dependent.c  what waits for the launch before        order.c  what blocks know of each other */
+ * clusters run at once. Who belongs where, the lowest first; nothing calls upwards:
+ *   check/     the race checker, the kinds of findings
+ *   machine/   operands.c  operands of instructions   tasks.c   asynchronous work, events     report.c     findings of a launch
+ *              warp.c      fragments of a warp        memory.c  global memory                 dependent.c  the launch before
+ *   isa/       the instructions: a decoding function and functions that execute, for each group
+ *   run/       decode.c    the whole of a kernel      flow.c    where lanes meet again        turn.c       turns of a warp
+ *              run.c       launch, clusters           deadlock.c  who waits for what */
 #ifndef GS_EMU_MACHINE_MACHINE_H
 #define GS_EMU_MACHINE_MACHINE_H
 
@@ -143,16 +145,13 @@ typedef struct gs_emu_decoder {
     gs_status    status;                      /* the first failure of the calls below sticks here */
     const uint64_t *global_address;           /* per module variable: device address of GLOBAL and CONST ones */
     const uint32_t *shared_offset;            /* per module variable: offset of SHARED and LOCAL ones */
-    void        *constants;                   /* decode.c's own */
+    void        *constants;                   /* operands.c's own */
     uint32_t     carry;                       /* gs_emu_carry's; 0: none yet */
 } gs_emu_decoder;
 
 /* What a decoding function returns: NOT_FOUND when the opcode's first part is not its own, UNSUPPORTED (through gs_emu_unsupported)
  * when it is, but a modifier or an operand is not known. On entry op is zeroed but for guard, line, location, name; dst, dst2 and src are NONE. */
 typedef gs_status gs_emu_decode(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op);
-gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_warp, gs_emu_decode_sync,
-              gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wgmma;
-
 /* "line 12: wgmma.mma_async...: unknown modifier .foo": fills d->error, returns UNSUPPORTED. */
 gs_status gs_emu_unsupported(gs_emu_decoder *d, const char *format, ...) GS_PRINTF(2, 3);
 
@@ -175,10 +174,6 @@ void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot);
 int  gs_emu_sources(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
 int  gs_emu_destinations(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
 uint32_t gs_emu_carry(gs_emu_decoder *d);   /* the carry flag of add.cc and its like: a predicate register without a name */
-
-/* Decodes an entry. global_address: see gs_emu_decoder. Codes: UNSUPPORTED, MEMORY, RANGE. */
-gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, gs_error *error);
-void      gs_emu_code_free(gs_emu_code **code);
 
 /* ---- running ---- */
 
@@ -218,7 +213,7 @@ struct gs_emu_warp {
     gs_emu_scope    scope[2 * GS_EMU_LANES];
     struct gs_emu_wgmma_state *wgmma;   /* wgmma.c */
     struct gs_emu_bulk_state  *bulk;    /* bulk.c: groups of bulk stores, per lane */
-    struct gs_emu_copy_state  *copy;    /* access.c: cp.async groups, per lane */
+    struct gs_emu_copy_state  *copy;    /* cp_groups.c: groups of cp.async, per lane */
 };
 
 struct gs_emu_block {
@@ -230,7 +225,7 @@ struct gs_emu_block {
     uint32_t        threads;
     uint32_t        alive_warps;
     uint8_t        *shared;           /* launch->shared_bytes, 1024-byte aligned */
-    struct gs_emu_barriers  *barriers;    /* sync.c: the 16 named barriers */
+    struct gs_emu_barriers  *barriers;    /* barriers.c: the 16 named barriers */
     struct gs_emu_mbarriers *mbarriers;   /* mbarrier.c */
     bool            exited;
     uint32_t       *remote;           /* per warp of the cluster: its clock at its last access from another block, 0: none; NULL without the checker */
@@ -271,7 +266,7 @@ struct gs_emu_cluster {
     struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
     uint32_t       copy_number;       /* of bulk copies, for the checker */
     gs_emu_counters counters;
-    struct gs_emu_cluster_barrier *cluster_barrier;   /* sync.c */
+    struct gs_emu_cluster_barrier *cluster_barrier;   /* barriers.c */
     uint32_t       told;              /* findings reported */
     bool           failed;
 };
@@ -302,10 +297,6 @@ struct gs_emu_launch {
     struct gs_emu_pool *pool;
 };
 
-/* Runs the launch to its end. OK (also with findings that are not fatal), LAUNCH (refused: shape, shared memory), FAULT (a finding; the
- * first one is the error's text), MEMORY. */
-gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error);
-
 /* Reports a finding at an instruction of a warp. Returns FAILED when that kind is fatal, else NEXT. Without the checker only fatal
  * kinds are reported. */
 gs_emu_result gs_emu_report(gs_emu_warp *warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *format, ...) GS_PRINTF(4, 5);
@@ -325,7 +316,7 @@ static inline float    *gs_emu_f32(gs_emu_warp *w, uint32_t offset) { return (fl
 static inline double   *gs_emu_f64(gs_emu_warp *w, uint32_t offset) { return (double *)(void *)(w->registers + offset); }
 static inline uint32_t gs_emu_index(const gs_emu_warp *w, const gs_emu_op *op) { return (uint32_t)(op - w->code->op); }
 
-/* ---- memory, from access.c ---- */
+/* ---- memory ---- */
 
 typedef struct gs_emu_place {
     uint8_t      *bytes;       /* host address */
@@ -345,14 +336,8 @@ static inline uint64_t gs_emu_lane_address(gs_emu_warp *w, const gs_emu_op *op, 
     return (uint32_t)(gs_emu_u32(w, base)[lane] + (uint32_t)op->immediate);
 }
 
-/* Resolves an address of a space for one lane; reports out-of-bounds and misaligned (align 0 or 1: any), false then. A shared address may name
- * another block of the cluster (reports EXIT_IN_USE if that has exited). No checker access is recorded. */
-bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
 /* w uses shared memory of another block: that block may not end before it knows of it. */
 void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block);
-/* Records a generic access with the checker: shared memory with gs_emu_check_access, global memory with the bitmap of written bytes. */
-void gs_emu_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access);
-
 /* ---- dependent launches, from dependent.c ---- */
 
 /* These lanes reach into global memory, that of the module's variables included, but not constants. */
@@ -363,53 +348,5 @@ static inline void gs_emu_reach_out(gs_emu_warp *w, const gs_emu_op *op, uint32_
 }
 void gs_emu_early_meet(gs_emu_warp *w, uint32_t lanes);                   /* bar.warp.sync of these lanes */
 gs_emu_exec gs_emu_dependent_wait;                                         /* griddepcontrol.wait */
-
-/* ---- mbarriers, from mbarrier.c; for copies ---- */
-
-typedef struct gs_emu_mbarrier gs_emu_mbarrier;
-/* The barrier object at an offset of a block's shared memory; reports BARRIER and returns NULL if none was initialised there. */
-gs_emu_mbarrier *gs_emu_mbarrier_find(gs_emu_warp *w, const gs_emu_op *op, gs_emu_block *block, uint32_t offset);
-/* A copy that will complete on it was issued by w: it counts as under way (BYTE_COUNT if a phase ends meanwhile); checks that its
- * initialisation is visible to the asynchronous proxy. */
-void gs_emu_mbarrier_expect_copy(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier);
-/* The copy's bytes have arrived: call gs_emu_check_copy_end with these first, then this. Completes the phase if it was the last. */
-int      gs_emu_mbarrier_agent(const gs_emu_mbarrier *barrier);   /* the checker's, -1 without */
-uint32_t gs_emu_mbarrier_clock(const gs_emu_mbarrier *barrier);   /* of the phase under way */
-void     gs_emu_mbarrier_complete(gs_emu_cluster *cluster, gs_emu_mbarrier *barrier, uint32_t bytes, const gs_emu_op *op);
-/* cp.async.mbarrier.arrive: a pending arrival of w's lanes that happens when its earlier cp.async are done. */
-void     gs_emu_mbarrier_arrive_later(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, gs_emu_mbarrier *barrier, bool increments);
-
-/* ---- state of a warp's modules: created when a warp starts, destroyed at its end; NULL is allowed and means none yet ---- */
-void gs_emu_copy_free(gs_emu_warp *w);
-void gs_emu_bulk_free(gs_emu_warp *w);
-void gs_emu_wgmma_free(gs_emu_warp *w);
-/* Called when the last lane of a warp exits: reports EXIT_STORES. */
-void gs_emu_bulk_exit(gs_emu_warp *w, const gs_emu_op *op);
-/* The same for wgmma: reports WGMMA_REGISTER for groups that nobody waited for. */
-void gs_emu_wgmma_exit(gs_emu_warp *w, const gs_emu_op *op);
-/* cp.async of lane that are done are those of groups <= ...: true when nothing that these lanes issued is under way. */
-bool gs_emu_copy_idle(const gs_emu_warp *w, uint32_t lanes);
-
-/* wgmma.c: before each op of a warp with groups under way: reports WGMMA_REGISTER for registers that they hold; moves carry the hold along. */
-bool gs_emu_wgmma_guard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);
-bool gs_emu_wgmma_active(const gs_emu_warp *w);
-void gs_emu_wgmma_code_free(gs_emu_code *code);   /* code->wgmma; from gs_emu_code_free */
-
-/* ---- tensor maps, from tensor.c ---- */
-
-/* What a tensor map holds in the emulated device: 128 bytes, tiled mode only. */
-#define GS_EMU_MAP_MAGIC 0x70616d2d756d6567ull   /* "gemu-map" */
-typedef struct gs_emu_map {
-    uint64_t magic;
-    uint64_t address;
-    uint64_t extent[5];        /* elements, inner first */
-    uint64_t stride[4];        /* bytes, of dimensions 1..4 */
-    uint16_t box[5];           /* elements */
-    uint8_t  dimensions;       /* 1..5 */
-    uint8_t  element;          /* bytes: 1, 2, 4, 8 */
-    uint8_t  swizzle;          /* 0, 32, 64, 128 */
-    uint8_t  type;             /* gs_ptx_type: F16, BF16, F32, ... for reductions */
-    uint8_t  fill_nan;         /* out-of-bounds elements: 0 zero, 1 NaN */
-} gs_emu_map;
 
 #endif

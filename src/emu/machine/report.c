@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Findings of a launch: where they happened, which end it, deadlocks and endless loops in words. */
+ * Findings of a launch: where they happened, which end it, endless loops in words. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/machine/run.h"
+#include "emu/machine/pool.h"
 
 /* ---- findings ---- */
 
@@ -45,7 +45,7 @@ static void place_finding(const gs_emu_launch *launch, const gs_emu_op *op, gs_e
 }
 
 /* The same kind at the same instruction is one finding, told as by the first cluster that has it, whichever host thread was the fastest. */
-static void add_finding(gs_emu_cluster *cluster, const gs_emu_block *block, int warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *text)
+void gs_emu_add_finding(gs_emu_cluster *cluster, const gs_emu_block *block, int warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *text)
 {
     gs_emu_launch *const launch = cluster->launch;
     uint64_t *const told = launch->pool->told, now = (uint64_t)cluster->id << 32 | cluster->told++;
@@ -99,7 +99,7 @@ gs_emu_result gs_emu_report(gs_emu_warp *warp, const gs_emu_op *op, gs_emu_findi
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const bool fatal = is_fatal(kind);
-    if (fatal || warp->cluster->check) add_finding(warp->cluster, warp->block, warp->index, op, kind, text);
+    if (fatal || warp->cluster->check) gs_emu_add_finding(warp->cluster, warp->block, warp->index, op, kind, text);
     return fatal ? GS_EMU_FAILED : GS_EMU_NEXT;
 }
 
@@ -108,7 +108,7 @@ void gs_emu_report_race(void *context, gs_emu_finding_kind kind, int warp, uint3
 {
     gs_emu_cluster *const cluster = context;
     const gs_emu_block *const block = &cluster->block[warp / cluster->block[0].warps];
-    add_finding(cluster, block, warp % cluster->block[0].warps, &cluster->launch->code->op[op], kind, text);
+    gs_emu_add_finding(cluster, block, warp % cluster->block[0].warps, &cluster->launch->code->op[op], kind, text);
 }
 
 void gs_emu_describe_op(void *context, uint32_t op, char *text, unsigned long size)
@@ -122,55 +122,13 @@ void gs_emu_describe_op(void *context, uint32_t op, char *text, unsigned long si
         snprintf(text, size, "PTX line %d", finding.ptx_line);
 }
 
-/* ---- deadlock ---- */
-
-static void describe_wait(gs_emu_warp *w, const gs_emu_fragment *f, char *text, size_t size)
-{
-    const gs_emu_op *const op = &w->code->op[f->pc];
-    char what[160], place[96];
-    w->current = (int)(f - w->fragment);
-    gs_emu_mbarrier_describe(w, op, f, what, sizeof what);
-    if (!what[0]) gs_emu_sync_describe(w, op, what, sizeof what);
-    gs_emu_describe_op(w->cluster, f->pc, place, sizeof place);
-    snprintf(text, size, "%.40s at %s%s%s%s", op->name, place, what[0] ? " (" : "", what, what[0] ? ")" : "");
-}
-
-/* Warps that wait at the same place for the same thing share a line. */
-void gs_emu_report_deadlock(gs_emu_cluster *cluster)
-{
-    char text[768], wait[320], previous[320] = "";
-    size_t size = 0;
-    const gs_emu_op *at = NULL;
-    gs_emu_warp *first = NULL;
-    int lines = 0;
-    size += (size_t)snprintf(text, sizeof text, "nothing is under way and every warp waits:");
-    for (int b = 0; b < cluster->blocks; b++)
-        for (int i = 0; i < cluster->block[b].warps; i++) {
-            gs_emu_warp *const w = &cluster->block[b].warp[i];
-            for (int f = 0; f < w->fragments && size < sizeof text; f++) {
-                char head[48] = "";
-                if (cluster->blocks > 1) snprintf(head, sizeof head, "block %d ", b);
-                describe_wait(w, &w->fragment[f], wait, sizeof wait);
-                if (!at) at = &w->code->op[w->fragment[f].pc], first = w;
-                if (strcmp(wait, previous) == 0) continue;
-                snprintf(previous, sizeof previous, "%s", wait);
-                size += (size_t)snprintf(text + size, sizeof text - size, "%s %swarp %d lanes %#x: %s", lines++ ? ";" : "", head, i,
-                                         w->fragment[f].lanes, wait);
-            }
-        }
-    if (first)
-        add_finding(cluster, first->block, first->index, at, GS_EMU_DEADLOCK_FINDING, text);
-    else
-        gs_emu_stop(cluster);
-}
-
 void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w)
 {
     const gs_emu_op *const op = w->fragments ? &w->code->op[w->fragment[0].pc] : NULL;
     char text[160];
     snprintf(text, sizeof text, "%llu instructions of this cluster, the last %llu without a store, a barrier or a copy",
              (unsigned long long)cluster->steps, (unsigned long long)cluster->quiet_steps);
-    add_finding(cluster, w->block, w->index, op, GS_EMU_ENDLESS_FINDING, text);
+    gs_emu_add_finding(cluster, w->block, w->index, op, GS_EMU_ENDLESS_FINDING, text);
 }
 
 void gs_emu_report_unwaited(gs_emu_launch *launch)

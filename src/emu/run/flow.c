@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/machine/decode.h"
+#include "emu/isa/sync.h"
+#include "emu/run/internal.h"
 
 typedef struct graph {
     const gs_emu_code *code;

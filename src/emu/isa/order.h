@@ -10,8 +10,8 @@
  *
  * Only for launches whose clusters take turns on one thread: those that talk (machine.h), or are told to. The parts of one launch are
  * used by that thread alone. When memory runs out, findings are missed, never invented. */
-#ifndef GS_EMU_CHECK_ORDER_H
-#define GS_EMU_CHECK_ORDER_H
+#ifndef GS_EMU_ISA_ORDER_H
+#define GS_EMU_ISA_ORDER_H
 
 #include "emu/isa/access.h"
 #include "emu/isa/tensor.h"

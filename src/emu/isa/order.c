@@ -3,14 +3,14 @@
  *
  * Every four bytes of an allocation that was stored to hold the number of a segment (a warp at a clock, at an instruction) and which of
  * the bytes it wrote. The last writer is all that is kept: whoever is ordered behind it, but not behind one before it, is not found. */
-#include "emu/check/order.h"
+#include "emu/isa/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/isa/bulk.h"
-#include "emu/machine/run.h"
+#include "emu/machine/pool.h"
 
 #define CELL          4u
 #define MOST_SEGMENTS (1u << 28)          /* a cell has 28 bits for one */

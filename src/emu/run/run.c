@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/check/order.h"
-#include "emu/machine/run.h"
+#include "emu/isa/order.h"
+#include "emu/isa/sync.h"
+#include "emu/machine/pool.h"
+#include "emu/run/internal.h"
 
 #define MOST_THREADS  256
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
@@ -20,96 +22,6 @@
 #define TALK_RESIDENT 256             /* most clusters under way at once then: a block for each multiprocessor */
 #define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
 
-/* ---- time ---- */
-
-void gs_emu_happened(gs_emu_cluster *cluster)
-{
-    cluster->event++;
-    cluster->quiet_steps = 0;
-}
-
-bool gs_emu_chance(gs_emu_cluster *cluster, uint32_t of_256) { return (gs_random_next(&cluster->random) >> 56) < of_256; }
-
-bool gs_emu_task_add(gs_emu_cluster *cluster, gs_emu_task *task)
-{
-    if (cluster->tasks == cluster->task_capacity) {
-        const int capacity = cluster->task_capacity ? 2 * cluster->task_capacity : 64;
-        gs_emu_task **const grown = realloc(cluster->task, (size_t)capacity * sizeof *grown);
-        if (!grown) {
-            if (task->drop) task->drop(task);
-            free(task);
-            cluster->failed = true;
-            atomic_store(&cluster->launch->pool->failed, true);
-            return false;
-        }
-        cluster->task = grown;
-        cluster->task_capacity = capacity;
-    }
-    task->serial = ++cluster->task_serial;
-    cluster->task[cluster->tasks++] = task;
-    return true;
-}
-
-/* One step of one piece of asynchronous work, any of them; of those in one order the oldest. */
-static void advance_task(gs_emu_cluster *cluster)
-{
-    cluster->quiet_steps++;
-    cluster->advanced = cluster->steps;
-    int at = (int)gs_random_below(&cluster->random, (uint64_t)cluster->tasks);
-    const void *const order = cluster->task[at]->order;
-    for (int i = 0; order && i < cluster->tasks; i++)
-        if (cluster->task[i]->order == order && cluster->task[i]->serial < cluster->task[at]->serial) at = i;
-    gs_emu_task *const task = cluster->task[at];
-    if (!task->step(cluster, task)) return;
-    cluster->task[at] = cluster->task[--cluster->tasks];
-    free(task);
-}
-
-void gs_emu_stop(gs_emu_cluster *cluster)
-{
-    atomic_ullong *const stop = &cluster->launch->pool->stop;
-    unsigned long long first = atomic_load(stop);
-    cluster->failed = true;
-    while (cluster->id < first && !atomic_compare_exchange_weak(stop, &first, cluster->id)) continue;
-}
-
-/* ---- the end of warps ---- */
-
-void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block)
-{
-    if (block->remote && block != w->block) block->remote[w->number] = gs_emu_check_clock(w->cluster->check, w->number);
-}
-
-/* Whether some warp of the ending block knows of all that other blocks did to its shared memory: else they might come too late. */
-static void check_visits(gs_emu_warp *last, const gs_emu_op *op)
-{
-    const gs_emu_block *const block = last->block;
-    const gs_emu_cluster *const cluster = last->cluster;
-    for (int visitor = 0; block->remote && visitor < cluster->blocks * block->warps; visitor++) {
-        if (!block->remote[visitor]) continue;
-        bool known = false;
-        for (int i = 0; i < block->warps && !known; i++) known = gs_emu_check_known(cluster->check, block->warp[i].number, visitor, block->remote[visitor]);
-        if (known) continue;
-        gs_emu_report(last, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends without knowing that warp %d of block %d is done with its shared memory: no barrier orders that",
-                      visitor % block->warps, visitor / block->warps);
-        return;
-    }
-}
-
-void gs_emu_warp_ended(gs_emu_warp *w, const gs_emu_op *op)
-{
-    gs_emu_block *const block = w->block;
-    gs_emu_bulk_exit(w, op);
-    gs_emu_wgmma_exit(w, op);
-    block->alive_warps--;
-    gs_emu_barriers_exit(w);
-    if (block->alive_warps > 0) return;
-    if (block->copies_in > 0)
-        gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends while %d copies into its shared memory are under way", block->copies_in);
-    check_visits(w, op);
-    block->exited = true;
-}
-
 /* ---- a cluster ---- */
 
 static void free_warp(gs_emu_warp *w)
@@ -121,19 +33,10 @@ static void free_warp(gs_emu_warp *w)
     free(w->local);
 }
 
-static void drop_tasks(gs_emu_cluster *cluster)
-{
-    for (int i = 0; i < cluster->tasks; i++) {
-        if (cluster->task[i]->drop) cluster->task[i]->drop(cluster->task[i]);
-        free(cluster->task[i]);
-    }
-    cluster->tasks = 0;
-}
-
 static void destroy_cluster(gs_emu_cluster *cluster)
 {
     if (!cluster) return;
-    drop_tasks(cluster);
+    gs_emu_tasks_drop(cluster);
     free(cluster->task);
     for (int b = 0; cluster->block && b < cluster->blocks; b++) {
         gs_emu_block *const block = &cluster->block[b];
@@ -373,7 +276,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
     while (cluster->steps < until && is_alive(cluster)) {
         if (must_end(cluster)) return true;
         gs_emu_warp *const w = choose_warp(cluster);
-        if (cluster->tasks && is_time(cluster, w)) advance_task(cluster);
+        if (cluster->tasks && is_time(cluster, w)) gs_emu_task_advance(cluster);
         if (!w) {
             if ((cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) || choose_warp(cluster) || expire_waits(cluster)) continue;
             gs_emu_report_deadlock(cluster);
@@ -391,7 +294,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
         }
     }
     if (is_alive(cluster)) return false;
-    while (cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) advance_task(cluster);
+    while (cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) gs_emu_task_advance(cluster);
     return true;
 }
 

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * What decoding and running share: control flow, turns of a warp, barriers; the calls between decode.c, flow.c, warp.c, run.c,
- * sync.c and mbarrier.c. */
-#ifndef GS_EMU_MACHINE_DECODE_H
-#define GS_EMU_MACHINE_DECODE_H
+ * Barriers of blocks, clusters and shared memory, and the end of warps: what the files of the instruction set ask of each other, and
+ * those who run a launch of them. */
+#ifndef GS_EMU_ISA_SYNC_H
+#define GS_EMU_ISA_SYNC_H
 
-#include "emu/machine/machine.h"
+#include "emu/isa/isa.h"
+#include "emu/machine/warp.h"
 
-/* ---- flow.c: where divergent lanes meet ---- */
+/* ---- exit.c ---- */
 
-/* Fills code->leader and code->reconverge from the branches: lanes meet where every path from the branch comes together
- * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
-gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
+gs_emu_exec gs_emu_exit;
 
-/* ---- warp.c: fragments ---- */
-
-gs_emu_exec gs_emu_branch, gs_emu_exit;
-void gs_emu_warp_start(gs_emu_warp *w);
-void gs_emu_warp_split(gs_emu_warp *w, uint32_t lanes);   /* some lanes of the current fragment become another one at the same place */
-void gs_emu_warp_merge(gs_emu_warp *w, int at);           /* a fragment of the same scope goes on with the current one */
-bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execute */
-void gs_emu_warp_ended(gs_emu_warp *w, const gs_emu_op *op);   /* run.c: its last lane exited */
-/* Executes up to `budget` instructions of one ready fragment. false: a fatal finding. */
-bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget);
-
-/* ---- sync.c: named barriers, the cluster's barrier, setmaxnreg ---- */
+/* ---- barriers.c and sync.c: named barriers, the cluster's barrier, setmaxnreg ---- */
 
 bool gs_emu_barriers_create(gs_emu_block *block);
 void gs_emu_barriers_reset(gs_emu_block *block);

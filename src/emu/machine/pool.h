@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What run.c and report.c share: the state of a launch that its threads have in common. */
-#ifndef GS_EMU_MACHINE_RUN_H
-#define GS_EMU_MACHINE_RUN_H
+ * The state of a launch that its threads have in common, and what is done to it. */
+#ifndef GS_EMU_MACHINE_POOL_H
+#define GS_EMU_MACHINE_POOL_H
 
 #include <pthread.h>
 
-#include "emu/machine/decode.h"
+#include "emu/machine/machine.h"
 
 #define GS_EMU_MOST_FINDINGS 64
 
@@ -29,9 +29,14 @@ typedef struct gs_emu_pool {
 void gs_emu_stop(gs_emu_cluster *cluster);   /* a fatal finding: the launch ends */
 void gs_emu_sort_findings(gs_emu_launch *launch);   /* in the order of clusters: the same for any number of threads */
 
+/* A finding of any kind; block NULL: of none. Ends the launch if it is fatal. */
+void gs_emu_add_finding(gs_emu_cluster *cluster, const gs_emu_block *block, int warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *text);
+
+void gs_emu_task_advance(gs_emu_cluster *cluster);   /* one step of one piece of asynchronous work, any of them; of those in one order the oldest */
+void gs_emu_tasks_drop(gs_emu_cluster *cluster);
+
 gs_emu_report_fn   gs_emu_report_race;      /* for the race checker; context: the cluster */
 gs_emu_describe_fn gs_emu_describe_op;
-void gs_emu_report_deadlock(gs_emu_cluster *cluster);
 void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w);
 void gs_emu_report_unwaited(gs_emu_launch *launch);   /* a dependent launch without griddepcontrol.wait, when nothing else was found */
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * What the decoding of a kernel asks of operands.c besides reading operands (machine.h). */
+#ifndef GS_EMU_MACHINE_OPERANDS_H
+#define GS_EMU_MACHINE_OPERANDS_H
+
+#include "emu/machine/machine.h"
+
+void     *gs_emu_operands_create(void);               /* for gs_emu_decoder.constants; NULL: no memory */
+void      gs_emu_operands_destroy(void *constants);
+gs_status gs_emu_operands_start(gs_emu_decoder *d);   /* before the first instruction */
+
+gs_status gs_emu_no_memory(gs_emu_decoder *d);
+
+/* Around the decoding of an instruction: the op as decoding functions find it, with its guard; then the registers that it reads and writes. */
+void      gs_emu_instruction_begin(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op);
+gs_status gs_emu_instruction_end(gs_emu_decoder *d);
+
+#endif
