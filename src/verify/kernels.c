@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "common/args.h"
 #include "plan/loaded.h"
 #include "verify/internal.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The f64 reference on the CPU. */
+#include "base/half.h"
 #include "verify/verify.h"
 
 static double element(const void *matrix, gs_type type, int64_t index)

@@ -94,10 +94,4 @@ gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem,
 /* The same on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
 
-/* f16, bf16 <-> f32 with round-to-nearest-even, as the device converts. */
-float    gs_f16_to_f32(uint16_t bits);
-uint16_t gs_f32_to_f16(float value);
-float    gs_bf16_to_f32(uint16_t bits);
-uint16_t gs_f32_to_bf16(float value);
-
 #endif

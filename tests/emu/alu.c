@@ -449,7 +449,7 @@ static uint64_t ref_selp(const uint64_t v[4], const void *context) { return (v[2
 static uint64_t ref_slct(const uint64_t v[4], const void *context) { (void)context; return (int32_t)v[2] >= 0 ? v[0] : v[1]; }
 static uint64_t ref_slct_float(const uint64_t v[4], const void *context)
 {
-    const float c = gs_emu_bits_f32((uint32_t)v[2]);
+    const float c = gs_bits_f32((uint32_t)v[2]);
     return c >= 0 || (context && fabsf(c) < 0x1p-126f) ? v[0] : v[1];
 }
 

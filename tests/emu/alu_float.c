@@ -26,7 +26,7 @@ static void halves_widen_exactly_and_narrow_to_the_nearest(void **state)
             const double magnitude = (h & 0x7fff) == infinity ? INFINITY : finite;
             assert_true(fabs(value) == magnitude && !signbit(value) == !(h & 0x8000));
             assert_int_equal(alu_of_half(value, brain), h);
-            assert_int_equal(brain ? gs_emu_f32_to_bf16((float)value) : gs_emu_f32_to_f16((float)value), h);
+            assert_int_equal(brain ? gs_f32_to_bf16((float)value) : gs_f32_to_f16((float)value), h);
             if ((h & 0x7fff) >= infinity) continue;
             const double above = (h & 0x7fff) == infinity - 1 ? copysign(ldexp(1, f.most + 1), value) : alu_half(h + 1, brain);
             const double middle = (value + above) / 2;
@@ -35,9 +35,9 @@ static void halves_widen_exactly_and_narrow_to_the_nearest(void **state)
             assert_int_equal(alu_of_half(nextafter(middle, value), brain), h);
             assert_int_equal(alu_of_half(nextafter(middle, copysign(INFINITY, value)), brain), h + 1);
             const float single = (float)middle;
-            assert_int_equal(brain ? gs_emu_f32_to_bf16(single) : gs_emu_f32_to_f16(single), even);
+            assert_int_equal(brain ? gs_f32_to_bf16(single) : gs_f32_to_f16(single), even);
             const float beyond = nextafterf(single, copysignf(INFINITY, single));
-            assert_int_equal(brain ? gs_emu_f32_to_bf16(beyond) : gs_emu_f32_to_f16(beyond), h + 1);
+            assert_int_equal(brain ? gs_f32_to_bf16(beyond) : gs_f32_to_f16(beyond), h + 1);
         }
     }
 }
@@ -81,7 +81,7 @@ static uint64_t ref_f32(const uint64_t v[4], const void *context)
         if (fabs(alu_round(exact, endless, t->mode)) < 0x1p-126) result = copysignf(0, result);
     }
     if (t->saturate) result = result > 0 ? (result < 1 ? result : 1) : 0;
-    return isnan(result) ? 0x7fffffff : gs_emu_f32_bits(result);
+    return isnan(result) ? 0x7fffffff : gs_f32_bits(result);
 }
 
 static void f32_in_every_rounding(void **state)
@@ -109,9 +109,9 @@ static uint64_t one_f32(const char *statement, float a, float b, float c)
     emu_alu t;
     alu_open(&t, statement);
     for (int lane = 0; lane < GS_EMU_LANES; lane++) {
-        alu_set(&t, "r1", lane, gs_emu_f32_bits(a));
-        alu_set(&t, "r2", lane, gs_emu_f32_bits(b));
-        if (strstr(statement, "%r3")) alu_set(&t, "r3", lane, gs_emu_f32_bits(c));
+        alu_set(&t, "r1", lane, gs_f32_bits(a));
+        alu_set(&t, "r2", lane, gs_f32_bits(b));
+        if (strstr(statement, "%r3")) alu_set(&t, "r3", lane, gs_f32_bits(c));
     }
     alu_run(&t, GS_EMU_FULL);
     const uint64_t value = alu_get(&t, "r0", 5);
@@ -125,16 +125,16 @@ static void fma_rounds_once(void **state)
     (void)state;
     const float tie = 1 + 0x1p-12f;   /* its square is 1 + 2^-11 + 2^-24: between two f32 numbers */
     const char *const fma_rn = "fma.rn.f32 %r0, %r1, %r2, %r3;", *const ftz = "fma.rn.ftz.f32 %r0, %r1, %r2, %r3;";
-    assert_int_equal(one_f32(fma_rn, tie, tie, 0), gs_emu_f32_bits(1 + 0x1p-11f));
-    assert_int_equal(one_f32(fma_rn, tie, tie, 0x1p-149f), gs_emu_f32_bits(1 + 0x1p-11f + 0x1p-23f));
-    assert_int_equal(one_f32(fma_rn, tie, tie, -0x1p-149f), gs_emu_f32_bits(1 + 0x1p-11f));
-    assert_int_equal(one_f32(ftz, tie, tie, 0x1p-126f), gs_emu_f32_bits(1 + 0x1p-11f + 0x1p-23f));
-    assert_int_equal(one_f32("fma.rz.f32 %r0, %r1, %r2, %r3;", 1, 1, -0x1p-149f), gs_emu_f32_bits(1 - 0x1p-24f));
-    assert_int_equal(one_f32("fma.rp.f32 %r0, %r1, %r2, %r3;", 1, 1, 0x1p-149f), gs_emu_f32_bits(1 + 0x1p-23f));
+    assert_int_equal(one_f32(fma_rn, tie, tie, 0), gs_f32_bits(1 + 0x1p-11f));
+    assert_int_equal(one_f32(fma_rn, tie, tie, 0x1p-149f), gs_f32_bits(1 + 0x1p-11f + 0x1p-23f));
+    assert_int_equal(one_f32(fma_rn, tie, tie, -0x1p-149f), gs_f32_bits(1 + 0x1p-11f));
+    assert_int_equal(one_f32(ftz, tie, tie, 0x1p-126f), gs_f32_bits(1 + 0x1p-11f + 0x1p-23f));
+    assert_int_equal(one_f32("fma.rz.f32 %r0, %r1, %r2, %r3;", 1, 1, -0x1p-149f), gs_f32_bits(1 - 0x1p-24f));
+    assert_int_equal(one_f32("fma.rp.f32 %r0, %r1, %r2, %r3;", 1, 1, 0x1p-149f), gs_f32_bits(1 + 0x1p-23f));
     assert_int_equal(one_f32("fma.rm.f32 %r0, %r1, %r2, %r3;", 1, 1, -1), 0x80000000);
     assert_int_equal(one_f32("mul.ftz.f32 %r0, %r1, %r2;", 1 - 0x1p-24f, 0x1p-126f, 0), 0);
-    assert_int_equal(one_f32("mul.f32 %r0, %r1, %r2;", 1 - 0x1p-24f, 0x1p-126f, 0), gs_emu_f32_bits(0x1p-126f));
-    assert_int_equal(one_f32(ftz, 0x1p-80f, 0x1p-80f, -0x1p-126f), gs_emu_f32_bits(-0x1p-126f));
+    assert_int_equal(one_f32("mul.f32 %r0, %r1, %r2;", 1 - 0x1p-24f, 0x1p-126f, 0), gs_f32_bits(0x1p-126f));
+    assert_int_equal(one_f32(ftz, 0x1p-80f, 0x1p-80f, -0x1p-126f), gs_f32_bits(-0x1p-126f));
     assert_int_equal(one_f32(ftz, 0x1p-63f, 0x1p-64f, 0), 0);
 }
 
@@ -185,7 +185,7 @@ static void smallest_and_greatest(void **state)
             alu_check(text, t.half == 0 ? "ff" : t.half == 1 ? "hh" : "bb", reference, &t);
         }
     assert_int_equal(alu_one("min.f64 %q0, %q1, %q2;", "q0", 0, "q1", 1ull << 63, "q2"), 1ull << 63);
-    assert_int_equal(alu_one("max.f64 %q0, %q1, %q2;", "q0", gs_emu_f64_bits(NAN), "q1", gs_emu_f64_bits(-2), "q2"), gs_emu_f64_bits(-2));
+    assert_int_equal(alu_one("max.f64 %q0, %q1, %q2;", "q0", gs_f64_bits(NAN), "q1", gs_f64_bits(-2), "q2"), gs_f64_bits(-2));
 }
 
 static uint64_t ref_abs(const uint64_t v[4], const void *context) { (void)context; return alu_of_f32(fabs(alu_f32(v[0]))); }
@@ -210,7 +210,7 @@ static void signs(void **state)
 static uint64_t ref_f64(const uint64_t v[4], const void *context)
 {
     const float_case *const t = context;
-    const double a = gs_emu_bits_f64(v[0]), b = gs_emu_bits_f64(v[1]);
+    const double a = gs_bits_f64(v[0]), b = gs_bits_f64(v[1]);
     double near, rest;
     switch (t->op) {
     case '+': near = a + b, rest = fabs(a) > fabs(b) ? b - (near - a) : a - (near - b); break;
@@ -225,18 +225,18 @@ static uint64_t ref_f64(const uint64_t v[4], const void *context)
         fesetround(host_mode(t->mode));
         result = t->op == '+' ? x + y : t->op == '*' ? x * y : t->op == '/' ? x / y : sqrt(x);
         fesetround(FE_TONEAREST);
-        return gs_emu_f64_bits(result);
+        return gs_f64_bits(result);
     }
     if (t->mode == 'z' && (rest > 0) != (near > 0) && rest != 0) near = nextafter(near, 0);
     if (t->mode == 'm' && rest < 0) near = nextafter(near, -INFINITY);
     if (t->mode == 'p' && rest > 0) near = nextafter(near, INFINITY);
-    return gs_emu_f64_bits(near);
+    return gs_f64_bits(near);
 }
 
 static uint64_t ref_fma_f64(const uint64_t v[4], const void *context)
 {
     (void)context;
-    return gs_emu_f64_bits(fma(gs_emu_bits_f64(v[0]), gs_emu_bits_f64(v[1]), gs_emu_bits_f64(v[2])));
+    return gs_f64_bits(fma(gs_bits_f64(v[0]), gs_bits_f64(v[1]), gs_bits_f64(v[2])));
 }
 
 static void f64_in_every_rounding(void **state)
@@ -251,7 +251,7 @@ static void f64_in_every_rounding(void **state)
             alu_check(text, &"dd"[2 - all[i].sources], ref_f64, &t);
         }
     alu_check("fma.rn.f64 %q0, %q1, %q2, %q3;", "ddd", ref_fma_f64, NULL);
-    assert_int_equal(alu_one("add.rp.f64 %q0, %q1, %q2;", "q0", gs_emu_f64_bits(1), "q1", gs_emu_f64_bits(0x1p-80), "q2"), gs_emu_f64_bits(1 + 0x1p-52));
+    assert_int_equal(alu_one("add.rp.f64 %q0, %q1, %q2;", "q0", gs_f64_bits(1), "q1", gs_f64_bits(0x1p-80), "q2"), gs_f64_bits(1 + 0x1p-52));
     assert_int_equal(fegetround(), FE_TONEAREST);   /* the host's mode is as before */
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "emu/isa/half.h"
+#include "base/half.h"
 #include "emu.h"
 
 #define SEEDS 12
@@ -509,14 +509,14 @@ static void a_box_is_added(void **state)
     set_map(&map);
     uint16_t *const found = emu_bytes(&test, out, 2048), *const from = emu_bytes(&test, in, 2048);
     for (int i = 0; i < 1024; i++) {
-        from[i] = gs_emu_f32_to_f16((float)(i % 64));
-        found[i] = gs_emu_f32_to_f16(2.5f);
+        from[i] = gs_f32_to_f16((float)(i % 64));
+        found[i] = gs_f32_to_f16(2.5f);
     }
     gs_emu_memory_mark(gs_emu_memory_find(test.memory, out, 2048), out, 2048);
     run_clean(1);
     for (int i = 0; i < 1024; i++) {
         const float expected = i % 64 < 40 ? (float)(i % 64) + 2.5f : 2.5f;
-        assert_true(gs_emu_f16_to_f32(found[i]) == expected);
+        assert_true(gs_f16_to_f32(found[i]) == expected);
     }
     emu_end(&test);
 }

@@ -28,12 +28,12 @@ static uint64_t in_register(__int128 value, char letter)
 
 static double value_of(uint64_t bits, char kind)
 {
-    return kind == 'h' || kind == 'b' ? alu_half(bits, kind == 'b') : kind == 'f' ? alu_f32(bits) : gs_emu_bits_f64(bits);
+    return kind == 'h' || kind == 'b' ? alu_half(bits, kind == 'b') : kind == 'f' ? alu_f32(bits) : gs_bits_f64(bits);
 }
 
 static uint64_t bits_of(double value, char kind)
 {
-    return kind == 'h' || kind == 'b' ? alu_of_half(value, kind == 'b') : kind == 'f' ? alu_of_f32(value) : gs_emu_f64_bits(value);
+    return kind == 'h' || kind == 'b' ? alu_of_half(value, kind == 'b') : kind == 'f' ? alu_of_f32(value) : gs_f64_bits(value);
 }
 
 typedef struct cvt_case {
@@ -155,7 +155,7 @@ static uint64_t nan_of(const cvt_case *t, uint64_t bits)
 {
     const char from = t->from_real->kind, to = t->to_real->kind;
     if (t->saturate) return 0;
-    if (to == 'd') return gs_emu_f64_bits(NAN);
+    if (to == 'd') return gs_f64_bits(NAN);
     if (from == 'd') return to == 'f' ? (bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x3fffff)
                            : to == 'h' ? (bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x1ff) : (bits >> 48 & 0x8000) | 0x7fc0 | (bits >> 45 & 0x3f);
     if (to == 'f' && !t->flush && !to_integral(t->mode) && from != 'h') return from == 'b' ? bits << 16 : bits;
@@ -401,7 +401,7 @@ static void pairs_are_set_and_kinds_of_numbers_told_apart(void **state)
         alu_check(text, "f", ref_testp, tests[i]);
     }
     assert_int_equal(alu_one("testp.subnormal.f64 %p0, %q1;", "p0", 1, "q1", 0, NULL), 1);
-    assert_int_equal(alu_one("testp.normal.f64 %p0, %q1;", "p0", gs_emu_f64_bits(-1), "q1", 0, NULL), 1);
+    assert_int_equal(alu_one("testp.normal.f64 %p0, %q1;", "p0", gs_f64_bits(-1), "q1", 0, NULL), 1);
 }
 
 /* ---- approximations ---- */
@@ -430,18 +430,18 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     assert_int_equal(f32_result("rcp.approx", 0), 0x7f800000);
     assert_int_equal(f32_result("rcp.approx", -INFINITY), 0x80000000);
     assert_int_equal(f32_result("rcp.approx.ftz", 0x1p-130), 0x7f800000);
-    assert_int_equal(f32_result("rsqrt.approx", 16), gs_emu_f32_bits(0.25f));
+    assert_int_equal(f32_result("rsqrt.approx", 16), gs_f32_bits(0.25f));
     assert_int_equal(f32_result("rsqrt.approx", -1), 0x7fffffff);
     assert_int_equal(f32_result("lg2.approx", 0), 0xff800000);
     assert_int_equal(f32_result("ex2.approx", -INFINITY), 0);
     assert_int_equal(f32_result("ex2.approx.ftz", -130), 0);
-    assert_int_equal(f32_result("ex2.approx", -130), gs_emu_f32_bits(0x1p-130f));
+    assert_int_equal(f32_result("ex2.approx", -130), gs_f32_bits(0x1p-130f));
     assert_int_equal(f32_result("sin.approx", INFINITY), 0x7fffffff);
     const char *const approx = "div.approx.f32 %r0, %r1, %r2;", *const full = "div.full.f32 %r0, %r1, %r2;";
-    assert_int_equal(alu_one(approx, "r0", gs_emu_f32_bits(6), "r1", gs_emu_f32_bits(-3), "r2"), gs_emu_f32_bits(-2));
-    assert_int_equal(alu_one(approx, "r0", gs_emu_f32_bits(0x1p127f), "r1", gs_emu_f32_bits(0x1p127f), "r2"), 0);
-    assert_int_equal(alu_one(full, "r0", gs_emu_f32_bits(0x1p127f), "r1", gs_emu_f32_bits(0x1p127f), "r2"), gs_emu_f32_bits(1));
-    assert_int_equal(alu_one("rcp.approx.ftz.f64 %q0, %q1;", "q0", gs_emu_f64_bits(4), "q1", 0, NULL), gs_emu_f64_bits(0.25));
+    assert_int_equal(alu_one(approx, "r0", gs_f32_bits(6), "r1", gs_f32_bits(-3), "r2"), gs_f32_bits(-2));
+    assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p127f), "r1", gs_f32_bits(0x1p127f), "r2"), 0);
+    assert_int_equal(alu_one(full, "r0", gs_f32_bits(0x1p127f), "r1", gs_f32_bits(0x1p127f), "r2"), gs_f32_bits(1));
+    assert_int_equal(alu_one("rcp.approx.ftz.f64 %q0, %q1;", "q0", gs_f64_bits(4), "q1", 0, NULL), gs_f64_bits(0.25));
     assert_int_equal(alu_one("ex2.approx.f16x2 %r0, %r1;", "r0", 0x3c00c000, "r1", 0, NULL), 0x40003400);        /* 2^1, 2^-2 */
     assert_int_equal(alu_one("ex2.approx.ftz.bf16 %h0, %h1;", "h0", 0x4040, "h1", 0, NULL), 0x4100);             /* 2^3 */
     assert_int_equal(alu_one("tanh.approx.bf16x2 %r0, %r1;", "r0", 0x7f80ff80, "r1", 0, NULL), 0x3f80bf80);

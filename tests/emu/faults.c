@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/half.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "emu/emu.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
-#include "emu/isa/half.h"
+#include "base/half.h"
 #include "emu/isa/wgmma_math.h"
 #include "emu.h"
 
@@ -52,7 +52,7 @@ static void fill(uint8_t *shared, const layout *l, uint32_t rows, uint32_t depth
     for (uint32_t mn = 0; mn < rows; mn++)
         for (uint32_t k = 0; k < depth; k++) {
             const float value = element(mn, k);
-            const uint16_t narrow = type == GS_PTX_F16 ? gs_emu_f32_to_f16(value) : gs_emu_f32_to_bf16(value);
+            const uint16_t narrow = type == GS_PTX_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value);
             if (type == GS_PTX_TF32)
                 memcpy(shared + place_of(l, mn, k, 4), &value, 4);
             else
@@ -142,9 +142,9 @@ static void every_half_widens_as_defined(void **state)
         for (uint32_t i = 0; i < 128; i++) raw[i] = (uint16_t)(first + i);
         gs_emu_load_pieces(got, (const uint8_t *)raw, piece, 16, GS_PTX_F16);
         for (uint32_t i = 0; i < 128; i++)
-            if (gs_emu_f32_bits(got[i]) != gs_emu_f32_bits(gs_emu_f16_to_f32(raw[i]))) fail_msg("f16 %04x gives %a", raw[i], (double)got[i]);
+            if (gs_f32_bits(got[i]) != gs_f32_bits(gs_f16_to_f32(raw[i]))) fail_msg("f16 %04x gives %a", raw[i], (double)got[i]);
         gs_emu_load_pieces(got, (const uint8_t *)raw, piece, 16, GS_PTX_BF16);
-        for (uint32_t i = 0; i < 128; i++) assert_int_equal(gs_emu_f32_bits(got[i]), (uint32_t)raw[i] << 16);
+        for (uint32_t i = 0; i < 128; i++) assert_int_equal(gs_f32_bits(got[i]), (uint32_t)raw[i] << 16);
     }
 }
 
@@ -178,8 +178,8 @@ static void long_sums_have_no_bias(void **state)
     gs_random random = {4};
     double exact[8 * 16] = {0};
     for (int step = 0; step < 4096; step++) {
-        for (int i = 0; i < 256; i++) at[i] = gs_emu_f16_to_f32((uint16_t)(0x3800 + gs_random_below(&random, 0x400)));
-        for (int i = 0; i < 128; i++) b[i] = gs_emu_f16_to_f32((uint16_t)(0x3800 + gs_random_below(&random, 0x400)));
+        for (int i = 0; i < 256; i++) at[i] = gs_f16_to_f32((uint16_t)(0x3800 + gs_random_below(&random, 0x400)));
+        for (int i = 0; i < 128; i++) b[i] = gs_f16_to_f32((uint16_t)(0x3800 + gs_random_below(&random, 0x400)));
         gs_emu_multiply(tile, at, b, 8, 16, 1, 16, true, false);
         for (int i = 0; i < 128; i++)
             for (int k = 0; k < 16; k++) exact[i] += (double)at[16 * k + i % 16] * (double)b[16 * (i / 16) + k];
@@ -245,7 +245,7 @@ typedef struct mma_case {
 
 static void put_element(uint32_t *word, gs_ptx_type type, int part, float value)
 {
-    const uint16_t narrow = type == GS_PTX_F16 ? gs_emu_f32_to_f16(value) : gs_emu_f32_to_bf16(value);
+    const uint16_t narrow = type == GS_PTX_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value);
     if (type == GS_PTX_TF32 || type == GS_PTX_F32)
         memcpy(word, &value, 4);
     else
@@ -350,10 +350,10 @@ static void tf32_ignores_the_low_bits(void **state)
     uint32_t in[7][32] = {{0}}, out[4][32];
     const float one = 1;
     for (int i = 0; i < 3; i++)
-        for (int lane = 0; lane < 32; lane++) in[i][lane] = gs_emu_f32_bits(one) | 0x1fff;
+        for (int lane = 0; lane < 32; lane++) in[i][lane] = gs_f32_bits(one) | 0x1fff;
     run_warp("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {o0, o1, o2, o3}, {i0, i1}, {i2}, {i3, i4, i5, i6};", 7, 4, 4, in, out, 0);
     for (int i = 0; i < 4; i++)
-        for (int lane = 0; lane < 32; lane++) assert_true(gs_emu_bits_f32(out[i][lane]) == 4.0f);
+        for (int lane = 0; lane < 32; lane++) assert_true(gs_bits_f32(out[i][lane]) == 4.0f);
 }
 
 /* ---- rows ---- */

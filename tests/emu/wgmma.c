@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "emu/isa/half.h"
+#include "base/half.h"
 #include "emu.h"
 
 #define A_BYTES 2048
@@ -68,13 +68,13 @@ static float product(int m, int n)
 static void make_image(image *out)
 {
     for (int m = 0; m < 64; m++)
-        for (int k = 0; k < 16; k++) out->a[m / 8 * 128 + k / 8 * 64 + m % 8 * 8 + k % 8] = gs_emu_f32_to_f16(a_of(m, k));
+        for (int k = 0; k < 16; k++) out->a[m / 8 * 128 + k / 8 * 64 + m % 8 * 8 + k % 8] = gs_f32_to_f16(a_of(m, k));
     for (int n = 0; n < 8; n++)
-        for (int k = 0; k < 16; k++) out->b[k / 8 * 64 + n * 8 + k % 8] = gs_emu_f32_to_f16(b_of(k, n));
+        for (int k = 0; k < 16; k++) out->b[k / 8 * 64 + n * 8 + k % 8] = gs_f32_to_f16(b_of(k, n));
     for (int thread = 0; thread < 128; thread++)
         for (int r = 0; r < 4; r++) {
             const int m = thread / 32 * 16 + thread % 32 / 4 + r % 2 * 8, k = thread % 4 * 2 + r / 2 * 8;
-            out->fragment[thread][r] = gs_emu_f32_to_f16(a_of(m, k)) | (uint32_t)gs_emu_f32_to_f16(a_of(m, k + 1)) << 16;
+            out->fragment[thread][r] = gs_f32_to_f16(a_of(m, k)) | (uint32_t)gs_f32_to_f16(a_of(m, k + 1)) << 16;
         }
 }
 
@@ -169,8 +169,8 @@ static void f16_accumulators(void **state)
     for (int thread = 0; thread < 128; thread++)
         for (int i = 0; i < 4; i++) {
             const int m = thread / 32 * 16 + thread % 32 / 4 + i / 2 * 8, n = thread % 4 * 2 + i % 2;
-            const uint32_t word = gs_emu_f32_bits(r.d[i / 2][thread]);
-            assert_true(gs_emu_f16_to_f32((uint16_t)(word >> 16 * (i % 2))) == product(m, n) + 1);
+            const uint32_t word = gs_f32_bits(r.d[i / 2][thread]);
+            assert_true(gs_f16_to_f32((uint16_t)(word >> 16 * (i % 2))) == product(m, n) + 1);
         }
     end(&r);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "common/datagen.h"
 #include "gpu/wrong.h"
 #include "plan/contender.h"

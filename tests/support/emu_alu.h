@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "emu/isa/half.h"
+#include "base/half.h"
 #include "emu/isa/isa.h"
 #include "emu/run/run.h"
 
@@ -138,8 +138,8 @@ static inline uint64_t alu_edge(char kind, int bits, unsigned i)
     case 'd': {
         const double doubles[] = {0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp-1023, 0x1p-149, 0x1p-150, 0x1p-126, 0x1.ffffffp-127, 0x1p31, 0x1p63,
                                   0x1p64, 0x1.fffffffffffffp1023, 0x1.fffffefp127, 65519.999, 65520, 0.5, 1.5, 2.5};
-        if (i < 17) return gs_emu_f64_bits(i & 1 ? -doubles[i] : doubles[i]);
-        return gs_emu_f64_bits((double)gs_emu_bits_f32(floats[i]));
+        if (i < 17) return gs_f64_bits(i & 1 ? -doubles[i] : doubles[i]);
+        return gs_f64_bits((double)gs_bits_f32(floats[i]));
     }
     default: {
         const uint64_t bases[] = {0, top, 1ull << (bits / 2), top >> 1};
@@ -166,7 +166,7 @@ static inline uint64_t alu_random(char kind, gs_random *random)
     case 'f': return bits >> 60 < 3 ? bits & 0xffffffff : bits >> 60 < 8 ? narrow & 0xfffff000 : narrow;
     case 'd':
         if (bits >> 60 < 2) return bits;
-        if (bits >> 60 < 8) return gs_emu_f64_bits((double)gs_emu_bits_f32((uint32_t)narrow)) + (bits >> 61 & 1);
+        if (bits >> 60 < 8) return gs_f64_bits((double)gs_bits_f32((uint32_t)narrow)) + (bits >> 61 & 1);
         return (bits & 0x800fffffffffffffull) | (uint64_t)(1023 - 40 + (bits >> 3) % 110) << 52;
     default:
         if (bits >> 60 < 5) return bits;
@@ -201,11 +201,11 @@ static inline double alu_round(long double exact, alu_format f, char mode)
 
 static inline uint64_t alu_of_f32(double value)
 {
-    return isnan(value) ? 0x7fffffff : gs_emu_f32_bits((float)value);
+    return isnan(value) ? 0x7fffffff : gs_f32_bits((float)value);
 }
-static inline uint64_t alu_of_half(double value, bool brain) { return brain ? gs_emu_f64_to_bf16(value) : gs_emu_f64_to_f16(value); }
-static inline double alu_half(uint64_t bits, bool brain) { return brain ? gs_emu_bf16_to_f32((uint16_t)bits) : gs_emu_f16_to_f32((uint16_t)bits); }
-static inline double alu_f32(uint64_t bits) { return gs_emu_bits_f32((uint32_t)bits); }
+static inline uint64_t alu_of_half(double value, bool brain) { return brain ? gs_f64_to_bf16(value) : gs_f64_to_f16(value); }
+static inline double alu_half(uint64_t bits, bool brain) { return brain ? gs_bf16_to_f32((uint16_t)bits) : gs_f16_to_f32((uint16_t)bits); }
+static inline double alu_f32(uint64_t bits) { return gs_bits_f32((uint32_t)bits); }
 
 /* ---- comparing with a reference ---- */
 
@@ -215,7 +215,7 @@ typedef uint64_t alu_reference(const uint64_t v[4], const void *context);
 static inline bool alu_equal(char letter, char kind, uint64_t got, uint64_t want)
 {
     if (got == want) return true;
-    return letter == 'q' && strchr("dfhb", kind) && isnan(gs_emu_bits_f64(got)) && isnan(gs_emu_bits_f64(want));   /* f64 keeps some NaN, not which */
+    return letter == 'q' && strchr("dfhb", kind) && isnan(gs_bits_f64(got)) && isnan(gs_bits_f64(want));   /* f64 keeps some NaN, not which */
 }
 
 /* Edges against each other, then random values; every second warp is incomplete, and its other lanes must stay as they were.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/random.h"
 #include "plan/loaded.h"
 #include "verify/data.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "emu/isa/half.h"
+#include "base/half.h"
 
 /* The new value; b and c are the operands. Only the type's bits count. */
 typedef uint64_t combine(uint64_t old, uint64_t b, uint64_t c);
@@ -42,19 +42,19 @@ COMBINE(cas_64, old == b ? c : old)
 
 static uint32_t add_bits(uint32_t a, uint32_t b)
 {
-    const float sum = gs_emu_bits_f32(a) + gs_emu_bits_f32(b);
-    return sum != sum ? 0x7fffffffu : gs_emu_f32_bits(sum);
+    const float sum = gs_bits_f32(a) + gs_bits_f32(b);
+    return sum != sum ? 0x7fffffffu : gs_f32_bits(sum);
 }
 
 static uint32_t flush(uint32_t bits) { return bits & 0x7f800000u ? bits : bits & 0x80000000u; }
 
 COMBINE(add_f32, add_bits((uint32_t)old, (uint32_t)b))
 COMBINE(add_f32_ftz, flush(add_bits(flush((uint32_t)old), flush((uint32_t)b))))   /* global memory flushes subnormals */
-COMBINE(add_f64, gs_emu_f64_bits(gs_emu_bits_f64(old) + gs_emu_bits_f64(b)))
+COMBINE(add_f64, gs_f64_bits(gs_bits_f64(old) + gs_bits_f64(b)))
 
 /* The sum of two halves is rounded twice, which changes nothing: an f32 has more than twice their digits. */
-static uint16_t add_half(uint16_t a, uint16_t b) { return gs_emu_f32_to_f16(gs_emu_f16_to_f32(a) + gs_emu_f16_to_f32(b)); }
-static uint16_t add_bhalf(uint16_t a, uint16_t b) { return gs_emu_f32_to_bf16(gs_emu_bf16_to_f32(a) + gs_emu_bf16_to_f32(b)); }
+static uint16_t add_half(uint16_t a, uint16_t b) { return gs_f32_to_f16(gs_f16_to_f32(a) + gs_f16_to_f32(b)); }
+static uint16_t add_bhalf(uint16_t a, uint16_t b) { return gs_f32_to_bf16(gs_bf16_to_f32(a) + gs_bf16_to_f32(b)); }
 
 /* Halves as integers in the order of their values; -0 is below +0. */
 static int order_of(uint16_t half) { return half & 0x8000 ? -(int)(half & 0x7fff) - 1 : half; }

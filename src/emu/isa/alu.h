@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "emu/isa/half.h"
+#include "base/half.h"
 #include "emu/isa/isa.h"
 
 /* ---- loops over lanes ---- */
@@ -160,23 +160,23 @@ static inline uint64_t gs_emu_high_s64(uint64_t a, uint64_t b) { return gs_emu_h
 #define GS_EMU_NAN_F32 0x7fffffffu   /* what f32 instructions give; those of f64 give the operand's NaN, as the host does */
 #define GS_EMU_NAN_F16 0x7fffu       /* bf16, too */
 
-static inline float gs_emu_canonical(float value) { return value != value ? gs_emu_bits_f32(GS_EMU_NAN_F32) : value; }
+static inline float gs_emu_canonical(float value) { return value != value ? gs_bits_f32(GS_EMU_NAN_F32) : value; }
 
 /* Subnormal numbers become zeros of their sign. */
 static inline float gs_emu_flush(float value)
 {
-    const uint32_t bits = gs_emu_f32_bits(value);
-    return gs_emu_bits_f32((bits & 0x7f800000u) ? bits : bits & 0x80000000u);
+    const uint32_t bits = gs_f32_bits(value);
+    return gs_bits_f32((bits & 0x7f800000u) ? bits : bits & 0x80000000u);
 }
 
 /* value, the nearest f64 to an exact result, and the sign of exact - value (any number of that sign): the result rounded to odd, of which
  * any further rounding to less than 52 bits is right. */
 static inline double gs_emu_to_odd(double value, double rest)
 {
-    const uint64_t bits = gs_emu_f64_bits(value);
+    const uint64_t bits = gs_f64_bits(value);
     const uint64_t inexact = 0u - (uint64_t)((rest != 0) & (value - value == 0) & !(bits & 1));
     const uint64_t step = 1 - 2 * (uint64_t)((rest > 0) != (value > 0));
-    return gs_emu_bits_f64(bits + (step & inexact));
+    return gs_bits_f64(bits + (step & inexact));
 }
 
 /* The exact sum of two f64 numbers, if nothing overflows, is the result and *rest. */
@@ -198,7 +198,7 @@ static inline double gs_emu_add_odd(double a, double b)
 static inline double gs_emu_add_odd_down(double a, double b)
 {
     const double sum = gs_emu_add_odd(a, b);
-    return sum == 0 && ((gs_emu_f64_bits(a) | gs_emu_f64_bits(b)) >> 63) ? -0.0 : sum;
+    return sum == 0 && ((gs_f64_bits(a) | gs_f64_bits(b)) >> 63) ? -0.0 : sum;
 }
 
 /* Rounds to f32 in a directed mode: the nearest number, or its neighbour if that lies on the wrong side. */
@@ -212,13 +212,13 @@ static inline gs_emu_round gs_emu_round_of(uint32_t modifiers)
 static inline float gs_emu_narrow(double value, gs_emu_round round)
 {
     const float near = (float)value;
-    const uint32_t bits = gs_emu_f32_bits(near);
+    const uint32_t bits = gs_f32_bits(near);
     const bool above = (double)near > value, below = (double)near < value, negative = value < 0;
     uint32_t step = 0;
     if (round == GS_EMU_RZ) step = negative ? (below ? -1u : 0) : (above ? -1u : 0);
     if (round == GS_EMU_RM) step = above ? (negative ? 1u : -1u) : 0;
     if (round == GS_EMU_RP) step = below ? (negative ? -1u : 1u) : 0;
-    return gs_emu_bits_f32(bits + step);
+    return gs_bits_f32(bits + step);
 }
 
 /* .ftz: an exact result that is rounded to a number below the normal ones, were there no end to their exponents, becomes a zero. */

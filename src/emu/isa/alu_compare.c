@@ -63,9 +63,9 @@ static void widen(const gs_emu_op *op, const uint16_t *from, int part, float out
     uint16_t half[GS_EMU_LANES];
     for (int l = 0; l < GS_EMU_LANES; l++) half[l] = from[step * l + part];
     if (op->type == OF_BF16 || op->type == OF_BF16X2)
-        for (int l = 0; l < GS_EMU_LANES; l++) out[l] = gs_emu_bf16_to_f32(half[l]);
+        for (int l = 0; l < GS_EMU_LANES; l++) out[l] = gs_bf16_to_f32(half[l]);
     else
-        for (int l = 0; l < GS_EMU_LANES; l++) out[l] = gs_emu_f16_to_f32(op->flags & FLUSH && !(half[l] & 0x7c00) ? half[l] & 0x8000 : half[l]);
+        for (int l = 0; l < GS_EMU_LANES; l++) out[l] = gs_f16_to_f32(op->flags & FLUSH && !(half[l] & 0x7c00) ? half[l] & 0x8000 : half[l]);
 }
 
 static uint32_t compare(gs_emu_warp *w, const gs_emu_op *op, int part)

@@ -64,7 +64,7 @@ GS_EMU_EXEC2(copy_sign, uint64_t, uint64_t, uint64_t, (a & SIGN) | (b & ~SIGN))
 /* Orders as integers do: -0 below +0. */
 static inline int64_t key(double value)
 {
-    const int64_t bits = (int64_t)gs_emu_f64_bits(value);
+    const int64_t bits = (int64_t)gs_f64_bits(value);
     return bits ^ (int64_t)((uint64_t)(bits >> 63) >> 1);
 }
 

@@ -87,12 +87,12 @@ ROUNDED1(root_rounded, sqrt(a))
 
 /* ---- signs ---- */
 
-static inline float from_bits(uint32_t bits) { return gs_emu_canonical(gs_emu_bits_f32(bits)); }
+static inline float from_bits(uint32_t bits) { return gs_emu_canonical(gs_bits_f32(bits)); }
 
-EXEC1(absolute, gs_emu_bits_f32(gs_emu_f32_bits(a) & 0x7fffffffu))
-EXEC1(negative, gs_emu_bits_f32(gs_emu_f32_bits(a) ^ 0x80000000u))
-EXEC1(absolute_ftz, gs_emu_bits_f32(gs_emu_f32_bits(gs_emu_flush(a)) & 0x7fffffffu))
-EXEC1(negative_ftz, gs_emu_bits_f32(gs_emu_f32_bits(gs_emu_flush(a)) ^ 0x80000000u))
+EXEC1(absolute, gs_bits_f32(gs_f32_bits(a) & 0x7fffffffu))
+EXEC1(negative, gs_bits_f32(gs_f32_bits(a) ^ 0x80000000u))
+EXEC1(absolute_ftz, gs_bits_f32(gs_f32_bits(gs_emu_flush(a)) & 0x7fffffffu))
+EXEC1(negative_ftz, gs_bits_f32(gs_f32_bits(gs_emu_flush(a)) ^ 0x80000000u))
 GS_EMU_EXEC2(copy_sign, uint32_t, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7fffffffu))
 
 /* ---- smallest and greatest ---- */
@@ -100,7 +100,7 @@ GS_EMU_EXEC2(copy_sign, uint32_t, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0
 /* Orders as integers do: -0 below +0. */
 static inline int32_t key(float value)
 {
-    const int32_t bits = (int32_t)gs_emu_f32_bits(value);
+    const int32_t bits = (int32_t)gs_f32_bits(value);
     return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
 }
 
@@ -109,14 +109,14 @@ static inline float least(float a, float b, bool nan)
 {
     const float chosen = key(a) < key(b) ? a : b;
     const float number = a != a ? b : b != b ? a : chosen;
-    return gs_emu_canonical(nan && (a != a || b != b) ? gs_emu_bits_f32(GS_EMU_NAN_F32) : number);
+    return gs_emu_canonical(nan && (a != a || b != b) ? gs_bits_f32(GS_EMU_NAN_F32) : number);
 }
 
 static inline float greatest(float a, float b, bool nan)
 {
     const float chosen = key(a) < key(b) ? b : a;
     const float number = a != a ? b : b != b ? a : chosen;
-    return gs_emu_canonical(nan && (a != a || b != b) ? gs_emu_bits_f32(GS_EMU_NAN_F32) : number);
+    return gs_emu_canonical(nan && (a != a || b != b) ? gs_bits_f32(GS_EMU_NAN_F32) : number);
 }
 
 #define BOUND(name, choose)                                                                                          \
@@ -127,10 +127,10 @@ static inline float greatest(float a, float b, bool nan)
         float *const d = gs_emu_f32(w, op->dst);                                                                     \
         const bool flush = op->flags & GS_EMU_M_FTZ, nan = op->flags & GS_EMU_M_NAN;                                 \
         const uint32_t magnitude = op->flags & GS_EMU_M_XORSIGN ? 0x7fffffffu : 0xffffffffu;                         \
-        GS_EMU_EACH(l, lanes, const uint32_t a = gs_emu_f32_bits(flush ? gs_emu_flush(x[l]) : x[l]);                 \
-                    const uint32_t b = gs_emu_f32_bits(flush ? gs_emu_flush(y[l]) : y[l]);                           \
-                    const float chosen = choose(gs_emu_bits_f32(a & magnitude), gs_emu_bits_f32(b & magnitude), nan); \
-                    d[l] = from_bits(gs_emu_f32_bits(chosen) ^ ((a ^ b) & ~magnitude)));                             \
+        GS_EMU_EACH(l, lanes, const uint32_t a = gs_f32_bits(flush ? gs_emu_flush(x[l]) : x[l]);                 \
+                    const uint32_t b = gs_f32_bits(flush ? gs_emu_flush(y[l]) : y[l]);                           \
+                    const float chosen = choose(gs_bits_f32(a & magnitude), gs_bits_f32(b & magnitude), nan); \
+                    d[l] = from_bits(gs_f32_bits(chosen) ^ ((a ^ b) & ~magnitude)));                             \
         return GS_EMU_NEXT;                                                                                          \
     }
 BOUND(minimum, least)

@@ -14,15 +14,15 @@
 
 /* ---- one number ---- */
 
-static inline float wide_f16(uint16_t a)  { return gs_emu_f16_to_f32(a); }
-static inline float wide_bf16(uint16_t a) { return gs_emu_bf16_to_f32(a); }
+static inline float wide_f16(uint16_t a)  { return gs_f16_to_f32(a); }
+static inline float wide_bf16(uint16_t a) { return gs_bf16_to_f32(a); }
 
-static inline uint16_t add_f16(uint16_t a, uint16_t b)  { return gs_emu_f32_to_f16(wide_f16(a) + wide_f16(b)); }
-static inline uint16_t sub_f16(uint16_t a, uint16_t b)  { return gs_emu_f32_to_f16(wide_f16(a) - wide_f16(b)); }
-static inline uint16_t mul_f16(uint16_t a, uint16_t b)  { return gs_emu_f32_to_f16(wide_f16(a) * wide_f16(b)); }
-static inline uint16_t add_bf16(uint16_t a, uint16_t b) { return gs_emu_f32_to_bf16(wide_bf16(a) + wide_bf16(b)); }
-static inline uint16_t sub_bf16(uint16_t a, uint16_t b) { return gs_emu_f32_to_bf16(wide_bf16(a) - wide_bf16(b)); }
-static inline uint16_t mul_bf16(uint16_t a, uint16_t b) { return gs_emu_f32_to_bf16(wide_bf16(a) * wide_bf16(b)); }
+static inline uint16_t add_f16(uint16_t a, uint16_t b)  { return gs_f32_to_f16(wide_f16(a) + wide_f16(b)); }
+static inline uint16_t sub_f16(uint16_t a, uint16_t b)  { return gs_f32_to_f16(wide_f16(a) - wide_f16(b)); }
+static inline uint16_t mul_f16(uint16_t a, uint16_t b)  { return gs_f32_to_f16(wide_f16(a) * wide_f16(b)); }
+static inline uint16_t add_bf16(uint16_t a, uint16_t b) { return gs_f32_to_bf16(wide_bf16(a) + wide_bf16(b)); }
+static inline uint16_t sub_bf16(uint16_t a, uint16_t b) { return gs_f32_to_bf16(wide_bf16(a) - wide_bf16(b)); }
+static inline uint16_t mul_bf16(uint16_t a, uint16_t b) { return gs_f32_to_bf16(wide_bf16(a) * wide_bf16(b)); }
 
 static inline uint16_t relu(uint16_t a) { return (uint16_t)(a == GS_EMU_NAN_F16 || !(a & 0x8000) ? a : 0); }
 
@@ -111,8 +111,8 @@ static inline void store_halves(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     const int each = count / GS_EMU_LANES;
     if (op->flags & GS_EMU_M_FTZ)
         for (int i = 0; i < count; i++) value[i] = fabs(value[i]) < 0x1p-14 - 0x1p-26 ? copysign(0, value[i]) : value[i];
-    if (brain) for (int i = 0; i < count; i++) half[i] = gs_emu_f64_to_bf16(value[i]);
-    else for (int i = 0; i < count; i++) half[i] = gs_emu_f64_to_f16(value[i]);
+    if (brain) for (int i = 0; i < count; i++) half[i] = gs_f64_to_bf16(value[i]);
+    else for (int i = 0; i < count; i++) half[i] = gs_f64_to_f16(value[i]);
     if (op->flags & GS_EMU_M_SAT)
         for (int i = 0; i < count; i++) half[i] = (uint16_t)(half[i] > 0x7c00 ? 0 : half[i] > 0x3c00 ? 0x3c00 : half[i]);
     if (op->flags & GS_EMU_M_RELU)

@@ -45,14 +45,14 @@ APPROXIMATE(tanh_approx, tanh(a))
 
 /* ---- halves ---- */
 
-static uint16_t half_ex2_f16(uint16_t a)  { return gs_emu_f64_to_f16(exp2(gs_emu_f16_to_f32(a))); }
-static uint16_t half_tanh_f16(uint16_t a) { return gs_emu_f64_to_f16(tanh(gs_emu_f16_to_f32(a))); }
+static uint16_t half_ex2_f16(uint16_t a)  { return gs_f64_to_f16(exp2(gs_f16_to_f32(a))); }
+static uint16_t half_tanh_f16(uint16_t a) { return gs_f64_to_f16(tanh(gs_f16_to_f32(a))); }
 static uint16_t half_ex2_bf16(uint16_t a)   /* with .ftz, the only form */
 {
-    const double result = exp2(gs_emu_flush(gs_emu_bf16_to_f32(a)));
-    return gs_emu_f64_to_bf16(result < 0x1p-126 ? 0 : result);
+    const double result = exp2(gs_emu_flush(gs_bf16_to_f32(a)));
+    return gs_f64_to_bf16(result < 0x1p-126 ? 0 : result);
 }
-static uint16_t half_tanh_bf16(uint16_t a) { return gs_emu_f64_to_bf16(tanh(gs_emu_bf16_to_f32(a))); }
+static uint16_t half_tanh_bf16(uint16_t a) { return gs_f64_to_bf16(tanh(gs_bf16_to_f32(a))); }
 
 #define HALVES(name)                                                                                                 \
     GS_EMU_EXEC1(name, uint16_t, uint16_t, half_##name(a))                                                           \
@@ -66,8 +66,8 @@ HALVES(tanh_bf16)
 
 static inline double upper(double value, bool flush)
 {
-    const uint64_t bits = gs_emu_f64_bits(value) & 0xffffffff00000000ull;
-    return gs_emu_bits_f64(!flush || bits & 0x7ff0000000000000ull ? bits : bits & 0x8000000000000000ull);
+    const uint64_t bits = gs_f64_bits(value) & 0xffffffff00000000ull;
+    return gs_bits_f64(!flush || bits & 0x7ff0000000000000ull ? bits : bits & 0x8000000000000000ull);
 }
 
 GS_EMU_EXEC1(rcp_f64, double, double, upper(1 / upper(a, true), true))

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "emu/isa/half.h"
+#include "base/half.h"
 
 #define F64_NAN 0xfff8000000000000ull   /* of infinity - infinity */
 
@@ -31,23 +31,23 @@ bool gs_emu_reduction_exists(gs_emu_reduction reduction, gs_ptx_type type)
 
 static uint64_t add_f64(uint64_t old, uint64_t value)
 {
-    const double a = gs_emu_bits_f64(old), b = gs_emu_bits_f64(value);
+    const double a = gs_bits_f64(old), b = gs_bits_f64(value);
     if (b != b) return value;
     if (a != a) return old;
     const double sum = a + b;
-    return sum != sum ? F64_NAN : gs_emu_f64_bits(sum);
+    return sum != sum ? F64_NAN : gs_f64_bits(sum);
 }
 
 static uint64_t add(gs_ptx_type type, uint64_t old, uint64_t value)
 {
     const uint16_t a = (uint16_t)old, b = (uint16_t)value;
     switch (type) {
-    case GS_PTX_F16: return gs_emu_f32_to_f16(gs_emu_f16_to_f32(a) + gs_emu_f16_to_f32(b));      /* f32 holds twice the digits: rounded once */
-    case GS_PTX_BF16: return gs_emu_f32_to_bf16(gs_emu_bf16_to_f32(a) + gs_emu_bf16_to_f32(b));
+    case GS_PTX_F16: return gs_f32_to_f16(gs_f16_to_f32(a) + gs_f16_to_f32(b));      /* f32 holds twice the digits: rounded once */
+    case GS_PTX_BF16: return gs_f32_to_bf16(gs_bf16_to_f32(a) + gs_bf16_to_f32(b));
     case GS_PTX_F64: return add_f64(old, value);
     case GS_PTX_F32: {
-        const float sum = gs_emu_bits_f32((uint32_t)old) + gs_emu_bits_f32((uint32_t)value);
-        return sum != sum ? 0x7fffffffu : gs_emu_f32_bits(sum);
+        const float sum = gs_bits_f32((uint32_t)old) + gs_bits_f32((uint32_t)value);
+        return sum != sum ? 0x7fffffffu : gs_f32_bits(sum);
     }
     default: return old + value;
     }

@@ -53,12 +53,12 @@ static void load_float(gs_emu_warp *w, const gs_emu_op *op, uint32_t offset, dou
     uint64_t bits[LANES];
     load_bits(w, op, offset, bits);
     switch (from_of(op)) {
-    case GS_PTX_F16:  for (int l = 0; l < LANES; l++) out[l] = gs_emu_f16_to_f32((uint16_t)bits[l]); break;
-    case GS_PTX_BF16: for (int l = 0; l < LANES; l++) out[l] = gs_emu_bf16_to_f32((uint16_t)bits[l]); break;
-    case GS_PTX_F64:  for (int l = 0; l < LANES; l++) out[l] = gs_emu_bits_f64(bits[l]); break;
+    case GS_PTX_F16:  for (int l = 0; l < LANES; l++) out[l] = gs_f16_to_f32((uint16_t)bits[l]); break;
+    case GS_PTX_BF16: for (int l = 0; l < LANES; l++) out[l] = gs_bf16_to_f32((uint16_t)bits[l]); break;
+    case GS_PTX_F64:  for (int l = 0; l < LANES; l++) out[l] = gs_bits_f64(bits[l]); break;
     default:
         for (int l = 0; l < LANES; l++) {
-            const float value = gs_emu_bits_f32((uint32_t)bits[l]);
+            const float value = gs_bits_f32((uint32_t)bits[l]);
             out[l] = flush ? gs_emu_flush(value) : value;
         }
     }
@@ -142,8 +142,8 @@ static gs_emu_result float_to_integer(gs_emu_warp *w, const gs_emu_op *op, uint3
 /* Half precision in a directed mode: the nearest number, or its neighbour if that lies on the wrong side. */
 static inline uint16_t narrow_half(double value, gs_emu_round round, bool brain)
 {
-    const uint16_t near = brain ? gs_emu_f64_to_bf16(value) : gs_emu_f64_to_f16(value);
-    const double back = brain ? gs_emu_bf16_to_f32(near) : gs_emu_f16_to_f32(near);
+    const uint16_t near = brain ? gs_f64_to_bf16(value) : gs_f64_to_f16(value);
+    const double back = brain ? gs_bf16_to_f32(near) : gs_f16_to_f32(near);
     const bool above = back > value, below = back < value, negative = value < 0;
     int step = 0;
     if (round == GS_EMU_RZ) step = (negative ? below : above) ? -1 : 0;
@@ -155,7 +155,7 @@ static inline uint16_t narrow_half(double value, gs_emu_round round, bool brain)
 /* f32 in all but its low 13 bits. RNA: nearest, ties away from zero; there the hardware leaves NaN to the same integer arithmetic. */
 static inline uint32_t narrow_tf32(float value, uint32_t flags)
 {
-    const uint32_t bits = gs_emu_f32_bits(value), magnitude = bits & 0x7fffffffu, sign = bits & 0x80000000u;
+    const uint32_t bits = gs_f32_bits(value), magnitude = bits & 0x7fffffffu, sign = bits & 0x80000000u;
     if (magnitude > 0x7f800000u && !(flags & GS_EMU_M_RNA)) return GS_EMU_NAN_F32 & 0xffffe000u;
     const uint32_t half = magnitude >= 0x7f800000u ? 0 : flags & GS_EMU_M_RNA ? 0x1000u : flags & GS_EMU_M_RN ? 0x0fffu + (magnitude >> 13 & 1) : 0;
     uint32_t rounded = (magnitude + half) & 0xffffe000u;
@@ -166,7 +166,7 @@ static inline uint32_t narrow_tf32(float value, uint32_t flags)
 /* A NaN of the same sign and first bits: what is made of an f64 one. */
 static inline uint32_t nan_of_f64(double value, bool brain)
 {
-    const uint64_t bits = gs_emu_f64_bits(value);
+    const uint64_t bits = gs_f64_bits(value);
     return (uint32_t)(bits >> 48 & 0x8000) | (brain ? 0x7fc0 | (uint32_t)(bits >> 45 & 0x7f) : 0x7e00 | (uint32_t)(bits >> 42 & 0x3ff));
 }
 
@@ -189,7 +189,7 @@ static void to_f32(const double value[LANES], const gs_emu_op *op, uint64_t out[
     for (int l = 0; l < LANES; l++) {
         float near = gs_emu_narrow(op->flags & GS_EMU_M_FTZ ? gs_emu_flush_exact(value[l], round) : value[l], round);
         if (op->flags & GS_EMU_M_SAT) near = near > 0 ? (near < 1 ? near : 1) : 0;
-        out[l] = gs_emu_f32_bits(canonical ? gs_emu_canonical(near) : near);
+        out[l] = gs_f32_bits(canonical ? gs_emu_canonical(near) : near);
     }
 }
 
@@ -197,7 +197,7 @@ static void to_f64(const double value[LANES], const gs_emu_op *op, uint64_t out[
 {
     for (int l = 0; l < LANES; l++) {
         const double v = value[l];
-        out[l] = gs_emu_f64_bits(op->flags & GS_EMU_M_SAT ? (v > 0 ? (v < 1 ? v : 1) : 0) : v);
+        out[l] = gs_f64_bits(op->flags & GS_EMU_M_SAT ? (v > 0 ? (v < 1 ? v : 1) : 0) : v);
     }
 }
 
@@ -231,11 +231,11 @@ static gs_emu_result float_to_float(gs_emu_warp *w, const gs_emu_op *op, uint32_
 static inline double direct(double near, double rest, gs_emu_round round)
 {
     const bool toward_zero = (rest > 0) != (near > 0);
-    const uint64_t bits = gs_emu_f64_bits(near);
+    const uint64_t bits = gs_f64_bits(near);
     if (rest == 0) return near;
-    if (round == GS_EMU_RZ) return toward_zero ? gs_emu_bits_f64(bits - 1) : near;
-    if (round == GS_EMU_RM && rest < 0) return gs_emu_bits_f64(toward_zero ? bits - 1 : bits + 1);
-    if (round == GS_EMU_RP && rest > 0) return gs_emu_bits_f64(toward_zero ? bits - 1 : bits + 1);
+    if (round == GS_EMU_RZ) return toward_zero ? gs_bits_f64(bits - 1) : near;
+    if (round == GS_EMU_RM && rest < 0) return gs_bits_f64(toward_zero ? bits - 1 : bits + 1);
+    if (round == GS_EMU_RP && rest > 0) return gs_bits_f64(toward_zero ? bits - 1 : bits + 1);
     return near;
 }
 
@@ -274,13 +274,13 @@ static gs_emu_result float_to_pair(gs_emu_warp *w, const gs_emu_op *op, uint32_t
 
 /* ---- the common ones ---- */
 
-GS_EMU_EXEC1(f16_to_f32, float, uint16_t, gs_emu_canonical(gs_emu_f16_to_f32(a)))
+GS_EMU_EXEC1(f16_to_f32, float, uint16_t, gs_emu_canonical(gs_f16_to_f32(a)))
 GS_EMU_EXEC1(bf16_to_f32, uint32_t, uint16_t, (uint32_t)a << 16)   /* bits moved: also of a NaN */
 GS_EMU_EXEC1(f32_to_f32, uint32_t, uint32_t, a)
-GS_EMU_EXEC1(f32_to_f16, uint16_t, float, gs_emu_f32_to_f16(a))
-GS_EMU_EXEC1(f32_to_bf16, uint16_t, float, gs_emu_f32_to_bf16(a))
-GS_EMU_EXEC2(f32_to_f16x2, uint32_t, float, float, (uint32_t)gs_emu_f32_to_f16(a) << 16 | gs_emu_f32_to_f16(b))
-GS_EMU_EXEC2(f32_to_bf16x2, uint32_t, float, float, (uint32_t)gs_emu_f32_to_bf16(a) << 16 | gs_emu_f32_to_bf16(b))
+GS_EMU_EXEC1(f32_to_f16, uint16_t, float, gs_f32_to_f16(a))
+GS_EMU_EXEC1(f32_to_bf16, uint16_t, float, gs_f32_to_bf16(a))
+GS_EMU_EXEC2(f32_to_f16x2, uint32_t, float, float, (uint32_t)gs_f32_to_f16(a) << 16 | gs_f32_to_f16(b))
+GS_EMU_EXEC2(f32_to_bf16x2, uint32_t, float, float, (uint32_t)gs_f32_to_bf16(a) << 16 | gs_f32_to_bf16(b))
 GS_EMU_EXEC1(f32_to_f64, double, float, a)
 GS_EMU_EXEC1(f64_to_f32, float, double, a)
 GS_EMU_EXEC1(s32_to_f32, float, int32_t, a)

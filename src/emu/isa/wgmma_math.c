@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "emu/isa/half.h"
+#include "base/half.h"
 
 /* ---- descriptors ---- */
 
@@ -50,11 +50,11 @@ int gs_emu_descriptor_pieces(const gs_emu_descriptor *d, bool mn_major, uint32_t
 
 /* ---- elements to f32 ---- */
 
-static float tf32(uint32_t bits) { return gs_emu_bits_f32(bits & 0xffffe000u); }   /* the hardware does not look at the rest */
+static float tf32(uint32_t bits) { return gs_bits_f32(bits & 0xffffe000u); }   /* the hardware does not look at the rest */
 
 #define BLOCK 32   /* elements: counts are multiples of it, and compilers make vector code for a known number */
 
-/* As gs_emu_f16_to_f32, in a form that every compiler vectorises: the f16 exponent, moved into place, is 2^112 too small, and multiplying
+/* As gs_f16_to_f32, in a form that every compiler vectorises: the f16 exponent, moved into place, is 2^112 too small, and multiplying
  * by that is exact, also for subnormal numbers. */
 static void widen_f16(float *restrict out, const uint16_t *restrict in, int count)
 {
@@ -62,14 +62,14 @@ static void widen_f16(float *restrict out, const uint16_t *restrict in, int coun
         for (int i = first; i < first + BLOCK; i++) {
             const uint32_t magnitude = (uint32_t)(in[i] & 0x7fff) << 13, sign = (uint32_t)(in[i] & 0x8000) << 16;
             const uint32_t special = magnitude >= 0x7c00u << 13 ? 0x7f800000u : 0;   /* infinity, NaN */
-            out[i] = gs_emu_bits_f32(gs_emu_f32_bits(gs_emu_bits_f32(magnitude) * 0x1p112f) | special | sign);
+            out[i] = gs_bits_f32(gs_f32_bits(gs_bits_f32(magnitude) * 0x1p112f) | special | sign);
         }
 }
 
 static void widen_bf16(float *restrict out, const uint16_t *restrict in, int count)
 {
     for (int first = 0; first < count; first += BLOCK)
-        for (int i = first; i < first + BLOCK; i++) out[i] = gs_emu_bf16_to_f32(in[i]);
+        for (int i = first; i < first + BLOCK; i++) out[i] = gs_bf16_to_f32(in[i]);
 }
 
 static void widen_tf32(float *restrict out, const uint32_t *restrict in, int count)
@@ -139,7 +139,7 @@ void gs_emu_tile_get(float *tile, const uint32_t *reg, int element, bool half)
     float *const to = tile + tile_origin(element, half);
     if (!half) {
         for (int t = 0; t < 4; t++)
-            for (int g = 0; g < 8; g++) to[COLUMN(t) + g] = gs_emu_bits_f32(reg[4 * g + t]);
+            for (int g = 0; g < 8; g++) to[COLUMN(t) + g] = gs_bits_f32(reg[4 * g + t]);
         return;
     }
     float value[64];
@@ -155,17 +155,17 @@ void gs_emu_tile_put(const float *tile, uint32_t *reg, int element, bool half)
 {
     const float *const from = tile + tile_origin(element, half);
     for (int t = 0; t < 4 && !half; t++)
-        for (int g = 0; g < 8; g++) reg[4 * g + t] = gs_emu_f32_bits(from[COLUMN(t) + g]);
+        for (int g = 0; g < 8; g++) reg[4 * g + t] = gs_f32_bits(from[COLUMN(t) + g]);
     for (int t = 0; t < 4 && half; t++)
         for (int g = 0; g < 8; g++)
-            reg[4 * g + t] = gs_emu_f32_to_f16(from[COLUMN(t) + g]) | (uint32_t)gs_emu_f32_to_f16(from[COLUMN(t) + GS_EMU_ROWS + g]) << 16;
+            reg[4 * g + t] = gs_f32_to_f16(from[COLUMN(t) + g]) | (uint32_t)gs_f32_to_f16(from[COLUMN(t) + GS_EMU_ROWS + g]) << 16;
 }
 
 /* ---- products ---- */
 
 static void round_to_f16(float *tile, int count)
 {
-    for (int i = 0; i < count; i++) tile[i] = gs_emu_f16_to_f32(gs_emu_f32_to_f16(tile[i]));
+    for (int i = 0; i < count; i++) tile[i] = gs_f16_to_f32(gs_f32_to_f16(tile[i]));
 }
 
 /* Two vectors of rows by four columns at once: eight sums stay in registers. */

@@ -7,11 +7,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/random.h"
 #include "common/datagen.h"
-#include "verify/verify.h"
 
 typedef float (*widen)(uint16_t);
 typedef uint16_t (*narrow)(float);
