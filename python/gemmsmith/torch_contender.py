@@ -10,7 +10,6 @@ Exit codes: 0 ok, 1 something failed or a result was wrong, 2 usage, 77 no torch
 """
 
 import argparse
-import ctypes
 import json
 import math
 import os
@@ -18,95 +17,30 @@ import random
 import statistics
 import sys
 
-TYPES = {0: "f16", 1: "bf16", 2: "f32"}
-LAYOUTS = {"nn": 0, "tn": 1}
-F16, F32 = 0, 2
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))   # run as a file: the package's folder, not its modules
+import gemmsmith
+
+LAYOUTS = ("nn", "tn")
 MOST_CALLS = 2000
-
-
-class Problem(ctypes.Structure):
-    """gs_problem of include/gemmsmith/problem.h."""
-    _fields_ = [(name, ctypes.c_int) for name in ("input", "acc", "out", "layout")] + \
-               [(name, ctypes.c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "ldd", "batch")] + \
-               [("alpha", ctypes.c_float), ("beta", ctypes.c_float), ("epilogue", ctypes.c_uint32), ("reserved", ctypes.c_uint32 * 9)]
-
-
-class Error(ctypes.Structure):
-    """gs_error of include/gemmsmith/status.h."""
-    _fields_ = [("status", ctypes.c_int), ("column", ctypes.c_int), ("field", ctypes.c_char * 32), ("text", ctypes.c_char * 416)]
-
-
-class Args(ctypes.Structure):
-    """gs_args of include/gemmsmith/plan.h."""
-    _fields_ = [(name, ctypes.c_void_p) for name in ("a", "b", "c", "d", "workspace")]
 
 
 class Failure(Exception):
     pass
 
 
-class Library:
-    """The few calls of libgemmsmith that are needed."""
+class Case:
+    """A problem that torch.matmul can be asked too, in both layouts."""
 
-    def __init__(self, path):
-        try:
-            self.calls = ctypes.CDLL(path)
-        except OSError as reason:
-            raise Failure(f"{path} cannot be loaded ({reason}): give the built library with --library") from None
-        self.calls.gs_plan_why.restype = ctypes.c_char_p
-        self.calls.gs_plan_why.argtypes = [ctypes.c_void_p]
-        self.calls.gs_version.restype = ctypes.c_char_p
-        self.calls.gs_problem_make.restype = Problem
-        self.calls.gs_plan_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Args), ctypes.c_void_p]
-        self.context = None
-
-    def must(self, status, error, what):
-        if status != 0:
-            raise Failure(f"{what}: {error.field.decode()} {error.text.decode()}".strip())
-
-    def open(self):
-        context, error = ctypes.c_void_p(), Error()
-        self.must(self.calls.gs_open(ctypes.byref(context), None, ctypes.byref(error)), error, "gs_open")
-        self.context = context
-
-    def parse(self, text):
-        problem, error = Problem(), Error()
-        self.must(self.calls.gs_problem_parse(ctypes.byref(problem), text.encode(), ctypes.byref(error)), error, text)
-        return problem
-
-    def packed(self, problem, layout):
-        """The problem in another layout, packed."""
-        other = Problem.from_buffer_copy(problem)
-        other.layout = LAYOUTS[layout]
-        other.ldb = problem.n if layout == "nn" else problem.k
-        return other
-
-    def plan(self, problem):
-        plan, error = ctypes.c_void_p(), Error()
-        self.must(self.calls.gs_plan_create(self.context, ctypes.byref(problem), ctypes.byref(plan), ctypes.byref(error)), error, "gs_plan_create")
-        return plan
-
-    def run(self, plan, a, b, d, stream):
-        args = Args(a=a.data_ptr(), b=b.data_ptr(), d=d.data_ptr())
-        status = self.calls.gs_plan_run(plan, ctypes.byref(args), stream)
-        if status != 0:
-            raise Failure(f"gs_plan_run returned status {status}")
-
-    def destroy(self, plan):
-        self.calls.gs_plan_destroy(ctypes.byref(plan))
-
-    def close(self):
-        if self.context:
-            self.calls.gs_close(ctypes.byref(self.context))
-
-
-def check_supported(problem, text):
-    packed = (problem.lda == problem.k and problem.ldc == problem.ldd == problem.n
-              and problem.ldb == (problem.n if problem.layout == LAYOUTS["nn"] else problem.k))
-    if problem.batch != 1 or problem.alpha != 1 or problem.beta != 0 or problem.epilogue or problem.out != problem.input or not packed:
-        raise Failure(f"{text}: only packed problems without batch, scalars, epilogue or another output type are compared with torch.matmul")
-    if min(problem.m, problem.n, problem.k) < 1:
-        raise Failure(f"{text}: an extent is 0: there is nothing to time")
+    def __init__(self, text):
+        problem = gemmsmith.Problem(text)
+        kind, extents, layout, *fields = str(problem).split(":")
+        if [field for field in fields if not field.startswith("acc=")]:
+            raise Failure(f"{text}: only packed problems without batch, scalars, epilogue or another output type are compared with torch.matmul")
+        self.type, self.acc = kind, "f16" if "acc=f16" in fields else "f32"
+        self.m, self.n, self.k = problem.m, problem.n, problem.k
+        if min(self.m, self.n, self.k) < 1:
+            raise Failure(f"{text}: an extent is 0: there is nothing to time")
+        self.texts = {layout: ":".join([kind, extents, layout, *fields]) for layout in LAYOUTS}
 
 
 def set_accumulator(torch, problem):
@@ -114,7 +48,7 @@ def set_accumulator(torch, problem):
     matmul = torch.backends.cuda.matmul
     matmul.allow_fp16_reduced_precision_reduction = False
     matmul.allow_bf16_reduced_precision_reduction = False
-    wanted = problem.acc == F16
+    wanted = problem.acc == "f16"
     if hasattr(matmul, "allow_fp16_accumulation"):
         matmul.allow_fp16_accumulation = wanted
     elif wanted:
@@ -125,7 +59,7 @@ class Sets:
     """Operands in more than four times the L2 in all; nn and tn hold the same matrices."""
 
     def __init__(self, torch, problem, seed):
-        kind = {0: torch.float16, 1: torch.bfloat16}[problem.input]
+        kind = {"f16": torch.float16, "bf16": torch.bfloat16}[problem.type]
         l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or 64 << 20
         used = 2 * (problem.m * problem.k + problem.k * problem.n + problem.m * problem.n)
         each = used + 2 * problem.k * problem.n
@@ -146,7 +80,7 @@ class Contender:
         self.graph, self.us, self.wrong = None, [], False
 
 
-def make_contenders(torch, library, problem, sets, plans):
+def make_contenders(torch, sets, plans):
     def with_torch(layout):
         def call(s):
             b = sets.b[layout][s]
@@ -155,7 +89,7 @@ def make_contenders(torch, library, problem, sets, plans):
 
     def with_plan(layout):
         def call(s):
-            library.run(plans[layout], sets.a[s], sets.b[layout][s], sets.d[s], torch.cuda.current_stream().cuda_stream)
+            plans[layout].run(sets.a[s], sets.b[layout][s], sets.d[s], stream=torch.cuda.current_stream().cuda_stream)
         return call
 
     return [Contender(f"{kind}-{layout}", layout, make(layout)) for layout in LAYOUTS for kind, make in (("torch", with_torch), ("gemmsmith", with_plan))]
@@ -204,8 +138,8 @@ def calibrate(torch, contenders, sets, replay_us):
 def check(torch, problem, sets, contender, s):
     """Compares D of one set with an f64 product; the bound is loose, it looks for wrong results."""
     want = sets.a[s].double() @ sets.b["nn"][s].double()
-    output = 2.0 ** -8 if problem.out == 1 else 2.0 ** -11
-    accumulator = 2.0 ** -24 if problem.acc == F32 else 2.0 ** -11
+    output = 2.0 ** -8 if problem.type == "bf16" else 2.0 ** -11
+    accumulator = 2.0 ** -24 if problem.acc == "f32" else 2.0 ** -11
     growth = max(problem.k, problem.k ** 1.5 / 16)   # partial sums of normal data grow as sqrt(k); the units truncate at each step
     bound = 4 * (output * want.abs() + accumulator * growth)
     contender.wrong = not bool(((sets.d[s].double() - want).abs() <= bound).all())
@@ -237,22 +171,21 @@ def ratio(reference, candidate, seed=1):
     return {"median": statistics.median(pairs), "low": medians[25], "high": medians[974]}
 
 
-def time_problem(torch, library, text, rounds, replay_us):
-    problem = library.parse(text)
-    check_supported(problem, text)
+def time_problem(torch, context, text, rounds, replay_us):
+    problem = Case(text)
     set_accumulator(torch, problem)
     plans = {}
     try:
         for layout in LAYOUTS:
-            plans[layout] = library.plan(library.packed(problem, layout))
+            plans[layout] = context.plan(problem.texts[layout])
         sets = Sets(torch, problem, random.getrandbits(62))
-        contenders = make_contenders(torch, library, problem, sets, plans)
+        contenders = make_contenders(torch, sets, plans)
         calls = measure(torch, problem, sets, contenders, rounds, replay_us)
-        result = {"problem": text, "type": TYPES[problem.input], "acc": TYPES[problem.acc], "m": problem.m, "n": problem.n, "k": problem.k,
-                  "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "gemmsmith": library.calls.gs_version().decode(),
+        result = {"problem": text, "type": problem.type, "acc": problem.acc, "m": problem.m, "n": problem.n, "k": problem.k,
+                  "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "gemmsmith": gemmsmith.version(),
                   "clock": "device", "rounds": rounds, "calls": calls, "sets": sets.count,
                   "contenders": {c.name: {"us": statistics.median(c.us), "samples": c.us, "wrong": c.wrong} for c in contenders},
-                  "why": {layout: library.calls.gs_plan_why(plans[layout]).decode() for layout in LAYOUTS}}
+                  "why": {layout: plans[layout].why for layout in LAYOUTS}}
         by_name = {c.name: c.us for c in contenders}
         result["ratio"] = {layout: ratio(by_name[f"torch-{layout}"], by_name[f"gemmsmith-{layout}"]) for layout in LAYOUTS}
         best = {kind: [min(pair) for pair in zip(by_name[f"{kind}-nn"], by_name[f"{kind}-tn"])] for kind in ("torch", "gemmsmith")}
@@ -261,7 +194,7 @@ def time_problem(torch, library, text, rounds, replay_us):
     finally:
         torch.cuda.synchronize()
         for plan in plans.values():
-            library.destroy(plan)
+            plan.close()
 
 
 def print_line(result):
@@ -273,7 +206,7 @@ def print_line(result):
 def main():
     parser = argparse.ArgumentParser(description="torch.matmul against gemmsmith, device time, one process.")
     parser.add_argument("problems", nargs="+", metavar="PROBLEM", help="f16:4096x4096x4096:tn or M_N_K")
-    parser.add_argument("--library", default="libgemmsmith.so", metavar="PATH", help="libgemmsmith.so to load")
+    parser.add_argument("--library", metavar="PATH", help="libgemmsmith.so to load; default: as `import gemmsmith` finds it")
     parser.add_argument("--rounds", type=int, default=30, help="interleaved rounds (30)")
     parser.add_argument("--replay-us", type=float, default=500, help="shortest replay of a graph in microseconds (500)")
     parser.add_argument("--json", action="store_true", help="one JSON object per problem and line")
@@ -290,20 +223,18 @@ def main():
         return 77
     os.environ.setdefault("GEMMSMITH_DEVICE", "cuda:0")
     torch.cuda.init()
-    library, failed = None, False
+    if options.library:
+        os.environ["GEMMSMITH_LIBRARY"] = options.library
+    failed = False
     try:
-        library = Library(options.library)
-        library.open()
-        for text in options.problems:
-            result = time_problem(torch, library, text, options.rounds, options.replay_us)
-            failed = failed or any(c["wrong"] for c in result["contenders"].values())
-            print(json.dumps(result), flush=True) if options.json else print_line(result)
-    except Failure as reason:
+        with gemmsmith.open() as context:
+            for text in options.problems:
+                result = time_problem(torch, context, text, options.rounds, options.replay_us)
+                failed = failed or any(c["wrong"] for c in result["contenders"].values())
+                print(json.dumps(result), flush=True) if options.json else print_line(result)
+    except (Failure, gemmsmith.Error, OSError) as reason:
         print(f"error: {reason}", file=sys.stderr)
         return 1
-    finally:
-        if library:
-            library.close()
     return 1 if failed else 0
 
 

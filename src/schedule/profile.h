@@ -32,7 +32,7 @@ gs_profile gs_profile_of(const gs_caps *caps);
 /* The rates alone, by the same rule. */
 const gs_rates *gs_rates_of(const gs_caps *caps);
 
-/* Text to profile and back: what was parsed, is formatted and is parsed again has the same values (15 digits are kept). PARSE errors
+/* Text to profile and back: what was parsed, is formatted and is parsed again has the same values. PARSE errors
  * have "line N: ..." as text and the name as field. *profile is as it was after an error. */
 gs_status gs_profile_parse(gs_profile *profile, const char *text, gs_error *error);
 void      gs_profile_format(const gs_profile *profile, gs_text *text);
