@@ -1,6 +1,7 @@
 # The two commands of the README, and a few for developers. Each does its own set-up on Debian or Ubuntu.
 #   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
 #   make check       every test that needs no GPU: release and sanitizer builds, dependency law, command line, fuzzing
+#   make check-quick the law, a release build and its quick tests: under two minutes on two cores, for while one works
 #   make check-gpu   every test that needs a GPU
 #   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (3 GB), get rewards from a live service
 #   make check-load  gemmsmith serve under 10,000 requests and misfortune, some minutes
@@ -8,7 +9,7 @@
 PROBLEM      ?= 64_4096_64
 FUZZ_SECONDS ?= 60
 
-.PHONY: run check check-gpu check-trainers check-load fuzz build setup clean
+.PHONY: run check check-quick check-gpu check-trainers check-load fuzz build setup clean
 
 run: build
 	@sh scripts/run.sh $(PROBLEM)
@@ -16,6 +17,9 @@ run: build
 check:
 	@sh scripts/setup.sh tests
 	@sh scripts/check.sh
+
+check-quick: setup
+	@sh scripts/check.sh quick
 
 check-gpu: build
 	@sh scripts/check_gpu.sh build/release

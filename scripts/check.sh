@@ -1,32 +1,48 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every test that needs no GPU. Ends with "N passed, N failed, N skipped"; exit 1 if any failed or none passed.
+# Every test that needs no GPU, on all cores. Ends with "N passed, N failed, N skipped"; exit 1 if any failed or none passed.
+#   check.sh          everything
+#   check.sh quick    what one runs while working: the law, a release build, its tests without those labelled slow
+# Results appear as tests end. GS_JOBS: tests and compilers at a time (default: cores). GS_TIMEOUT_FACTOR (default 4) is how many times
+# slower than usual a machine may be before a test is killed; cmake reads it when it configures.
 set -u
 cd "$(dirname "$0")/.."
 . build/deps/env
+what=${1:-all}
+jobs=${GS_JOBS:-$(nproc)}
 passed=0 failed=0 skipped=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
 
-# Both builds compile the same kernels, with a compiler that is not ours: the second finds them in the first one's cache, whose names are
-# hashes of all that goes into a kernel. It begins empty, and is not the user's.
-GS_TEST_CACHE=$PWD/build/check-cache
+# Kernels that tests compile are kept in the cache that the library has for its users: a file per source, headers, options, target and
+# compiler version, with the compiler's log and what was read from it, which a test looks at as if it had just been compiled. A kernel that
+# does not compile is not kept. The folder is named after the code that compiles, reads the log and keeps it: when that changes, it is empty.
+compiling=$(cat src/device/cache.* src/device/cuda/nvrtc* src/sandbox/* 2>/dev/null | cksum | cut -d ' ' -f 1)
+GS_TEST_CACHE=$PWD/build/check-cache/$compiling
 GEMMSMITH_CACHE=$GS_TEST_CACHE   # what needs its own takes it
 export GS_TEST_CACHE GEMMSMITH_CACHE
-rm -rf "$GS_TEST_CACHE"
+for old in build/check-cache/*; do
+    [ "$old" = "build/check-cache/$compiling" ] || rm -rf "$old"
+done
+mkdir -p "$GS_TEST_CACHE"
+find "$GS_TEST_CACHE" -type f -mtime +14 -delete
 
 one() { # one NAME COMMAND...: a check that is a single command
     name=$1
     shift
-    if output=$("$@" 2>&1); then
+    if "$@" > "$scratch/one" 2>&1; then
         passed=$((passed + 1))
         echo "ok       $name"
     else
         failed=$((failed + 1))
         echo "FAILED   $name"
-        echo "$output" | tail -n 40
+        tail -n 60 "$scratch/one"
     fi
 }
 
-# What a test that passed left out of what it has, a line each: "cublas/library  no_library_no_plan". cmocka names them again behind its sums, Python only counts.
+# What a test that passed left out of what it has, a line each: "cublas/library  no_library_no_plan". cmocka names them again behind its sums,
+# Python only counts.
 skipped_inside() {
     awk '/^[0-9]+\/[0-9]+ Testing: / { test = $3; sums = 0; left = "" }
          /^\[  SKIPPED \] [0-9]+ test\(s\)/ { sums = 1; next }
@@ -35,42 +51,65 @@ skipped_inside() {
          /^Test Passed\./ { printf "%s", left }' "$1"
 }
 
-suite() { # suite PRESET: builds and runs a preset's tests with ctest
-    if ! output=$(cmake --preset "$1" 2>&1 && cmake --build --preset "$1" 2>&1); then
-        failed=$((failed + 1))
-        echo "FAILED   build $1"
-        echo "$output" | tail -n 60
-        return
-    fi
-    passed=$((passed + 1))
-    echo "ok       build $1"
-    log=build/$1/ctest.log
-    ctest --test-dir "build/$1" --output-on-failure --parallel 2 --timeout 1500 > "$log" 2>&1
-    grep -E '^ *[0-9]+/[0-9]+ Test' "$log" | sed "s/^/         $1: /"
+build() { # build PRESET
+    cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"
+}
+
+suite() { # suite PRESET [CTEST OPTIONS]: runs the tests of what was built; a line as each ends, and behind it the output of one that failed
+    preset=$1
+    shift
+    log=build/$preset/ctest.log
+    ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" "$@" 2>&1 | tee "$log" |
+        awk -v preset="$preset" '/^ *[0-9]+\/[0-9]+ Test/ { print "         " preset ": " $0; fflush(); shown = /\*\*\*/ && !/\*\*\*Skipped/; lines = 0; next }
+                                 /^ *Start +[0-9]+: / || /^[0-9]+% tests passed/ { if (/tests passed/) shown = 0; next }
+                                 /^Error/ || shown && ++lines <= 120 { print; fflush() }'
     p=$(grep -cE '^ *[0-9]+/[0-9]+ Test.* Passed ' "$log")
     s=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*Skipped' "$log")
     all=$(grep -cE '^ *[0-9]+/[0-9]+ Test' "$log")
-    inside=$(skipped_inside "build/$1/Testing/Temporary/LastTest.log")
-    [ -z "$inside" ] || echo "$inside" | sed "s/^/         $1: skipped inside /"
+    inside=$(skipped_inside "build/$preset/Testing/Temporary/LastTest.log")
+    [ -z "$inside" ] || echo "$inside" | sed "s/^/         $preset: skipped inside /"
     passed=$((passed + p))
     skipped=$((skipped + s + $(echo "$inside" | grep -c .)))
     failed=$((failed + all - p - s))
-    [ "$all" -eq "$((p + s))" ] || awk '/^ *[0-9]+\/[0-9]+ Test/ { shown = /\*\*\*/ && !/\*\*\*Skipped/ } /^ *Start / { next } shown || /^Error/' "$log" | tail -n 120
-    [ "$all" -gt 0 ] || failed=$((failed + 1))
+    [ "$all" -gt 0 ] || { failed=$((failed + 1)); echo "FAILED   $preset: no test ran"; tail -n 20 "$log"; }
 }
 
-one "dependency law" python3 scripts/check_law.py
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    exit
+}
+
+one "the law of rooms" python3 scripts/check_law.py
+one "the picture of rooms" python3 scripts/draw_rooms.py --check
 one "docs" python3 scripts/check_docs.py
+
 one "scripts parse" sh -c 'for f in scripts/*.sh .ci/run; do sh -n "$f" || exit 1; done; python3 -m compileall -q scripts python tools'
-suite release
-one "exported symbols" sh scripts/check_abi.sh build/release/libgemmsmith.so
-one "headers from C++" sh -c 'for h in include/gemmsmith/*.h; do echo "#include <gemmsmith/${h##*/}>" | c++ -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - || exit 1; done'
-suite sanitize
+before=$failed
+one "build release" build release
+if [ "$what" = quick ]; then
+    [ "$failed" -gt "$before" ] || suite release --label-exclude slow
+    finish
+fi
+
+# The sanitized build goes on beside the tests of the release build, behind them: what they leave of the cores.
+( nice -n 10 sh -c "cmake --preset sanitize && cmake --build --preset sanitize --parallel $jobs"; echo $? > "$scratch/sanitize.code" ) > "$scratch/sanitize.log" 2>&1 &
+building=$!
+trap 'kill $building 2>/dev/null; exit 130' INT TERM
+if [ "$failed" -eq "$before" ]; then
+    one "exported symbols" sh scripts/check_abi.sh build/release/libgemmsmith.so
+    one "headers from C++" sh -c 'for h in include/gemmsmith/*.h; do echo "#include <gemmsmith/${h##*/}>" | c++ -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - || exit 1; done'
+    suite release
+fi
+wait "$building"
+before=$failed
+one "build sanitize" sh -c "cat '$scratch/sanitize.log'; exit \$(cat '$scratch/sanitize.code')"
+[ "$failed" -gt "$before" ] || suite sanitize
 
 # The fuzzers with libFuzzer, as `make fuzz` builds them, and a moment of each.
 mkdir -p build/fuzz
 fuzzers() {
-    cmake --preset fuzz && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer &&
+    cmake --preset fuzz && cmake --build --preset fuzz --parallel "$jobs" --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer &&
         build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -seed=1 -runs=2000 -artifact_prefix=build/fuzz/ &&
         build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -seed=1 -runs=200 -max_len=16384 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/
 }
@@ -81,5 +120,4 @@ else
     skipped=$((skipped + 1))
     echo "skipped  fuzzers: there is no clang with libFuzzer"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+finish

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/device.h"
@@ -69,7 +70,7 @@ static void compile(const char *target, const gs_schedule *schedule, const gs_pr
     gs_kernel_to_source(&kernel, &source);
     gs_image image;
     char text[GS_SCHEDULE_TEXT], what[GS_PROBLEM_TEXT];
-    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+    if (gs_compile_cached(target, getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK)
         fail_msg("%s %s %s: %s\n%s", target, gs_schedule_format(schedule, text), gs_problem_format(problem, what), error.text, image.log);
     const gs_resources resources = gs_schedule_resources(schedule, problem, caps);
     if (image.spill_bytes || image.registers > resources.registers)

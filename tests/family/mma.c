@@ -190,7 +190,7 @@ static bool compile(const char *target, const gs_caps *caps, const char *schedul
     gs_kernel_source source;
     gs_kernel_to_source(&kernel, &source);
     gs_image image = {0};
-    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+    if (gs_compile_cached(target, getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK)
         fail_msg("%s %s %s: %s\n%s", target, schedule_string, problem_text, error.text, image.log ? image.log : "");
     if (image.spill_bytes || image.stack_bytes)
         fail_msg("%s %s %s: %d bytes spilled, %d bytes of stack", target, schedule_string, problem_text, image.spill_bytes, image.stack_bytes);

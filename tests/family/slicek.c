@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -158,7 +159,7 @@ static gs_image compiled(const char *target, const gs_caps *caps, const gs_sched
     gs_kernel_to_source(&kernel, &source);
     source.source.ptx = true;
     gs_image image = {0};
-    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+    if (gs_compile_cached(target, getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK)
         fail_msg("%s %s %s: %s\n%s", target, text, what, error.text, image.log ? image.log : "");
     if (image.spill_bytes || image.stack_bytes || image.serialized)
         fail_msg("%s %s %s: %d bytes spilled, %d bytes of stack", target, text, what, image.spill_bytes, image.stack_bytes);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -40,7 +41,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
     gs_kernel_source source;
     gs_kernel_to_source(&kernel, &source);
     gs_image image;
-    if (gs_compile_for("sm_90a", &source.source, &image, &error) != GS_OK) fail_msg("%s %s: %s\n%s", text, what, error.text, image.log);
+    if (gs_compile_cached("sm_90a", getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK) fail_msg("%s %s: %s\n%s", text, what, error.text, image.log);
     if (image.spill_bytes || image.serialized) fail_msg("%s %s: %d bytes spilled, serialized %d", text, what, image.spill_bytes, image.serialized);
     const int allowed = gs_schedule_resources(schedule, problem, h200()).registers;
     if (image.registers > allowed) fail_msg("%s %s: %d registers, promised are %d", text, what, image.registers, allowed);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -87,7 +88,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
     gs_kernel_to_source(&kernel, &source);
     gs_image image;
     char text[GS_SCHEDULE_TEXT], what[GS_PROBLEM_TEXT];
-    if (gs_compile_for("sm_90a", &source.source, &image, &error) != GS_OK)
+    if (gs_compile_cached("sm_90a", getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK)
         fail_msg("%s %s: %s\n%s", gs_schedule_format(schedule, text), gs_problem_format(problem, what), error.text, image.log);
     if (image.spill_bytes || image.serialized)
         fail_msg("%s %s: %d bytes spilled, serialized %d", gs_schedule_format(schedule, text), gs_problem_format(problem, what), image.spill_bytes, image.serialized);

@@ -54,7 +54,7 @@ static void inspect(const gs_schedule *schedule, const gs_problem *problem)
     source.source.ptx = true;
     gs_schedule_format(schedule, text);
     gs_problem_format(problem, what);
-    gs_status status = gs_compile_for("sm_90a", &source.source, &image, &error);
+    gs_status status = gs_compile_cached("sm_90a", getenv("GS_TEST_CACHE"), &source.source, &image, &error);
     if (status != GS_OK) fail_msg("%s %s: %s", what, text, error.text);
     status = gs_inspect_source(kernel.name, kernel.source, &error);
     if (status == GS_OK) status = gs_inspect_ptx(image.ptx, image.ptx_size, &kernel.manifest, problem, &error);

@@ -445,7 +445,7 @@ static void compile(const char *target, const gs_kernel *kernel)
     gs_kernel_to_source(kernel, &source);
     gs_image image = {0};
     gs_error error = {0};
-    if (gs_compile_for(target, &source.source, &image, &error) != GS_OK)
+    if (gs_compile_cached(target, getenv("GS_TEST_CACHE"), &source.source, &image, &error) != GS_OK)
         fail_msg("%s for %s: %s\n%s", kernel->name, target, error.text, image.log ? image.log : "");
     if (image.spill_bytes) fail_msg("%s for %s spills %d bytes", kernel->name, target, image.spill_bytes);
     assert_true(image.size > 0 && image.registers > 0);
