@@ -8,7 +8,7 @@
 # The list of all families stands as ALL,FAMILIES or ALL FAMILIES there, so that a new one changes no case.
 # Exit code 77: skipped, and where nothing fails, run.sh ends with it too. $GEMMSMITH_FAKE_WORKER: a program to be used as the
 # worker by the cases that need one.
-# UPDATE=1 rewrites what differs, except patterns.
+# UPDATE=1 rewrites what differs, except patterns. JOBS=N: so many cases at a time (default: cores), but one with UPDATE=1.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,6 +21,25 @@ shift
 top=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-cli.XXXXXX") || exit 2
 trap 'rm -rf "$top"' EXIT
 trap 'exit 130' INT TERM
+
+total() {
+    echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
+    [ $failed -eq 0 ] || exit 1
+    [ $skipped -eq 0 ] || exit 77
+    exit 0
+}
+
+# Several cases: each in a run of its own, whose output is shown when it is complete.
+jobs=${JOBS:-$(nproc)}
+if [ $# -gt 1 ] && [ "$jobs" -gt 1 ] && [ "${UPDATE:-0}" != 1 ]; then
+    printf '%s\n' "$@" | JOBS=1 xargs -P "$jobs" -I {} sh -c '
+        sh "$0" "$1" "$2" > "$3/$2.said" 2>&1
+        sed "\$d" "$3/$2.said"' "$here/run.sh" "$program" {} "$top" | tee "$top/said"
+    passed=$(grep -c "^ok " "$top/said")
+    skipped=$(grep -c '^skip ' "$top/said")
+    failed=$(($# - passed - skipped))   # also one whose run was killed
+    total
+fi
 mkdir "$top/bin"
 ln -s "$program" "$top/bin/gemmsmith"
 for name in $(env | sed -n 's/^\(GEMMSMITH_[A-Z_]*\)=.*/\1/p'); do
@@ -121,6 +140,4 @@ for name in "$@"; do
         failed=$((failed + 1))
     fi
 done
-echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
-[ $failed -eq 0 ] || exit 1
-[ $skipped -eq 0 ] || exit 77
+total
