@@ -34,7 +34,7 @@ GROWTH = 2 << 20   # bytes of resident memory between the middle and the end
 STALL = 60         # seconds without an answer to anybody
 TAG = "GS_LOAD_TAG"
 SANITIZED = bool(os.environ.get("GS_SANITIZED"))   # keeps what was freed
-SLOW = 4 if SANITIZED else 1
+SLOW = float(os.environ.get("GS_TIMEOUT_FACTOR", 4)) * (4 if SANITIZED else 1)
 
 
 class Ended(Exception):

@@ -284,10 +284,10 @@ class Together(Case):
         self.assertEqual((code, [r["verdict"] for r in got["results"]]), (200, ["pass"] * 3))
 
     def test_deadline(self):
-        s = self.serve("library=1.1;delay=1500")
+        s = self.serve("library=1.1;delay=5000")
         began = time.monotonic()
         code, got = s.post("evaluate", user_kernel(1, deadline_s=0.1))
-        self.assertLess(time.monotonic() - began, 1.2)
+        self.assertLess(time.monotonic() - began, 4.5)
         self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "deadline", None, "running"))
         self.assertEqual(s.get("result/" + got["id"])[0], 202)
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
