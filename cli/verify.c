@@ -101,8 +101,8 @@ static bool random_schedule(gs_random *random, gs_family_id family, const gs_pro
 {
     for (int i = 0; i < SCHEDULE_TRIES; i++) {
         *schedule = gs_schedule_first(family);
-        for (int slot = 0; slot < gs_family_parameters(family); slot++)
-            schedule->value[slot] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(family, slot)->count);
+        for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
+            schedule->value[parameter] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(family, parameter)->count);
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
     return false;

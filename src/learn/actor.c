@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Saying schedule strings word by word, and learning from what came of them. */
+ * Saying schedule strings value by value, and learning from what came of them. */
 #include "learn/actor.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 enum {
     INPUTS    = GS_PROBLEM_FEATURES + GS_MOST_TOKENS,
     ROOM      = 2 * (GS_HIDDEN + GS_HIDDEN + GS_MOST_TOKENS),
-    MOST_ROWS = 256   /* words of a slot, and families */
+    MOST_ROWS = 256   /* values of a parameter, and families */
 };
 #define LEAST_SPREAD 0.02   /* of a group's rewards: closer ones are noise */
 
@@ -58,15 +58,15 @@ int gs_space_find(const gs_space *space, const gs_schedule *schedule)
     return at ? (int)(at - space->list) : -1;
 }
 
-/* ---- a schedule string, word by word ---- */
+/* ---- a schedule string, value by value ---- */
 
-/* What has been said: a prefix, and the schedule strings of the space that begin with it. Step 0 is the family, step s > 0 the word of slot s - 1. */
+/* What has been said: a prefix, and the schedule strings of the space that begin with it. Step 0 is the family, step s > 0 the value of parameter s - 1. */
 typedef struct prefix {
     int   begin, end, step;
     float x[INPUTS];
 } prefix;
 
-/* Words that go on from a prefix: tokens, where their schedule strings end, probabilities. */
+/* Values that go on from a prefix: tokens, where their schedule strings end, probabilities. */
 typedef struct choice {
     int    count, token[MOST_ROWS], end[MOST_ROWS];
     double p[MOST_ROWS];
@@ -85,7 +85,7 @@ static int token_of(const gs_schedule *schedule, int step)
     return gs_token_of((gs_family_id)schedule->family, step - 1, step == 0 ? 0 : schedule->value[step - 1]);
 }
 
-/* Where the schedule strings that have the same word at this step as the first one end. */
+/* Where the schedule strings that have the same value at this step as the first one end. */
 static int same_until(const gs_space *space, int first, int end, int step)
 {
     const int byte = byte_of(&space->list[first], step);
@@ -142,7 +142,7 @@ gs_status gs_actor_create(gs_actor *actor, uint64_t seed, gs_error *error)
 
 void gs_actor_free(gs_actor *actor) { gs_net_free(&actor->net); }
 
-/* random NULL: the most probable word. */
+/* random NULL: the most probable value. */
 static gs_schedule say(const gs_actor *actor, const gs_space *space, gs_random *random, double *log_probability)
 {
     float room[ROOM];
@@ -193,7 +193,7 @@ double gs_actor_log_probability(const gs_actor *actor, const gs_space *space, co
 
 /* ---- learning ---- */
 
-/* All words that a schedule string could have at a step, valid or not: what stands there without masks. */
+/* All values that a schedule string could have at a step, valid or not: what stands there without masks. */
 static void all_words(const gs_schedule *schedule, int step, choice *c)
 {
     const gs_family_id family = (gs_family_id)schedule->family;
@@ -201,7 +201,7 @@ static void all_words(const gs_schedule *schedule, int step, choice *c)
     for (int i = 0; i < c->count; i++) c->token[i] = step == 0 ? gs_token_of((gs_family_id)i, -1, 0) : gs_token_of(family, step - 1, i);
 }
 
-/* Adds to d_out the gradient of -weight * log(how probable it is without masks that a word is valid). */
+/* Adds to d_out the gradient of -weight * log(how probable it is without masks that a value is valid). */
 static void push_valid(const float *logits, const gs_schedule *schedule, int step, const choice *valid, double weight, float *d_out)
 {
     choice all;
@@ -214,7 +214,7 @@ static void push_valid(const float *logits, const gs_schedule *schedule, int ste
     for (int i = 0; i < valid->count; i++) d_out[valid->token[i]] -= (float)(weight * all.p[place_of(&all, valid->token[i])] / probable);
 }
 
-/* Adds, for every word of a schedule string, the gradient of -(push * log p + entropy * H + valid * log(unmasked p of the words that are valid)). */
+/* Adds, for every value of a schedule string, the gradient of -(push * log p + entropy * H + valid * log(unmasked p of the values that are valid)). */
 static void push_sentence(const gs_actor *actor, const gs_space *space, const gs_schedule *schedule, double push, double entropy, double valid, float *gradient)
 {
     float room[ROOM], d_out[GS_MOST_TOKENS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The actor: a policy that says a schedule string of the grammar word by word, each from the problem and the words before it. Words that no valid
+ * The actor: a policy that says a schedule string of the grammar value by value, each from the problem and the values before it. Values that no valid
  * schedule string goes on with have probability 0, so every schedule string that it says is valid. It learns from rewards by clipped policy gradient, and
  * from schedule strings that others found to be good. */
 #ifndef GS_LEARN_ACTOR_H
@@ -26,14 +26,14 @@ typedef struct gs_actor {
     gs_net net;
 } gs_actor;
 
-/* Untrained, it draws each word evenly from those that are possible. */
+/* Untrained, it draws each value evenly from those that are possible. */
 gs_status gs_actor_create(gs_actor *actor, uint64_t seed, gs_error *error);
 void      gs_actor_free(gs_actor *actor);
 
 /* A schedule string from a space that is not empty; *log_probability (may be NULL) is that of the whole schedule string. */
 gs_schedule gs_actor_say(const gs_actor *actor, const gs_space *space, gs_random *random, double *log_probability);
 
-/* The most probable word each time. */
+/* The most probable value each time. */
 gs_schedule gs_actor_best(const gs_actor *actor, const gs_space *space);
 
 /* Without a space, in microseconds, and so without masks: how probable each family is, and the most probable schedule strings of one by a beam of that
@@ -52,8 +52,8 @@ typedef struct gs_outcome {
 
 typedef struct gs_lesson {
     double clip;       /* the new probability over the old one counts within 1 - clip to 1 + clip; 0.2 */
-    double entropy;    /* what a word's entropy is worth, in rewards; 0.002 */
-    double valid;      /* what it is worth that a word is valid without masks too, as gs_actor_beam needs it; 0.1 */
+    double entropy;    /* what a value's entropy is worth, in rewards; 0.002 */
+    double valid;      /* what it is worth that a value is valid without masks too, as gs_actor_beam needs it; 0.1 */
 } gs_lesson;
 extern const gs_lesson gs_usual_lesson;   /* these values */
 
@@ -61,7 +61,7 @@ extern const gs_lesson gs_usual_lesson;   /* these values */
  * spread; down which gs_adam_step goes. */
 void gs_actor_learn(const gs_actor *actor, const gs_space *space, const gs_outcome *outcomes, int count, const gs_lesson *lesson, float *gradient);
 
-/* Adds the gradient that makes a valid schedule string more probable, weight times; without a space: words are set against all words of their slot. */
+/* Adds the gradient that makes a valid schedule string more probable, weight times; without a space: values are set against all values of their parameter. */
 void gs_actor_imitate(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, const gs_schedule *schedule, double weight, float *gradient);
 
 #endif

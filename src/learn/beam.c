@@ -12,7 +12,7 @@ enum {
     MOST_WORDS = 256
 };
 
-/* A schedule string up to a slot. */
+/* A schedule string up to a parameter. */
 typedef struct ray {
     gs_schedule schedule;
     double      log_probability;
@@ -42,19 +42,19 @@ static void say(const gs_actor *actor, const float *x, int first, int count, dou
     for (int i = 0; i < count; i++) log_probability[i] = logits[i] - most - log(sum);
 }
 
-static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family_id family, int slot)
+static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family_id family, int parameter)
 {
-    const int count = gs_family_parameter(family, slot)->count;
+    const int count = gs_family_parameter(family, parameter)->count;
     double said[MOST_WORDS];
     to->count = 0;
     for (int i = 0; i < from->count; i++) {
         ray next = from->rays[i];
-        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 1;
-        say(actor, x, gs_token_of(family, slot, 0), count, said);
-        for (int s = 0; s < slot; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 0;
-        for (int word = 0; word < count; word++) {
-            next.schedule.value[slot] = (uint8_t)word;
-            next.log_probability = from->rays[i].log_probability + said[word];
+        for (int s = 0; s < parameter; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 1;
+        say(actor, x, gs_token_of(family, parameter, 0), count, said);
+        for (int s = 0; s < parameter; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 0;
+        for (int value = 0; value < count; value++) {
+            next.schedule.value[parameter] = (uint8_t)value;
+            next.log_probability = from->rays[i].log_probability + said[value];
             insert(to, &next);
         }
     }
@@ -66,11 +66,11 @@ int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_cap
     if (width < 1) return 0;
     beam beams[2] = {{.width = width, .count = 1, .rays = {{.schedule = {.family = (uint8_t)family}}}}, {.width = width}};
     float x[INPUTS] = {0};
-    const int slots = gs_family_parameters(family);
+    const int parameters = gs_family_parameters(family);
     gs_problem_features(problem, caps, x);
     x[GS_PROBLEM_FEATURES + gs_token_of(family, -1, 0)] = 1;
-    for (int slot = 0; slot < slots; slot++) go_on(actor, x, &beams[slot % 2], &beams[(slot + 1) % 2], family, slot);
-    const beam *const last = &beams[slots % 2];
+    for (int parameter = 0; parameter < parameters; parameter++) go_on(actor, x, &beams[parameter % 2], &beams[(parameter + 1) % 2], family, parameter);
+    const beam *const last = &beams[parameters % 2];
     for (int i = 0; i < last->count; i++) list[i] = last->rays[i].schedule;
     return last->count;
 }

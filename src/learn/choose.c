@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the weights choose for a problem that nobody has measured, in about a millisecond: a beam of the actor's, ordered by the surrogate, and from the
- * best of them downhill, word by word. */
+ * best of them downhill, value by value. */
 #include <string.h>
 
 #include "base/error.h"
@@ -43,7 +43,7 @@ static void consider(chooser *ch, const gs_schedule *schedule)
         insert(&ch->c, schedule, gs_surrogate_us(&ch->weights->surrogate, schedule, ch->problem, &ch->profile));
 }
 
-/* Schedule strings that differ from the best one in a word, until none of them is better. */
+/* Schedule strings that differ from the best one in a value, until none of them is better. */
 static void descend(chooser *ch)
 {
     gs_schedule from;
@@ -51,11 +51,11 @@ static void descend(chooser *ch)
     do {
         from = ch->c.list[0];
         const gs_family_id family = (gs_family_id)from.family;
-        for (int slot = 0; slot < gs_family_parameters(family); slot++)
-            for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
+        for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
+            for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
                 gs_schedule next = from;
-                next.value[slot] = (uint8_t)word;
-                if (word != from.value[slot]) consider(ch, &next);
+                next.value[parameter] = (uint8_t)value;
+                if (value != from.value[parameter]) consider(ch, &next);
             }
     } while (--left > 0 && memcmp(&from, &ch->c.list[0], sizeof from) != 0);
 }

@@ -12,17 +12,17 @@
 
 /* ---- tokens ---- */
 
-int gs_token_of(gs_family_id family, int slot, int word)
+int gs_token_of(gs_family_id family, int parameter, int value)
 {
     int token = 0;
     for (int f = 0; f < (int)family; f++) {
         token++;
         for (int s = 0; s < gs_family_parameters((gs_family_id)f); s++) token += gs_family_parameter((gs_family_id)f, s)->count;
     }
-    if (slot < 0) return token;
+    if (parameter < 0) return token;
     token++;
-    for (int s = 0; s < slot; s++) token += gs_family_parameter(family, s)->count;
-    return token + word;
+    for (int s = 0; s < parameter; s++) token += gs_family_parameter(family, s)->count;
+    return token + value;
 }
 
 int gs_token_count(void) { return gs_token_of(GS_FAMILIES, -1, 0); }
@@ -34,9 +34,9 @@ char *gs_token_name(int token, char text[96])
         const gs_family_id family = (gs_family_id)f;
         if (token == gs_token_of(family, -1, 0)) snprintf(text, 96, "%s", gs_family_name(family));
         for (int s = 0; s < gs_family_parameters(family); s++) {
-            const gs_parameter *const slot = gs_family_parameter(family, s);
-            const int word = token - gs_token_of(family, s, 0);
-            if (word >= 0 && word < slot->count) snprintf(text, 96, "%s/%s/%s", gs_family_name(family), slot->name, slot->values[word].text);
+            const gs_parameter *const parameter = gs_family_parameter(family, s);
+            const int value = token - gs_token_of(family, s, 0);
+            if (value >= 0 && value < parameter->count) snprintf(text, 96, "%s/%s/%s", gs_family_name(family), parameter->name, parameter->values[value].text);
         }
     }
     return text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the networks see: a problem, a schedule, and what the time model says of the two, as numbers of about one; and the words of the
+ * What the networks see: a problem, a schedule, and what the time model says of the two, as numbers of about one; and the values of the
  * grammar as tokens. */
 #ifndef GS_LEARN_FEATURES_H
 #define GS_LEARN_FEATURES_H
@@ -10,13 +10,13 @@
 enum {
     GS_PROBLEM_FEATURES = 24,
     GS_WORK_FEATURES    = 28,
-    GS_MOST_TOKENS      = 640,   /* families and words, with room for more of them */
+    GS_MOST_TOKENS      = 640,   /* families and values, with room for more of them */
     GS_HIDDEN           = 64     /* width of the networks' hidden layers */
 };
 
-/* A token is a family, or a word of a slot of a family. They are numbered in the order of the tables. */
+/* A token is a family, or a value of a parameter of a family. They are numbered in the order of the tables. */
 int gs_token_count(void);
-int gs_token_of(gs_family_id family, int slot, int word);   /* slot -1: of the family itself */
+int gs_token_of(gs_family_id family, int parameter, int value);   /* parameter -1: of the family itself */
 
 /* The name of a token, unique for all times: "ws" or "ws/tile/128x256x64". text: at least 96 bytes. */
 char *gs_token_name(int token, char text[96]);

@@ -7,18 +7,18 @@
 #include "base/error.h"
 
 /* Deviations of logarithms of times: what all schedules of a problem have in common (the machine, its clock), those of a family, those that
- * share most words, and of a measurement. */
+ * share most values, and of a measurement. */
 #define COMMON 0.30
 #define FAMILY 0.10
 #define WORDS  0.06
 #define NOISE  0.01
-#define REACH  2.0   /* words changed that leave 1/e of what is shared */
+#define REACH  2.0   /* values changed that leave 1/e of what is shared */
 
 static double covariance(const gs_schedule *a, const gs_schedule *b)
 {
     int changed = 0;
     if (a->family != b->family) return COMMON * COMMON;
-    for (int slot = 0; slot < gs_family_parameters((gs_family_id)a->family); slot++) changed += a->value[slot] != b->value[slot];
+    for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)a->family); parameter++) changed += a->value[parameter] != b->value[parameter];
     return COMMON * COMMON + FAMILY * FAMILY + WORDS * WORDS * exp(-changed / REACH);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the measured times of one problem say about its other schedules: how far they were from what was predicted, carried over to schedule strings
- * that share the family and words (a Gaussian process). */
+ * that share the family and values (a Gaussian process). */
 #ifndef GS_LEARN_RESIDUAL_H
 #define GS_LEARN_RESIDUAL_H
 

@@ -38,7 +38,7 @@ static row row_of(const gs_schedule *schedule, const gs_problem *problem, const 
     r.model = (float)log(gs_work_features(schedule, problem, profile, r.numbers + GS_PROBLEM_FEATURES));
     const gs_family_id family = (gs_family_id)schedule->family;
     r.token[r.tokens++] = (int16_t)gs_token_of(family, -1, 0);
-    for (int slot = 0; slot < gs_family_parameters(family); slot++) r.token[r.tokens++] = (int16_t)gs_token_of(family, slot, schedule->value[slot]);
+    for (int parameter = 0; parameter < gs_family_parameters(family); parameter++) r.token[r.tokens++] = (int16_t)gs_token_of(family, parameter, schedule->value[parameter]);
     return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The learned weights, surrogate and actor, as a file. Words of the grammar stand in it by name, so that a file outlives words that are added
+ * The learned weights, surrogate and actor, as a file. Values of parameters stand in it by name, so that a file outlives values that are added
  * to the grammar. */
 #ifndef GS_LEARN_WEIGHTS_H
 #define GS_LEARN_WEIGHTS_H
@@ -15,7 +15,7 @@ typedef struct gs_weights {
     char         about[256];   /* one line: what they were trained on, by which command */
 } gs_weights;
 
-/* Untrained: the time model's prediction, and words at random. MEMORY. */
+/* Untrained: the time model's prediction, and values at random. MEMORY. */
 gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error);
 void      gs_weights_free(gs_weights *weights);
 

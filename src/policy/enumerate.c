@@ -31,8 +31,8 @@ static int schedule_strings(void)
     int total = 0;
     for (int family = 0; family < GS_FAMILIES; family++) {
         int product = 1;
-        for (int slot = 0; slot < gs_family_parameters((gs_family_id)family); slot++)
-            product *= gs_family_parameter((gs_family_id)family, slot)->count;
+        for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)family); parameter++)
+            product *= gs_family_parameter((gs_family_id)family, parameter)->count;
         total += product;
     }
     return total;

@@ -2,7 +2,7 @@
  * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
  * same rate; then of the schedules that the time model finds fast and of those that the actor says, the ones
  * that the surrogate finds fastest. Then the surrogate's word is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
- * one word away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
+ * one value away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
  * names, else the installed ones, else untrained ones, which leave the order to the time model. */
 #include <math.h>
 #include <stdlib.h>
@@ -175,11 +175,11 @@ static void add_neighbours(learned *self, const gs_problem *problem, const gs_ca
     for (int i = 0; i < GS_MIN(self->told_count, PARENTS); i++) {
         const gs_schedule from = self->told[i].schedule;
         const gs_family_id family = (gs_family_id)from.family;
-        for (int slot = 0; slot < gs_family_parameters(family); slot++)
-            for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
+        for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
+            for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
                 gs_schedule next = from;
-                next.value[slot] = (uint8_t)word;
-                if (word != from.value[slot] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
+                next.value[parameter] = (uint8_t)value;
+                if (value != from.value[parameter] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
             }
     }
 }

@@ -41,37 +41,37 @@ void gs_llm_add_device(gs_text *text, const gs_caps *c)
 
 /* ---- grammar ---- */
 
-/* The words of a slot that valid schedule strings have, in the order of the table. */
-static void add_words(gs_text *text, const gs_space *space, gs_family_id family, int slot)
+/* The values of a parameter that valid schedule strings have, in the order of the table. */
+static void add_values(gs_text *text, const gs_space *space, gs_family_id family, int parameter)
 {
-    const gs_parameter *const s = gs_family_parameter(family, slot);
+    const gs_parameter *const s = gs_family_parameter(family, parameter);
     bool seen[256] = {false};
     for (int i = 0; i < space->count; i++)
-        if (space->list[i].family == family) seen[space->list[i].value[slot]] = true;
+        if (space->list[i].family == family) seen[space->list[i].value[parameter]] = true;
     const char *comma = "";
-    for (int word = 0; word < s->count; word++) {
-        if (!seen[word]) continue;
-        gs_text_addf(text, "%s%s", comma, s->values[word].text);
+    for (int value = 0; value < s->count; value++) {
+        if (!seen[value]) continue;
+        gs_text_addf(text, "%s%s", comma, s->values[value].text);
         comma = " ";
     }
 }
 
 static gs_status add_family(gs_text *text, const gs_llm_view *v, gs_family_id family, gs_error *error)
 {
-    gs_text words[GS_MAX_PARAMETERS] = {{0}};
+    gs_text values[GS_MAX_PARAMETERS] = {{0}};
     gs_prompt_field fields[GS_MAX_PARAMETERS + 1] = {{"summary", gs_family_summary(family)}};
     char name[64];
-    const int slots = gs_family_parameters(family);
+    const int parameters = gs_family_parameters(family);
     bool failed = false;
-    for (int i = 0; i < slots; i++) {
-        add_words(&words[i], v->space, family, i);
-        failed |= words[i].failed;
-        fields[i + 1] = (gs_prompt_field){gs_family_parameter(family, i)->name, gs_text_string(&words[i])};
+    for (int i = 0; i < parameters; i++) {
+        add_values(&values[i], v->space, family, i);
+        failed |= values[i].failed;
+        fields[i + 1] = (gs_prompt_field){gs_family_parameter(family, i)->name, gs_text_string(&values[i])};
     }
     snprintf(name, sizeof name, "family-%s.md", gs_family_name(family));
     const gs_status status = failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a prompt")
-                                    : gs_prompt_add(text, v->folder, name, fields, slots + 1, error);
-    for (int i = 0; i < slots; i++) gs_text_free(&words[i]);
+                                    : gs_prompt_add(text, v->folder, name, fields, parameters + 1, error);
+    for (int i = 0; i < parameters; i++) gs_text_free(&values[i]);
     gs_text_add(text, "\n");
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The policies "random" and "evolve". Both know only which schedules are valid. random: each as probable as any other. evolve: FIRST at random;
- * then children of the fastest that it was told of: of one with a word or two changed, or of two of a family with words of both. */
+ * then children of the fastest that it was told of: of one with a value or two changed, or of two of a family with values of both. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -48,8 +48,8 @@ static void change_word(drawing *self, gs_schedule *schedule)
 {
     const gs_family_id family = (gs_family_id)schedule->family;
     if (gs_family_parameters(family) == 0) return;
-    const int slot = (int)gs_random_below(&self->random, (uint64_t)gs_family_parameters(family));
-    schedule->value[slot] = (uint8_t)gs_random_below(&self->random, (uint64_t)gs_family_parameter(family, slot)->count);
+    const int parameter = (int)gs_random_below(&self->random, (uint64_t)gs_family_parameters(family));
+    schedule->value[parameter] = (uint8_t)gs_random_below(&self->random, (uint64_t)gs_family_parameter(family, parameter)->count);
 }
 
 static int child(drawing *self)
@@ -59,8 +59,8 @@ static int child(drawing *self)
         const told *const b = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
         gs_schedule next = a->schedule;
         if (a != b && b->schedule.family == next.family && gs_random_below(&self->random, 2))
-            for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++)
-                if (gs_random_below(&self->random, 2)) next.value[slot] = b->schedule.value[slot];
+            for (int parameter = 0; parameter < GS_MAX_PARAMETERS; parameter++)
+                if (gs_random_below(&self->random, 2)) next.value[parameter] = b->schedule.value[parameter];
         change_word(self, &next);
         if (gs_random_below(&self->random, 3) == 0) change_word(self, &next);
         const int at = gs_space_find(&self->visited.space, &next);

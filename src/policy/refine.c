@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The policy "refine": starts from what earlier searches found. First what was found for this problem, then what was found for the problems
- * nearest to it, then, in turn, a schedule that is one word away from the first of these and one of the shortlist, both by predicted time. */
+ * nearest to it, then, in turn, a schedule that is one value away from the first of these and one of the shortlist, both by predicted time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,20 +82,20 @@ static void take_found(refine *self, const gs_policy *policy, const gs_problem *
     free(list);
 }
 
-/* Those that are valid with one word of the first one changed, by predicted time. The caller frees the list. */
+/* Those that are valid with one value of the first one changed, by predicted time. The caller frees the list. */
 static int vary(const refine *self, const gs_problem *problem, const gs_caps *caps, varied **out)
 {
     *out = NULL;
     if (self->count == 0) return 0;
     const gs_schedule from = self->list[0];
-    const int slots = gs_family_parameters((gs_family_id)from.family);
-    int count = 0, words = 0;
-    for (int slot = 0; slot < slots; slot++) words += gs_family_parameter((gs_family_id)from.family, slot)->count;
-    varied *const list = malloc(((size_t)words + 1) * sizeof *list);
-    for (int slot = 0; list && slot < slots; slot++)
-        for (int word = 0; word < gs_family_parameter((gs_family_id)from.family, slot)->count; word++) {
+    const int parameters = gs_family_parameters((gs_family_id)from.family);
+    int count = 0, values = 0;
+    for (int parameter = 0; parameter < parameters; parameter++) values += gs_family_parameter((gs_family_id)from.family, parameter)->count;
+    varied *const list = malloc(((size_t)values + 1) * sizeof *list);
+    for (int parameter = 0; list && parameter < parameters; parameter++)
+        for (int value = 0; value < gs_family_parameter((gs_family_id)from.family, parameter)->count; value++) {
             gs_schedule schedule = from;
-            schedule.value[slot] = (uint8_t)word;
+            schedule.value[parameter] = (uint8_t)value;
             if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) list[count++] = (varied){schedule, gs_schedule_predict(&schedule, problem, caps)};
         }
     if (count > 1) qsort(list, (size_t)count, sizeof *list, by_time);

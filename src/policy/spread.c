@@ -51,8 +51,8 @@ static gs_status make_room(spread *self, int capacity)
 static bool twins(const gs_schedule *a, const gs_schedule *b)
 {
     if (a->family != b->family) return false;
-    for (int slot = 0; slot < gs_family_parameters((gs_family_id)a->family); slot++)
-        if (a->value[slot] != b->value[slot] && strcmp(gs_family_parameter((gs_family_id)a->family, slot)->name, "sizes") != 0) return false;
+    for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)a->family); parameter++)
+        if (a->value[parameter] != b->value[parameter] && strcmp(gs_family_parameter((gs_family_id)a->family, parameter)->name, "sizes") != 0) return false;
     return true;
 }
 

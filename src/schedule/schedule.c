@@ -84,7 +84,7 @@ gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *e
     for (int i = 0; i < family->parameter_count; i++) GS_TRY(read_value(&scan, &family->parameters[i], &read.value[i], error));
     if (!gs_scan_end(&scan))
         return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&scan), family->name,
-                          "expected the end: this family has %d slots", family->parameter_count);
+                          "expected the end: this family has %d parameters", family->parameter_count);
     *schedule = read;
     return GS_OK;
 }

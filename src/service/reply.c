@@ -83,14 +83,14 @@ json_t *serve_reply_grammar(void)
 {
     json_t *const families = json_array();
     for (int f = 0; f < GS_FAMILIES; f++) {
-        json_t *const slots = json_array();
+        json_t *const parameters = json_array();
         for (int i = 0; i < gs_family_parameters((gs_family_id)f); i++) {
-            const gs_parameter *const slot = gs_family_parameter((gs_family_id)f, i);
-            json_t *const words = json_array();
-            for (int w = 0; w < slot->count; w++) json_array_append_new(words, json_string(slot->values[w].text));
-            json_array_append_new(slots, json_pack("{s:s, s:o}", "name", slot->name, "words", words));
+            const gs_parameter *const parameter = gs_family_parameter((gs_family_id)f, i);
+            json_t *const values = json_array();
+            for (int w = 0; w < parameter->count; w++) json_array_append_new(values, json_string(parameter->values[w].text));
+            json_array_append_new(parameters, json_pack("{s:s, s:o}", "name", parameter->name, "words", values));
         }
-        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "slots", slots));
+        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "slots", parameters));
     }
     return json_pack("{s:o}", "families", families);
 }

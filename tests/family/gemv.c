@@ -93,8 +93,8 @@ static int compile_spread(const char *target, const gs_caps *caps, size_t first,
                 bool valid = false;
                 for (int try = 0; try < 40 && !valid; try++) {
                     turn++;
-                    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_GEMV); slot++)
-                        schedule.value[slot] = (uint8_t)((turn * (slot + 3) / (slot + 1)) % gs_family_parameter(GS_FAMILY_GEMV, slot)->count);
+                    for (int parameter = 0; parameter < gs_family_parameters(GS_FAMILY_GEMV); parameter++)
+                        schedule.value[parameter] = (uint8_t)((turn * (parameter + 3) / (parameter + 1)) % gs_family_parameter(GS_FAMILY_GEMV, parameter)->count);
                     schedule.value[GS_GEMV_TILE] = (uint8_t)tile;
                     schedule.value[GS_GEMV_DEPTH] = (uint8_t)depth;
                     valid = gs_schedule_check(&schedule, &problem, caps, NULL) == GS_OK;

@@ -94,7 +94,7 @@ static void test_size(void **state)
 {
     int all = 1;
     (void)state;
-    for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_SLICEK); slot++) all *= gs_family_parameter(GS_FAMILY_SLICEK, slot)->count;
+    for (int parameter = 0; parameter < gs_family_parameters(GS_FAMILY_SLICEK); parameter++) all *= gs_family_parameter(GS_FAMILY_SLICEK, parameter)->count;
     assert_in_range(all, 1000, 60000);
 }
 
@@ -169,27 +169,27 @@ static gs_image compiled(const char *target, const gs_caps *caps, const gs_sched
 }
 
 /* A valid schedule string with that word, the others drawn. */
-static bool draw(gs_random *random, int slot, int word, const gs_problem *problem, const gs_caps *caps, gs_schedule *schedule)
+static bool draw(gs_random *random, int parameter, int word, const gs_problem *problem, const gs_caps *caps, gs_schedule *schedule)
 {
     for (int i = 0; i < TRIES; i++) {
         *schedule = gs_schedule_first(GS_FAMILY_SLICEK);
         for (int other = 0; other < gs_family_parameters(GS_FAMILY_SLICEK); other++)
             schedule->value[other] = (uint8_t)gs_random_below(random, (uint64_t)gs_family_parameter(GS_FAMILY_SLICEK, other)->count);
-        schedule->value[slot] = (uint8_t)word;
+        schedule->value[parameter] = (uint8_t)word;
         if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
     }
     return false;
 }
 
-static int compile_words(const char *target, const gs_caps *caps, int first_slot, int slots)
+static int compile_words(const char *target, const gs_caps *caps, int first_parameter, int parameters)
 {
     gs_random random = {(uint64_t)caps->cc};
     int compilations = 0;
-    for (int slot = first_slot; slot < first_slot + slots; slot++)
-        for (int word = 0; word < gs_family_parameter(GS_FAMILY_SLICEK, slot)->count; word++) {
+    for (int parameter = first_parameter; parameter < first_parameter + parameters; parameter++)
+        for (int word = 0; word < gs_family_parameter(GS_FAMILY_SLICEK, parameter)->count; word++) {
             gs_schedule schedule;
             gs_problem problem = problem_of(problems[compilations % (int)GS_COUNT(problems)]);
-            for (size_t i = 0; i < GS_COUNT(problems) && !draw(&random, slot, word, &problem, caps, &schedule); i++) problem = problem_of(problems[i]);
+            for (size_t i = 0; i < GS_COUNT(problems) && !draw(&random, parameter, word, &problem, caps, &schedule); i++) problem = problem_of(problems[i]);
             if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;   /* a split without clusters */
             gs_image image = compiled(target, caps, &schedule, &problem);
             gs_image_free(&image);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that gs_check_ws admits; the
+ * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that the family admits; the
  * walk over tiles is the raster's; the schedule string's resources agree with the manifest; what it must refuse is refused. */
 
 /* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):

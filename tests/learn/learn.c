@@ -194,23 +194,23 @@ static double valid_unmasked(const gs_actor *actor, const gs_space *space, const
     float room[2 * (2 * GS_HIDDEN + GS_MOST_TOKENS)];
     double sum = 0;
     memcpy(x, space->features, sizeof space->features);
-    for (int slot = -1; slot < gs_family_parameters((gs_family_id)schedule->family); slot++) {
+    for (int parameter = -1; parameter < gs_family_parameters((gs_family_id)schedule->family); parameter++) {
         const float *const logits = gs_net_forward(&actor->net, x, room);
-        const int words = slot < 0 ? GS_FAMILIES : gs_family_parameter((gs_family_id)schedule->family, slot)->count;
+        const int words = parameter < 0 ? GS_FAMILIES : gs_family_parameter((gs_family_id)schedule->family, parameter)->count;
         bool can[256] = {false};
         double valid = 0, all = 0;
         for (int i = 0; i < space->count; i++) {
             const gs_schedule *const s = &space->list[i];
-            if (slot < 0) can[s->family] = true;
-            else if (s->family == schedule->family && memcmp(s->value, schedule->value, (size_t)slot) == 0) can[s->value[slot]] = true;
+            if (parameter < 0) can[s->family] = true;
+            else if (s->family == schedule->family && memcmp(s->value, schedule->value, (size_t)parameter) == 0) can[s->value[parameter]] = true;
         }
         for (int word = 0; word < words; word++) {
-            const int token = slot < 0 ? gs_token_of((gs_family_id)word, -1, 0) : gs_token_of((gs_family_id)schedule->family, slot, word);
+            const int token = parameter < 0 ? gs_token_of((gs_family_id)word, -1, 0) : gs_token_of((gs_family_id)schedule->family, parameter, word);
             all += exp((double)logits[token]);
             valid += can[word] ? exp((double)logits[token]) : 0;
         }
         sum += log(valid / all);
-        x[GS_PROBLEM_FEATURES + gs_token_of((gs_family_id)schedule->family, slot, slot < 0 ? 0 : schedule->value[slot])] = 1;
+        x[GS_PROBLEM_FEATURES + gs_token_of((gs_family_id)schedule->family, parameter, parameter < 0 ? 0 : schedule->value[parameter])] = 1;
     }
     return sum;
 }

@@ -19,7 +19,7 @@
 static long schedule_strings(gs_family_id family)
 {
     long count = 1;
-    for (int slot = 0; slot < gs_family_parameters(family); slot++) count *= gs_family_parameter(family, slot)->count;
+    for (int parameter = 0; parameter < gs_family_parameters(family); parameter++) count *= gs_family_parameter(family, parameter)->count;
     return count;
 }
 
@@ -56,11 +56,11 @@ static void numbers_are_those_of_the_text(void **state)
 
     /* every word's text says its numbers: the digits in it, in order */
     for (int family = 0; family < GS_FAMILIES; family++)
-        for (int slot = 0; slot < gs_family_parameters((gs_family_id)family); slot++) {
-            const gs_parameter *const s = gs_family_parameter((gs_family_id)family, slot);
+        for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)family); parameter++) {
+            const gs_parameter *const s = gs_family_parameter((gs_family_id)family, parameter);
             for (int i = 0; i < s->count; i++) {
                 int value = 0;
-                if (family == GS_FAMILY_SPLITK && slot == GS_SPLITK_SPLIT) {   /* how many shares K has: blocks times clusters */
+                if (family == GS_FAMILY_SPLITK && parameter == GS_SPLITK_SPLIT) {   /* how many shares K has: blocks times clusters */
                     int shares = 1;
                     for (const char *p = s->values[i].text; *p; p++)
                         if (*p < '0' || *p > '9') shares *= (int)strtol(p + 1, NULL, 10);
@@ -109,7 +109,7 @@ static void errors_say_what_is_possible(void **state)
         {"ws/128x256x65/s4/c2x1/coop/g8",    "tile",    4,  "128x256x64"},
         {"ws/128x256x64/s9/c2x1/coop/g8",    "stages",  15, "s12"},
         {"ws/128x256x64/s4/c2x1/coop",       "raster",  27, "g16"},
-        {"ws/128x256x64/s4/c2x1/coop/g8/",   "ws",      30, "5 slots"},
+        {"ws/128x256x64/s4/c2x1/coop/g8/",   "ws",      30, "5 parameters"},
         {"ws/128x256x64/s4/c2x1/coop/g8 ",   "ws",      30, "the end"},
         {"mma/64x64x64/w9x9/s2/g1",          "warps",   14, "w2x2"},
         {"simple/",                          "simple",  7,  "the end"},
@@ -124,15 +124,15 @@ static void errors_say_what_is_possible(void **state)
     }
 }
 
-/* The first and the last word of every slot are offered, however many there are. */
+/* The first and the last word of every parameter are offered, however many there are. */
 static void lists_are_complete(void **state)
 {
     (void)state;
     for (int family = 0; family < GS_FAMILIES; family++) {
         char text[GS_SCHEDULE_TEXT];
         snprintf(text, sizeof text, "%s", gs_family_name((gs_family_id)family));
-        for (int slot = 0; slot < gs_family_parameters((gs_family_id)family); slot++) {
-            const gs_parameter *const s = gs_family_parameter((gs_family_id)family, slot);
+        for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)family); parameter++) {
+            const gs_parameter *const s = gs_family_parameter((gs_family_id)family, parameter);
             gs_schedule schedule;
             gs_error error = {0};
             assert_int_equal(gs_schedule_parse(&schedule, text, &error), GS_ERROR_PARSE);

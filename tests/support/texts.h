@@ -38,7 +38,7 @@ static inline bool is_among(const gs_schedule *schedule, const gs_schedule *list
 static inline int words_changed(const gs_schedule *a, const gs_schedule *b)
 {
     int changed = a->family != b->family ? GS_MAX_PARAMETERS + 1 : 0;
-    for (int slot = 0; slot < GS_MAX_PARAMETERS; slot++) changed += a->value[slot] != b->value[slot];
+    for (int parameter = 0; parameter < GS_MAX_PARAMETERS; parameter++) changed += a->value[parameter] != b->value[parameter];
     return changed;
 }
 
@@ -60,7 +60,7 @@ static inline void allow(const char *schedule, const char *problem, const gs_cap
     if (gs_schedule_check(&s, &p, caps, &error) != GS_OK) fail_msg("%s %s: %s: %s", schedule, problem, error.field, error.text);
 }
 
-/* field: the slot of the schedule or the field of the problem that is to blame. */
+/* field: the parameter of the schedule or the field of the problem that is to blame. */
 static inline void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
 {
     const gs_schedule s = schedule_of(schedule);
