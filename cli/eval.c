@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "command.h"
 #include "device/device.h"
@@ -29,6 +28,7 @@
 #include "tune/tune.h"
 #include "tuned.h"
 #include "verify/verify.h"
+#include "worker/client.h"
 
 #define DEFAULT_CONTENDERS "plan,cublas,cublaslt-heuristic,cublaslt-autotuning"
 #define PATIENCE           20      /* times the estimate, on an emulated device */
@@ -150,41 +150,37 @@ static int64_t rounds_of(const settings *s, double floor_us)
     return !s->quick ? 30 : floor_us > LONG_US ? QUICK_ROUNDS_LONG : QUICK_ROUNDS;
 }
 
+/* The contenders of a request, layout by layout. */
+typedef struct contenders {
+    char        name[EVAL_ENTRIES][GS_CONTENDER_NAME + 8];
+    const char *list[EVAL_ENTRIES];
+    int         count, reference;
+} contenders;
+
 /* own_in: our schedule by layout, in place of "own"; empty: it is left out there. */
-static void write_request(gs_text *request, const settings *s, const names *list, char (*own_in)[GS_SCHEDULE_TEXT], double floor_us,
-                          const char *problem)
+static void list_contenders(contenders *out, const settings *s, const names *list, char (*own_in)[GS_SCHEDULE_TEXT])
 {
-    gs_json json = gs_json_into(request);
-    int reference = 0, at = 0;
-    gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "op", "bench");
-    gs_json_string(&json, "problem", problem);
-    gs_json_begin(&json, "contenders", '[');
+    *out = (contenders){0};
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         if (!(s->asked.layouts & 1u << layout)) continue;
         for (int i = 0; i < list->count; i++) {
-            char contender[GS_CONTENDER_NAME + 8];
             const char *const name = strcmp(list->name[i], EVAL_OWN) == 0 ? own_in[layout] : list->name[i];
             if (!*name) continue;
-            snprintf(contender, sizeof contender, "%s:%s", layout == GS_TN ? "tn" : "nn", name);
-            gs_json_string(&json, NULL, contender);
-            if (strcmp(name, EVAL_REFERENCE) == 0) reference = at;
-            at++;
+            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", layout == GS_TN ? "tn" : "nn", name);
+            out->list[out->count] = out->name[out->count];
+            if (strcmp(name, EVAL_REFERENCE) == 0) out->reference = out->count;
+            out->count++;
         }
     }
-    gs_json_end(&json, ']');
-    gs_json_int(&json, "reference", reference);
-    gs_json_string(&json, "mode", s->mode ? "server" : "offline");
-    gs_json_int(&json, "rounds", rounds_of(s, floor_us));
-    gs_json_bool(&json, "warm", s->cache != 0);
-    gs_json_double(&json, "warmup_s", s->warmup);
-    gs_json_double(&json, "budget_s", s->benchmark);
-    gs_json_double(&json, "target_qps", s->qps);
-    gs_json_bool(&json, "call_time", s->call_time < 0 ? !s->quick : s->call_time == 0);
-    gs_json_int(&json, "seed", s->seed);
-    gs_json_bool(&json, "samples", true);
-    if (s->dependent) gs_json_bool(&json, "dependent", true);
-    gs_json_end(&json, '}');
+}
+
+static gs_worker_bench_request request_of(const settings *s, const contenders *of, double floor_us, const char *problem)
+{
+    return (gs_worker_bench_request){
+        .subject = {.problem = problem, .seed = s->seed, .dependent = s->dependent}, .contenders = of->list, .count = of->count, .reference = of->reference,
+        .server = s->mode != 0, .rounds = rounds_of(s, floor_us), .warm = s->cache != 0, .warmup_s = s->warmup, .budget_s = s->benchmark,
+        .target_qps = s->qps, .call_time = s->call_time < 0 ? !s->quick : s->call_time == 0, .samples = true,
+    };
 }
 
 /* How long an emulated device will need, roughly; 0 for a GPU. */
@@ -288,14 +284,17 @@ static json_t *torch_of(const run_state *state, const gs_problem *problem)
 }
 
 static gs_status measure(const run_state *state, const gs_problem *problem, char (*own_in)[GS_SCHEDULE_TEXT], const char *title,
-                         const char *request, const char *key, json_t **out, gs_error *error)
+                         const gs_worker_bench_request *request, const char *key, json_t **out, gs_error *error)
 {
-    json_t *reply;
+    gs_worker_timings timings;
     char what[GS_PROBLEM_TEXT + 32];
     const double seconds = seconds_of(state->session, state->s, &state->list, problem);
     snprintf(what, sizeof what, "evaluating %s", title);
     cli_announce(&state->session->caps, state->session->worker.device, what, seconds);
-    GS_TRY(gs_worker_request(&state->session->worker, request, timeout_of(state->s, &state->list, gs_floor_us(problem, &state->session->caps)) + PATIENCE * seconds, &reply, error));
+    GS_TRY(gs_worker_bench(&state->session->worker, request, timeout_of(state->s, &state->list, gs_floor_us(problem, &state->session->caps)) + PATIENCE * seconds, &timings, error));
+    json_t *const reply = timings.json;   /* the row is the reply, and more */
+    timings.json = NULL;
+    gs_worker_timings_free(&timings);
     if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
     eval_context context = {
         .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
@@ -386,13 +385,16 @@ static int evaluate(run_state *state, const cli_problems *problems)
 {
     const gs_problem *const problem = &problems->list[state->at];
     char text[GS_PROBLEM_TEXT], title[GS_PROBLEM_TEXT + 4], left[CLI_TIME_TEXT], own_in[2][GS_SCHEDULE_TEXT];
-    gs_text request = {0}, key = {0};
+    gs_text line = {0}, key = {0};
     gs_error error = {0};
     gs_problem_format(problem, text);
     write_title(state->s, text, title, sizeof title);
     const gs_status found = find_own(state, problem, own_in, &error);
-    write_request(&request, state->s, &state->list, own_in, gs_floor_us(problem, &state->session->caps), text);
-    write_key(state, gs_text_string(&request), problem, &key);
+    contenders of;
+    list_contenders(&of, state->s, &state->list, own_in);
+    const gs_worker_bench_request request = request_of(state->s, &of, gs_floor_us(problem, &state->session->caps), text);
+    gs_worker_bench_text(&request, &line);
+    write_key(state, gs_text_string(&line), problem, &key);
     cli_progress("%d of %d  %s  %s left", state->at + 1, problems->count, title,
                  cli_time_left(left, state->started, state->fresh, state->fresh + problems->count - state->at));
 
@@ -402,11 +404,11 @@ static int evaluate(run_state *state, const cli_problems *problems)
     const bool stored = json && row && eval_row_read(row, json, NULL) == GS_OK;
     if (json && !row) json_decref(json);
     if (!stored && status == GS_OK) {
-        status = measure(state, problem, own_in, title, gs_text_string(&request), gs_text_string(&key), &json, &error);
+        status = measure(state, problem, own_in, title, &request, gs_text_string(&key), &json, &error);
         if (status == GS_OK) status = eval_row_read(row, json, &error);
         state->fresh++;
     }
-    gs_text_free(&request);
+    gs_text_free(&line);
     gs_text_free(&key);
     if (status == GS_OK) {
         row->resumed = stored;

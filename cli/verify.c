@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith verify: puts schedules through the whole verification, in the worker. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "schedule/schedule.h"
 #include "session.h"
 #include "verify/verify.h"
+#include "worker/client.h"
 
 #define TIMEOUT_S     600
 #define PATIENCE      20     /* times the estimate, on an emulated device */
@@ -116,10 +116,10 @@ static double seconds_of(const cli_session *session, const settings *s, const gs
 
 /* ---- one candidate ---- */
 
-static void print_verdict(const settings *s, const char *problem, const char *candidate, const char *verdict, int part,
+static void print_verdict(const settings *s, const char *problem, const char *candidate, gs_verdict_code verdict, int part,
                           const char *where, const char *reason)
 {
-    const bool passed = strcmp(verdict, "pass") == 0, skipped = strcmp(verdict, "unsupported") == 0;
+    const bool passed = verdict == GS_VERDICT_PASS, skipped = verdict == GS_VERDICT_UNSUPPORTED;
     cli_progress_clear();
     if (s->json) {
         gs_text line = {0};
@@ -127,7 +127,7 @@ static void print_verdict(const settings *s, const char *problem, const char *ca
         gs_json_begin(&json, NULL, '{');
         gs_json_string(&json, "problem", problem);
         gs_json_string(&json, "candidate", candidate);
-        gs_json_string(&json, "verdict", verdict);
+        gs_json_string(&json, "verdict", gs_verdict_name(verdict));
         gs_json_int(&json, "part", part);
         gs_json_string(&json, "failed_on", where);
         gs_json_string(&json, "reason", reason);
@@ -141,7 +141,7 @@ static void print_verdict(const settings *s, const char *problem, const char *ca
         char place[GS_PROBLEM_TEXT + 32] = "";
         if (part > 0) snprintf(place, sizeof place, ", part %d", part);
         if (*where && strcmp(where, problem) != 0) snprintf(place + strlen(place), sizeof place - strlen(place), ", on %s", where);
-        printf("%sFAIL%s  %s  %s  %s%s: %s\n", cli_red(), cli_plain(), problem, candidate, verdict, place, reason);
+        printf("%sFAIL%s  %s  %s  %s%s: %s\n", cli_red(), cli_plain(), problem, candidate, gs_verdict_name(verdict), place, reason);
     }
     fflush(stdout);
 }
@@ -153,45 +153,25 @@ static int verify_one(const cli_command *command, cli_session *session, const se
     char text[GS_PROBLEM_TEXT];
     gs_problem_format(problem, text);
     cli_progress("verifying %s %s (%d passed, %d failed)", text, candidate, count->passed, count->failed);
-    gs_text request = {0};
-    gs_json json = gs_json_into(&request);
-    gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "op", "verify");
-    gs_json_string(&json, "problem", text);
-    gs_json_string(&json, "candidate", candidate);
-    gs_json_int(&json, "parts", s->parts ? s->parts : GS_PART_ALL);
-    gs_json_int(&json, "seed", s->seed);
-    if (s->dependent) gs_json_bool(&json, "dependent", true);
-    gs_json_end(&json, '}');
-    json_t *reply;
+    const gs_worker_subject subject = {.problem = text, .candidate = candidate, .seed = s->seed, .dependent = s->dependent};
+    gs_verdict verdict;
     gs_error error;
     const double seconds = seconds_of(session, s, problem, candidate);
     char what[GS_PROBLEM_TEXT + GS_CONTENDER_NAME + 16];
     snprintf(what, sizeof what, "verifying %s %s", text, candidate);
     cli_announce(&session->caps, session->worker.device, what, seconds);
-    const gs_status status = gs_worker_request(&session->worker, gs_text_string(&request), TIMEOUT_S + PATIENCE * seconds, &reply, &error);
-    gs_text_free(&request);
+    const gs_status status = gs_worker_verify(&session->worker, &subject, s->parts ? s->parts : GS_PART_ALL, TIMEOUT_S + PATIENCE * seconds, &verdict, &error);
     /* what no verdict stands for is the machine's fault, not the candidate's */
     if (status == GS_ERROR_INTERRUPTED || cli_exit_code(status) == CLI_NO_DEVICE || cli_exit_code(status) == CLI_USAGE ||
         (status != GS_OK && gs_verdict_from_status(status) == GS_VERDICT_UNKNOWN))
         return cli_fail(command, candidate, &error);
     if (status != GS_OK) {
-        print_verdict(s, text, candidate, gs_verdict_name(gs_verdict_from_status(status)), 0, text, error.text);
+        print_verdict(s, text, candidate, gs_verdict_from_status(status), 0, text, error.text);
         ++*(status == GS_ERROR_UNSUPPORTED ? &count->skipped : &count->failed);
         return -1;
     }
-    const json_t *const verdict = json_object_get(reply, "verdict"), *const reason = json_object_get(reply, "reason");
-    const json_t *const where = json_object_get(reply, "problem");
-    const char *const name = json_is_string(verdict) ? json_string_value(verdict) : "";
-    print_verdict(s, text, candidate, name, (int)json_integer_value(json_object_get(reply, "part")),
-                  json_is_string(where) ? json_string_value(where) : "", json_is_string(reason) ? json_string_value(reason) : "");
-    if (strcmp(name, "pass") == 0)
-        count->passed++;
-    else if (strcmp(name, "unsupported") == 0)
-        count->skipped++;
-    else
-        count->failed++;
-    json_decref(reply);
+    print_verdict(s, text, candidate, verdict.code, verdict.part, verdict.problem, verdict.reason);
+    ++*(verdict.code == GS_VERDICT_PASS ? &count->passed : verdict.code == GS_VERDICT_UNSUPPORTED ? &count->skipped : &count->failed);
     return -1;
 }
 
@@ -215,7 +195,7 @@ static int verify_problem(const cli_command *command, cli_session *session, cons
     }
     if (found == 0 && code < 0) {
         char text[GS_PROBLEM_TEXT];
-        print_verdict(s, gs_problem_format(problem, text), "no schedule", "unsupported", 0, "",
+        print_verdict(s, gs_problem_format(problem, text), "no schedule", GS_VERDICT_UNSUPPORTED, 0, "",
                       "no family takes it on this device");
         count->skipped++;
     }

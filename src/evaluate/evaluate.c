@@ -267,6 +267,8 @@ static gs_status take_timing(gs_evaluator *e, gs_candidate *c, const gs_worker_t
 
 static gs_status take_timings(gs_evaluator *e, gs_candidate *const *list, int count, const gs_worker_timings *timings, bool beside, gs_stage stage, gs_error *error)
 {
+    if (timings->count != count + beside)
+        return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", e->worker->device, timings->count, count + beside);
     const gs_worker_timing *const reference = beside ? &timings->list[0] : NULL;
     if (reference && timings->reference != 0) return reference_failed(reference, error);
     e->library_us = reference ? reference->device_us : 0;

@@ -71,33 +71,6 @@ static gs_status look_up(gs_list *l, gs_error *error)
     return GS_OK;
 }
 
-/* ---- what is said about a problem ---- */
-
-/* Once. */
-static void report(gs_list *l, gs_list_item *it)
-{
-    if (it->reported) return;
-    it->reported = true;
-    gs_run_account(&it->run);
-    const bool ended = l->ended;
-    it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
-    if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
-    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
-}
-
-gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error)
-{
-    if (status == GS_OK) return GS_OK;
-    if (status == GS_ERROR_INTERRUPTED || status == GS_ERROR_NO_COMPILER) {
-        if (error) *error = *why;
-        return status;
-    }
-    it->status = status;
-    it->error = *why;
-    report(l, it);
-    return GS_OK;
-}
-
 /* ---- a batch ---- */
 
 static double left_s(const gs_list *l) { return l->budget_s > 0 ? l->budget_s - gs_clock_since(l->started) : 1e30; }
@@ -125,9 +98,9 @@ static gs_status open_item(gs_list *l, int index, gs_error *error)
         status = gs_run_known(&it->run, &trials, &why);
         if (status == GS_OK) status = gs_run_resume(&it->run, &trials, &k->winner, &why);
         free(trials.list);
-        if (status == GS_OK) report(l, it);
+        if (status == GS_OK) gs_list_report(l, it);
     } else if (k->state == GS_LIST_BAD) {
-        report(l, it);
+        gs_list_report(l, it);
     } else {
         status = gs_list_search(l, it, &why);
     }
@@ -145,7 +118,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         GS_TRY(gs_list_settle(l, it, gs_list_prove(l, it, &why), &why, error));
         if (it->reported) continue;
         if (l->options.unconfirmed && !it->best) it->status = gs_fail(&it->error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed");
-        if (l->options.unconfirmed) report(l, it);
+        if (l->options.unconfirmed) gs_list_report(l, it);
         to_confirm += !it->reported;
     }
     if (to_confirm > 0) gs_worker_stop(l->worker);   /* the process that confirms has not seen the race */
@@ -155,7 +128,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         if (it->reported) continue;
         GS_TRY(gs_list_settle(l, it, gs_list_confirm(l, it, &why), &why, error));
         l->confirm_s = GS_MAX(l->confirm_s, it->result.spent.confirm);
-        report(l, it);
+        gs_list_report(l, it);
     }
     return GS_OK;
 }

@@ -91,7 +91,8 @@ void      gs_list_ask_for_edges(const gs_list *l, const gs_list_item *it);
 void      gs_list_note_suspects(gs_list *l, const gs_list_item *it);
 void      gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from);
 
-/* ---- the list (batch.c) ---- */
+/* Says once what came of a problem, and gives its lease back. */
+void gs_list_report(gs_list *l, gs_list_item *it);
 
 /* What a stage said about a problem; the list goes on unless it was stopped. */
 gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error);

@@ -195,3 +195,29 @@ gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error)
     run->result->spent.confirm += gs_clock_since(began);
     return status == GS_OK ? gs_run_record(run, it->best, error) : status;
 }
+
+/* ---- what is said about a problem ---- */
+
+void gs_list_report(gs_list *l, gs_list_item *it)
+{
+    if (it->reported) return;
+    it->reported = true;
+    gs_run_account(&it->run);
+    const bool ended = l->ended;
+    it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
+    if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
+    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
+}
+
+gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error)
+{
+    if (status == GS_OK) return GS_OK;
+    if (status == GS_ERROR_INTERRUPTED || status == GS_ERROR_NO_COMPILER) {
+        if (error) *error = *why;
+        return status;
+    }
+    it->status = status;
+    it->error = *why;
+    gs_list_report(l, it);
+    return GS_OK;
+}

@@ -205,15 +205,12 @@ gs_status gs_worker_bench(gs_worker *worker, const gs_worker_bench_request *requ
     out->rounds = (int)gs_reply_int(out->json, "rounds", 0);
     out->mhz = (int)gs_reply_int(json_object_get(clocks, "after"), "sm_mhz", 0);
     out->count = (int)json_array_size(entries);
-    gs_status status = GS_OK;
-    if (out->count != request->count)
-        status = gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", worker->device, out->count, request->count);
     out->list = calloc((size_t)out->count + 1, sizeof *out->list);
     bool whole = out->list != NULL;
     for (int i = 0; whole && i < out->count; i++) whole = read_timing(json_array_get(entries, (size_t)i), &out->list[i]);
-    if (!whole) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the figures of %d contenders", out->count);
-    if (status != GS_OK) gs_worker_timings_free(out);
-    return status;
+    if (whole) return GS_OK;
+    gs_worker_timings_free(out);
+    return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the figures of the contenders");
 }
 
 void gs_worker_timings_free(gs_worker_timings *timings)

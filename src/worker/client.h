@@ -78,7 +78,7 @@ typedef struct gs_worker_timing {
 
 struct json_t;
 typedef struct gs_worker_timings {
-    int               count;
+    int               count;        /* of the reply: whether these are all that were asked for is the caller's to see */
     gs_worker_timing *list;
     int               reference;    /* the contender that ratios refer to; -1: the one asked for could not run */
     int               rounds, mhz;  /* mhz: of the multiprocessors after the run */
@@ -88,6 +88,6 @@ typedef struct gs_worker_timings {
 /* The request as the line that is sent; also part of the key by which `eval` finds what it measured, so it must not change for the same request. */
 void      gs_worker_bench_text(const gs_worker_bench_request *request, gs_text *out);
 gs_status gs_worker_bench(gs_worker *worker, const gs_worker_bench_request *request, double timeout_s, gs_worker_timings *out, gs_error *error);
-void      gs_worker_timings_free(gs_worker_timings *timings);   /* without the JSON where json was set to NULL */
+void      gs_worker_timings_free(gs_worker_timings *timings);   /* json stays where the caller took it and set it to NULL */
 
 #endif

@@ -257,6 +257,7 @@ static void kernels_of_every_kind(void **state)
     assert_int_equal(pthread_create(&thread, NULL, kill_soon, &k), 0);
     const gs_evaluation shot = evaluate(e, PLAIN, &right);
     pthread_join(thread, NULL);
+    assert_int_equal(shot.signal, SIGKILL);   /* as a number, which the service goes by */
     expect_bad(&shot, "killed", shot.step == GS_STEP_COMPILE ? "compile" : "fault");   /* a busy machine may not have got further */
     assert_non_null(strstr(shot.reason, "signal 9"));
 
