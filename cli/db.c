@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "command.h"
-#include "curves.h"
 #include "db.h"
 #include "device/device.h"
 #include "output.h"
@@ -236,7 +235,7 @@ static int run_compare(db *d, char *const *words)
 
 static int run_curves(db *d, char *const *words)
 {
-    return cli_curves_run(d->command, d->store, words[0], d->s->gpu ? d->s->gpu : "", d->s->json);
+    return cli_db_curves(d->command, d->store, words[0], d->s->gpu ? d->s->gpu : "", d->s->json);
 }
 
 /* ---- the command ---- */

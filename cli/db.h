@@ -20,4 +20,8 @@ typedef struct cli_db_comparison {
 } cli_db_comparison;
 int cli_db_compare(const cli_command *command, const cli_db_comparison *what);
 
+/* gemmsmith db curves: path NULL: prints all as rows, or as an object per curve; else keeps those of the file, which were made on `device`
+ * ("": not said). Returns the exit code. */
+int cli_db_curves(const cli_command *command, gs_store *store, const char *path, const char *device, bool json);
+
 #endif

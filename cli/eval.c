@@ -33,7 +33,7 @@
 #define DEFAULT_CONTENDERS "plan,cublas,cublaslt-heuristic,cublaslt-autotuning"
 #define PATIENCE           20      /* times the estimate, on an emulated device */
 #define ROUNDS_IN_TIME     10000   /* most rounds when a time was given instead */
-#define NAMES              (EVAL_ENTRIES / 2 - 1)
+#define NAMES              (GS_RESULT_ENTRIES / 2 - 1)
 #define QUICK_ROUNDS       21
 #define QUICK_ROUNDS_LONG  11      /* where a call takes more than LONG_US */
 #define LONG_US            1000
@@ -95,20 +95,20 @@ typedef struct names {
 
 static int read_names(const cli_command *command, const settings *s, const char *list, names *out)
 {
-    static const char *const known[] = {EVAL_PLAN, EVAL_OWN, "cublas", "cublaslt-heuristic", EVAL_REFERENCE};
+    static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
     out->count = 0;
     for (const char *at = list; *at;) {
         const int length = (int)strcspn(at, ",");
         char name[GS_CONTENDER_NAME];
         snprintf(name, sizeof name, "%.*s", length, at);
         at += length + (at[length] != '\0');
-        if (s->schedule && strcmp(name, EVAL_PLAN) == 0) snprintf(name, sizeof name, "%s", s->schedule);
+        if (s->schedule && strcmp(name, GS_RESULT_PLAN) == 0) snprintf(name, sizeof name, "%s", s->schedule);
         size_t which = 0;
         while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
         gs_schedule schedule;
         gs_error error;
         if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
-            return cli_usage(command, "--contenders: '%s' is none of " EVAL_OWN "," DEFAULT_CONTENDERS ", and no schedule", name);
+            return cli_usage(command, "--contenders: '%s' is none of " GS_RESULT_OWN "," DEFAULT_CONTENDERS ", and no schedule", name);
         if (which == GS_COUNT(known) && gs_schedule_parse(&schedule, name, &error) != GS_OK)
             return cli_fail(command, name, &error);
         if (out->count == NAMES) return cli_usage(command, "--contenders: more than %d", NAMES);
@@ -152,8 +152,8 @@ static int64_t rounds_of(const settings *s, double floor_us)
 
 /* The contenders of a request, layout by layout. */
 typedef struct contenders {
-    char        name[EVAL_ENTRIES][GS_CONTENDER_NAME + 8];
-    const char *list[EVAL_ENTRIES];
+    char        name[GS_RESULT_ENTRIES][GS_CONTENDER_NAME + 8];
+    const char *list[GS_RESULT_ENTRIES];
     int         count, reference;
 } contenders;
 
@@ -164,11 +164,11 @@ static void list_contenders(contenders *out, const settings *s, const names *lis
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         if (!(s->asked.layouts & 1u << layout)) continue;
         for (int i = 0; i < list->count; i++) {
-            const char *const name = strcmp(list->name[i], EVAL_OWN) == 0 ? own_in[layout] : list->name[i];
+            const char *const name = strcmp(list->name[i], GS_RESULT_OWN) == 0 ? own_in[layout] : list->name[i];
             if (!*name) continue;
             snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", layout == GS_TN ? "tn" : "nn", name);
             out->list[out->count] = out->name[out->count];
-            if (strcmp(name, EVAL_REFERENCE) == 0) out->reference = out->count;
+            if (strcmp(name, GS_RESULT_REFERENCE) == 0) out->reference = out->count;
             out->count++;
         }
     }
@@ -253,7 +253,7 @@ static void write_key(const run_state *state, const char *request, const gs_prob
     const cli_session *const session = state->session;
     gs_text_addf(key, "eval 1 %s sms=%d driver=%d cublaslt=%d %s%s %s", session->caps.slug, session->caps.sms,
                  session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
-    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table && has(&state->list, EVAL_PLAN); layout++) {
+    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table && has(&state->list, GS_RESULT_PLAN); layout++) {
         const gs_problem one = gs_problem_in_layout(problem, layout);
         char text[GS_SCHEDULE_TEXT];
         bool exact;
@@ -298,7 +298,7 @@ static gs_status measure(const run_state *state, const gs_problem *problem, char
     if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
     eval_context context = {
         .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
-        .own = has(&state->list, EVAL_OWN) ? EVAL_OWN : state->s->schedule ? state->s->schedule : EVAL_PLAN, .seed = state->s->seed,
+        .own = has(&state->list, GS_RESULT_OWN) ? GS_RESULT_OWN : state->s->schedule ? state->s->schedule : GS_RESULT_PLAN, .seed = state->s->seed,
     };
     memcpy(context.own_in, own_in, sizeof context.own_in);
     eval_row_complete(reply, &context);
@@ -313,7 +313,7 @@ static gs_status measure(const run_state *state, const gs_problem *problem, char
     return status;
 }
 
-static gs_status write_files(const run_state *state, const eval_row *row, const char *text, gs_error *error)
+static gs_status write_files(const run_state *state, const gs_result *row, const char *text, gs_error *error)
 {
     char name[GS_PROBLEM_TEXT], path[GS_PATH];
     if (state->csv) eval_csv_row(state->csv, row);
@@ -322,13 +322,13 @@ static gs_status write_files(const run_state *state, const eval_row *row, const 
     snprintf(name, sizeof name, "%s", row->title);
     for (char *p = name; *p; p++)
         if (strchr(":,=", *p)) *p = '_';
-    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, eval_row_mode(row),
+    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, gs_result_mode(row),
                               state->s->cache ? "warm" : "cold");
     if (size >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "base_dir", "path too long");
     return gs_file_write(path, text, strlen(text), error);
 }
 
-static gs_status report(run_state *state, const eval_row *row, gs_error *error)
+static gs_status report(run_state *state, const gs_result *row, gs_error *error)
 {
     cli_progress_clear();
     eval_totals_add(&state->totals, row);
@@ -349,11 +349,11 @@ static gs_status report(run_state *state, const eval_row *row, gs_error *error)
 static gs_status find_own(const run_state *state, const gs_problem *problem, char own_in[2][GS_SCHEDULE_TEXT], gs_error *error)
 {
     own_in[GS_NN][0] = own_in[GS_TN][0] = '\0';
-    for (gs_layout layout = GS_NN; layout <= GS_TN && has(&state->list, EVAL_OWN); layout++) {
+    for (gs_layout layout = GS_NN; layout <= GS_TN && has(&state->list, GS_RESULT_OWN); layout++) {
         const gs_problem one = gs_problem_in_layout(problem, layout);
         if (state->s->asked.layouts & 1u << layout) GS_TRY(eval_choices_find(&state->choices, state->session, &one, own_in[layout], error));
     }
-    if (state->list.count == 1 && has(&state->list, EVAL_OWN) && !own_in[GS_NN][0] && !own_in[GS_TN][0])
+    if (state->list.count == 1 && has(&state->list, GS_RESULT_OWN) && !own_in[GS_NN][0] && !own_in[GS_TN][0])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no own schedule is known for it, and nothing else was asked for");
     return GS_OK;
 }
@@ -399,13 +399,13 @@ static int evaluate(run_state *state, const cli_problems *problems)
                  cli_time_left(left, state->started, state->fresh, state->fresh + problems->count - state->at));
 
     json_t *json = found == GS_OK ? stored_row(state, gs_text_string(&key)) : NULL;
-    eval_row *const row = calloc(1, sizeof *row);
+    gs_result *const row = calloc(1, sizeof *row);
     gs_status status = row ? found : gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a result");
-    const bool stored = json && row && eval_row_read(row, json, NULL) == GS_OK;
+    const bool stored = json && row && gs_result_read(row, json, NULL) == GS_OK;
     if (json && !row) json_decref(json);
     if (!stored && status == GS_OK) {
         status = measure(state, problem, own_in, title, &request, gs_text_string(&key), &json, &error);
-        if (status == GS_OK) status = eval_row_read(row, json, &error);
+        if (status == GS_OK) status = gs_result_read(row, json, &error);
         state->fresh++;
     }
     gs_text_free(&line);
@@ -413,7 +413,7 @@ static int evaluate(run_state *state, const cli_problems *problems)
     if (status == GS_OK) {
         row->resumed = stored;
         status = report(state, row, &error);
-        eval_row_free(row);
+        gs_result_free(row);
     }
     free(row);
     if (status == GS_OK) return -1;
@@ -433,9 +433,9 @@ static int evaluate_all(run_state *state, const cli_problems *problems)
     int code = -1;
     state->started = gs_clock_ns();
     if (!state->s->json) eval_print_head(state->session);
-    const eval_row like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
-    const char *const mode = eval_row_mode(&like);
-    if (has(&state->list, EVAL_OWN)) compile_own(state, problems, mode);
+    const gs_result like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
+    const char *const mode = gs_result_mode(&like);
+    if (has(&state->list, GS_RESULT_OWN)) compile_own(state, problems, mode);
     for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
         if (cli_stopped()) code = cli_stopped();
         if (code < 0 && eval_rows_have(&state->rows, &problems->list[state->at], mode)) {
@@ -478,10 +478,10 @@ static int open_csv(run_state *state)
 
 static int check_record(const cli_command *command, const settings *s, const names *list)
 {
-    if (s->own && !has(list, EVAL_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
+    if (s->own && !has(list, GS_RESULT_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
     if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
     if (!s->record) return -1;
-    if (!has(list, EVAL_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
+    if (!has(list, GS_RESULT_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
     if (s->mode || s->cache) return cli_usage(command, "--record goes by device time with a cold cache");
     return -1;
 }
@@ -516,7 +516,7 @@ static int run(const cli_command *command, int argc, char **argv)
         if (code >= 0) cli_problems_free(&problems);
     }
     if (code < 0) {
-        if (session.caps.emulated && !s.contenders) read_names(command, &s, EVAL_PLAN, &state.list);   /* there are no libraries */
+        if (session.caps.emulated && !s.contenders) read_names(command, &s, GS_RESULT_PLAN, &state.list);   /* there are no libraries */
         code = load_table(&state);
         load_weights(&state);
         char path[GS_PATH];
@@ -525,8 +525,8 @@ static int run(const cli_command *command, int argc, char **argv)
             ;
         else if (s.record && !state.tuned_path)
             code = cli_usage(command, "no home directory for the table: name one with --tuned");
-        else if (s.record && !session.caps.emulated && !has(&state.list, EVAL_REFERENCE))
-            code = cli_usage(command, "--record sets own beside " EVAL_REFERENCE "; name it in --contenders");
+        else if (s.record && !session.caps.emulated && !has(&state.list, GS_RESULT_REFERENCE))
+            code = cli_usage(command, "--record sets own beside " GS_RESULT_REFERENCE "; name it in --contenders");
         else
             code = open_csv(&state);
         if (code < 0) code = eval_rows_open(command, &state.rows, s.rows, s.again, &session);

@@ -106,11 +106,11 @@ gs_status eval_choices_find(const eval_choices *choices, const cli_session *sess
 
 /* ---- recording ---- */
 
-static int entry_of(const eval_row *row, const char *layout, bool own)
+static int entry_of(const gs_result *row, const char *layout, bool own)
 {
     for (int i = 0; i < row->count; i++) {
-        const eval_entry *const e = &row->entry[i];
-        if (strcmp(e->layout, layout) == 0 && (own ? e->own : strcmp(e->name, EVAL_REFERENCE) == 0)) return i;
+        const gs_result_entry *const e = &row->entry[i];
+        if (strcmp(e->layout, layout) == 0 && (own ? e->own : strcmp(e->name, GS_RESULT_REFERENCE) == 0)) return i;
     }
     return -1;
 }
@@ -140,12 +140,12 @@ static gs_status put_trial(cli_session *session, const gs_problem *problem, cons
     return gs_store_put(session->store, &session->session, &trial, error);
 }
 
-static gs_status record_layout(cli_session *session, const eval_row *row, gs_layout layout, const char *table, gs_error *error)
+static gs_status record_layout(cli_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
 {
     const char *const name = layout == GS_NN ? "nn" : "tn";
     const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
     const bool emulated = session->caps.emulated;
-    const eval_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
+    const gs_result_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
     if (!emulated && (!theirs || !theirs->ran || theirs->wrong || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
     const json_t *const clocks = json_object_get(json_object_get(row->json, "clocks"), "after");
     gs_problem problem = gs_problem_in_layout(&row->problem, layout);
@@ -165,7 +165,7 @@ static gs_status record_layout(cli_session *session, const eval_row *row, gs_lay
     return gs_tune_record(session->store, &session->session, &session->caps, &problem, &c, table, &out, error);
 }
 
-gs_status eval_record(cli_session *session, const eval_row *row, const char *table, gs_error *error)
+gs_status eval_record(cli_session *session, const gs_result *row, const char *table, gs_error *error)
 {
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         const char *const name = layout == GS_NN ? "nn" : "tn";

@@ -28,6 +28,6 @@ gs_status eval_choices_find(const eval_choices *choices, const cli_session *sess
                             gs_error *error);
 
 /* Puts down what a row says about every layout: the trial, the winner, the table's row. */
-gs_status eval_record(cli_session *session, const eval_row *row, const char *table, gs_error *error);
+gs_status eval_record(cli_session *session, const gs_result *row, const char *table, gs_error *error);
 
 #endif

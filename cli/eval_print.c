@@ -7,21 +7,22 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/version.h"
 #include "output.h"
 
 void eval_print_head(const cli_session *session)
 {
-    char driver[CLI_VERSION_TEXT], cublaslt[CLI_VERSION_TEXT], nvrtc[CLI_VERSION_TEXT];
+    char driver[GS_CUDA_VERSION_TEXT], cublaslt[GS_CUDA_VERSION_TEXT], nvrtc[GS_CUDA_VERSION_TEXT];
     if (session->caps.emulated) {
-        printf("%s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name, cli_cuda_version(session->nvrtc, nvrtc), session->session.version,
+        printf("%s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name, gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version,
                session->command);
         printf("times are predicted by %s, none is measured; cuBLAS and cuBLASLt, which need a GPU, are left out\n", session->worker.device);
         return;
     }
     printf("%s, driver CUDA %s, cuBLASLt %s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name,
-           cli_cuda_version(session->caps.driver, driver), cli_library_version(session->cublaslt, cublaslt),
-           cli_cuda_version(session->nvrtc, nvrtc), session->session.version, session->command);
-    printf("ratio: time of " EVAL_REFERENCE " in the same layout / this time, over 1 is faster; 95 %% interval\n");
+           gs_format_cuda_version(session->caps.driver, driver), gs_format_library_version(session->cublaslt, cublaslt),
+           gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version, session->command);
+    printf("ratio: time of " GS_RESULT_REFERENCE " in the same layout / this time, over 1 is faster; 95 %% interval\n");
 }
 
 static void print_ratio(const gs_ratio *ratio)
@@ -40,7 +41,7 @@ static void print_us(double us)
         printf("  %10.2f", us);
 }
 
-static void print_entry(const eval_row *row, const eval_entry *entry)
+static void print_entry(const gs_result *row, const gs_result_entry *entry)
 {
     printf("  %-32s %s", entry->name, entry->layout);
     if (!entry->ran) {
@@ -90,7 +91,7 @@ static void print_torch(const json_t *torch)
     }
 }
 
-static void print_details(const eval_row *row)
+static void print_details(const gs_result *row)
 {
     for (int i = 0; i < row->count; i++)
         if (row->entry[i].own && row->entry[i].ran && *row->entry[i].detail)
@@ -99,12 +100,12 @@ static void print_details(const eval_row *row)
 }
 
 /* What an emulated device says has one clock, no spread and nothing to be compared with. */
-static void print_predicted(const eval_row *row)
+static void print_predicted(const gs_result *row)
 {
-    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, eval_bands[row->band], row->resumed ? "  (from the store)" : "");
+    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
     printf("  %-32s %s  %12s  %8s  %7s\n", "contender", "B ", "predicted us", "TFLOP/s", "% floor");
     for (int i = 0; i < row->count; i++) {
-        const eval_entry *const entry = &row->entry[i];
+        const gs_result_entry *const entry = &row->entry[i];
         if (!entry->ran || entry->wrong || isnan(entry->device_us))
             print_entry(row, entry);
         else
@@ -114,7 +115,7 @@ static void print_predicted(const eval_row *row)
     print_details(row);
 }
 
-void eval_print_row(const eval_row *row)
+void eval_print_row(const gs_result *row)
 {
     const json_t *const clocks = json_object_get(row->json, "clocks");
     const json_t *const before = json_object_get(json_object_get(clocks, "before"), "sm_mhz");
@@ -124,7 +125,7 @@ void eval_print_row(const eval_row *row)
         print_predicted(row);
         return;
     }
-    printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, eval_bands[row->band],
+    printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
     if (row->dependent) printf(", dependent launches");
@@ -139,7 +140,7 @@ void eval_print_row(const eval_row *row)
                "ratio of device time");
     for (int i = 0; i < row->count; i++) print_entry(row, &row->entry[i]);
     if (row->best_compared) {
-        const eval_entry *const own = &row->entry[row->best_own], *const reference = &row->entry[row->best_reference];
+        const gs_result_entry *const own = &row->entry[row->best_own], *const reference = &row->entry[row->best_reference];
         printf("  best of both: ");
         print_ratio(&row->best);
         printf(" (%s %s against %s-max, %s)\n", own->name, own->layout, reference->name, reference->layout);
@@ -157,7 +158,7 @@ static void csv_number(FILE *file, const json_t *list, size_t at)
     if (json_is_number(value)) fprintf(file, "%.9g", json_number_value(value));
 }
 
-void eval_csv_row(FILE *file, const eval_row *row)
+void eval_csv_row(FILE *file, const gs_result *row)
 {
     const json_t *const entries = json_object_get(row->json, "contenders");
     char text[GS_PROBLEM_TEXT];
@@ -167,7 +168,7 @@ void eval_csv_row(FILE *file, const eval_row *row)
         const json_t *const call = json_object_get(entry, "call_samples");
         const size_t rounds = GS_MAX(json_array_size(device), json_array_size(call));
         for (size_t round = 0; round < rounds; round++) {
-            fprintf(file, "\"%s\",%s,%s,%s,%s,%zu,", gs_problem_format(&row->problem, text), eval_row_mode(row),
+            fprintf(file, "\"%s\",%s,%s,%s,%s,%zu,", gs_problem_format(&row->problem, text), gs_result_mode(row),
                     json_string_value(json_object_get(row->json, "cache")), row->entry[i].layout, row->entry[i].name, round);
             csv_number(file, device, round);
             fputc(',', file);
@@ -186,13 +187,13 @@ static void add_point(eval_totals *totals, int group, int band, const gs_ratio *
     totals->points[totals->count++] = (eval_point){group, band, *ratio};
 }
 
-void eval_totals_add(eval_totals *totals, const eval_row *row)
+void eval_totals_add(eval_totals *totals, const gs_result *row)
 {
     totals->problems++;
     totals->resumed += row->resumed;
     totals->server = row->server;
     for (int i = 0; i < row->count; i++) {
-        const eval_entry *const entry = &row->entry[i];
+        const gs_result_entry *const entry = &row->entry[i];
         if (!entry->own) continue;
         if (entry->wrong) totals->wrong++;
         if (!entry->ran) totals->failed++;
@@ -224,14 +225,14 @@ void eval_totals_print(const eval_totals *totals)
 {
     double *const values = totals->count > 0 ? malloc((size_t)totals->count * sizeof *values) : NULL;
     if (!values) return;
-    printf("\n%d problems against " EVAL_REFERENCE ", ratios of %s time\n", totals->problems, totals->server ? "call" : "device");
+    printf("\n%d problems against " GS_RESULT_REFERENCE ", ratios of %s time\n", totals->problems, totals->server ? "call" : "device");
     printf("  %-22s %8s  %8s  %8s  %8s  %8s  %8s\n", "", "problems", "geomean", "median", "faster", "slower", "worst");
     print_group(totals, "nn", 0, -1, values);
     print_group(totals, "tn", 1, -1, values);
     print_group(totals, "best of both", 2, -1, values);
     for (int band = 0; band < 6; band++) {
         char label[32];
-        snprintf(label, sizeof label, "  floor %s us", eval_bands[band]);
+        snprintf(label, sizeof label, "  floor %s us", gs_result_bands[band]);
         print_group(totals, label, 2, band, values);
     }
     free(values);

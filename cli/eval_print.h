@@ -8,10 +8,10 @@
 #include "eval_row.h"
 
 void eval_print_head(const cli_session *session);
-void eval_print_row(const eval_row *row);
+void eval_print_row(const gs_result *row);
 
 void eval_csv_head(FILE *file);
-void eval_csv_row(FILE *file, const eval_row *row);   /* every round of every contender */
+void eval_csv_row(FILE *file, const gs_result *row);   /* every round of every contender */
 
 /* Ratios of our contender over many problems. */
 typedef struct eval_point {
@@ -26,7 +26,7 @@ typedef struct eval_totals {
     bool        server;
 } eval_totals;
 
-void eval_totals_add(eval_totals *totals, const eval_row *row);
+void eval_totals_add(eval_totals *totals, const gs_result *row);
 void eval_totals_print(const eval_totals *totals);
 void eval_totals_free(eval_totals *totals);
 

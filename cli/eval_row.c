@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-const char *const eval_bands[] = {"under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000"};
-
 static const char *string_of(const json_t *object, const char *name)
 {
     const char *const value = json_string_value(json_object_get(object, name));
@@ -64,17 +62,11 @@ static json_t *find_entry(const json_t *entries, const char *name, const char *l
     return NULL;
 }
 
-/* Ours goes by the mark that mark_own leaves, or by its name. */
-static bool is_own(const json_t *entry, const char *own)
-{
-    return json_is_true(json_object_get(entry, "own")) || is_entry(entry, own, NULL);
-}
-
 static void mark_own(json_t *entries, const eval_context *context)
 {
     size_t i;
     json_t *entry;
-    if (strcmp(context->own, EVAL_OWN) != 0) return;
+    if (strcmp(context->own, GS_RESULT_OWN) != 0) return;
     json_array_foreach(entries, i, entry)
         for (gs_layout layout = GS_NN; layout <= GS_TN; layout++)
             if (context->own_in[layout][0] && is_entry(entry, context->own_in[layout], layout == GS_TN ? "tn" : "nn"))
@@ -90,7 +82,7 @@ static int fastest(const json_t *entries, const char *own, bool server)
     json_t *entry;
     json_array_foreach(entries, i, entry) {
         const double us = number_of(entry, server ? "call_us" : "device_us");
-        if (!(own ? is_own(entry, own) : is_entry(entry, EVAL_REFERENCE, NULL)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
+        if (!(own ? gs_result_is_own(entry, own) : is_entry(entry, GS_RESULT_REFERENCE, NULL)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
         best = (int)i;
         best_us = us;
     }
@@ -105,11 +97,11 @@ static void add_ratios(json_t *row, const eval_context *context, bool server)
     json_array_foreach(entries, i, entry) {
         json_object_del(entry, "device_ratio");   /* these compare across layouts */
         json_object_del(entry, "call_ratio");
-        const json_t *const reference = find_entry(entries, EVAL_REFERENCE, string_of(entry, "layout"));
+        const json_t *const reference = find_entry(entries, GS_RESULT_REFERENCE, string_of(entry, "layout"));
         json_t *const ratio = ratio_of(reference, entry, server, context->seed);
         if (ratio) json_object_set_new(entry, "ratio", ratio);
     }
-    if (!find_entry(entries, EVAL_REFERENCE, "nn") || !find_entry(entries, EVAL_REFERENCE, "tn")) return;
+    if (!find_entry(entries, GS_RESULT_REFERENCE, "nn") || !find_entry(entries, GS_RESULT_REFERENCE, "tn")) return;
     const int own = fastest(entries, context->own, server), reference = fastest(entries, NULL, server);
     if (own < 0 || reference < 0) return;
     json_t *const ratio = ratio_of(json_array_get(entries, (size_t)reference), json_array_get(entries, (size_t)own), server,
@@ -139,73 +131,4 @@ void eval_row_complete(json_t *reply, const eval_context *context)
     json_decref(head);
     mark_own(json_object_get(reply, "contenders"), context);
     add_ratios(reply, context, server);
-}
-
-/* ---- reading a row ---- */
-
-static bool read_ratio(const json_t *from, gs_ratio *ratio)
-{
-    if (!json_is_object(from)) return false;
-    *ratio = (gs_ratio){number_of(from, "median"), number_of(from, "low"), number_of(from, "high"), GS_UNCLEAR};
-    for (gs_comparison c = GS_SAME; c < GS_UNCLEAR; c++)
-        if (strcmp(string_of(from, "verdict"), gs_comparison_name(c)) == 0) ratio->verdict = c;
-    return isfinite(ratio->median);
-}
-
-static void read_entry(const json_t *from, const char *own, eval_entry *entry)
-{
-    *entry = (eval_entry){
-        .name = string_of(from, "name"),
-        .layout = string_of(from, "layout"),
-        .detail = string_of(from, "detail"),
-        .message = string_of(from, "message"),
-        .ran = strcmp(string_of(from, "status"), "GS_OK") == 0,
-        .wrong = json_is_true(json_object_get(from, "wrong")),
-        .device_us = number_of(from, "device_us"),
-        .call_us = number_of(from, "call_us"),
-        .p50 = number_of(from, "call_p50"),
-        .p95 = number_of(from, "call_p95"),
-        .p99 = number_of(from, "call_p99"),
-    };
-    entry->own = is_own(from, own);
-    entry->compared = read_ratio(json_object_get(from, "ratio"), &entry->ratio);
-}
-
-gs_status eval_row_read(eval_row *row, json_t *json, gs_error *error)
-{
-    *row = (eval_row){.json = json};
-    const json_t *const entries = json_object_get(json, "contenders");
-    const json_t *const band = json_object_get(json, "band");
-    row->floor_us = number_of(json, "floor_us");
-    row->title = string_of(json, "title");
-    row->server = strcmp(string_of(json, "mode"), "server") == 0;
-    row->predicted = json_is_true(json_object_get(json, "predicted"));
-    row->dependent = !row->predicted && json_is_true(json_object_get(json, "dependent"));
-    row->band = (int)json_integer_value(band);
-    row->count = (int)GS_MIN(json_array_size(entries), EVAL_ENTRIES);
-    if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
-        gs_problem_parse(&row->problem, string_of(json, "problem"), NULL) != GS_OK) {
-        eval_row_free(row);
-        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "a result without the fields of one");
-    }
-    for (int i = 0; i < row->count; i++) read_entry(json_array_get(entries, (size_t)i), string_of(json, "own"), &row->entry[i]);
-    const json_t *const best = json_object_get(json, "best");
-    row->best_own = (int)json_integer_value(json_object_get(best, "own"));
-    row->best_reference = (int)json_integer_value(json_object_get(best, "reference"));
-    row->best_compared = read_ratio(best, &row->best) && row->best_own >= 0 && row->best_own < row->count &&
-                         row->best_reference >= 0 && row->best_reference < row->count;
-    return GS_OK;
-}
-
-void eval_row_free(eval_row *row)
-{
-    json_decref(row->json);
-    *row = (eval_row){0};
-}
-
-const char *eval_row_mode(const eval_row *row)
-{
-    if (row->predicted) return "predicted";
-    if (row->dependent) return row->server ? "server+dependent" : "offline+dependent";
-    return row->server ? "server" : "offline";
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "output.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
@@ -76,8 +77,8 @@ bool eval_rows_have(const eval_rows *rows, const gs_problem *problem, const char
 /* ---- columns ---- */
 
 typedef struct line {
-    const eval_row   *row;
-    const eval_entry *entry;
+    const gs_result   *row;
+    const gs_result_entry *entry;
     const json_t     *json;       /* the entry's */
     const gs_ratio   *best;       /* NULL: not known */
     bool              is_best;    /* it is one of the two that `best` compares */
@@ -155,7 +156,7 @@ static void put_problem(FILE *file, const line *l)
     put_quoted(file, gs_problem_format(&own, text));
 }
 
-static void put_mode(FILE *file, const line *l) { fprintf(file, "%s", eval_row_mode(l->row)); }
+static void put_mode(FILE *file, const line *l) { fprintf(file, "%s", gs_result_mode(l->row)); }
 static void put_cache(FILE *file, const line *l) { fprintf(file, "%s", text_of(l->row->json, "cache")); }
 static void put_layout(FILE *file, const line *l) { fprintf(file, "%s", l->entry->layout); }
 static void put_algorithm(FILE *file, const line *l) { put_quoted(file, l->entry->detail); }
@@ -195,16 +196,16 @@ static void put_line(FILE *file, const line *l)
 }
 
 /* Best against best; where one layout alone was measured, the best of ours there. */
-gs_status eval_rows_add(eval_rows *rows, const eval_row *row, gs_error *error)
+gs_status eval_rows_add(eval_rows *rows, const gs_result *row, gs_error *error)
 {
     if (!rows->file) return GS_OK;
     int own = row->best_compared ? row->best_own : -1, reference = row->best_compared ? row->best_reference : -1;
     for (int i = 0; i < row->count && !row->best_compared; i++) {
-        const eval_entry *const e = &row->entry[i];
+        const gs_result_entry *const e = &row->entry[i];
         if (!e->own || !e->compared || (own >= 0 && e->device_us >= row->entry[own].device_us)) continue;
         own = i;
         for (int j = 0; j < row->count; j++)
-            if (strcmp(row->entry[j].name, EVAL_REFERENCE) == 0 && strcmp(row->entry[j].layout, e->layout) == 0) reference = j;
+            if (strcmp(row->entry[j].name, GS_RESULT_REFERENCE) == 0 && strcmp(row->entry[j].layout, e->layout) == 0) reference = j;
     }
     for (int i = 0; i < row->count; i++) {
         const line l = {
@@ -220,10 +221,10 @@ gs_status eval_rows_add(eval_rows *rows, const eval_row *row, gs_error *error)
 
 static void put_head(FILE *file, const cli_session *session, bool columns_too)
 {
-    char date[GS_DATE_TEXT], driver[CLI_VERSION_TEXT], cublaslt[CLI_VERSION_TEXT], nvrtc[CLI_VERSION_TEXT];
+    char date[GS_DATE_TEXT], driver[GS_CUDA_VERSION_TEXT], cublaslt[GS_CUDA_VERSION_TEXT], nvrtc[GS_CUDA_VERSION_TEXT];
     fprintf(file, "# %s, driver CUDA %s, cuBLASLt %s, NVRTC %s, gemmsmith %s %s, %s\n# %s\n", session->caps.name,
-            cli_cuda_version(session->caps.driver, driver), cli_library_version(session->cublaslt, cublaslt),
-            cli_cuda_version(session->nvrtc, nvrtc), session->session.version, GS_COMMIT, gs_date_format(date), session->command);
+            gs_format_cuda_version(session->caps.driver, driver), gs_format_library_version(session->cublaslt, cublaslt),
+            gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version, GS_COMMIT, gs_date_format(date), session->command);
     for (size_t i = 0; columns_too && i < GS_COUNT(columns); i++) fprintf(file, "%s%s", i > 0 ? "," : "", columns[i].name);
     if (columns_too) fputc('\n', file);
 }

@@ -17,8 +17,8 @@ typedef struct eval_rows {
 int  eval_rows_open(const cli_command *command, eval_rows *rows, const char *path, bool again, const cli_session *session);
 int  eval_rows_close(const cli_command *command, eval_rows *rows, const char *path);
 
-/* Whether the problem stands there, in whatever layouts; mode as eval_row_mode says it, which the emulated device calls predicted. */
+/* Whether the problem stands there, in whatever layouts; mode as gs_result_mode says it, which the emulated device calls predicted. */
 bool eval_rows_have(const eval_rows *rows, const gs_problem *problem, const char *mode);
-gs_status eval_rows_add(eval_rows *rows, const eval_row *row, gs_error *error);
+gs_status eval_rows_add(eval_rows *rows, const gs_result *row, gs_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "command.h"
 #include "device/device.h"
 #include "output.h"
@@ -114,7 +115,7 @@ static void info_json(const paths *p, const char *asked, int count, const gs_err
 
 static void print_device(const char *name)
 {
-    char driver[CLI_VERSION_TEXT];
+    char driver[GS_CUDA_VERSION_TEXT];
     gs_device *device;
     gs_error error;
     if (gs_device_open(&device, name, "", &error) != GS_OK) {
@@ -124,7 +125,7 @@ static void print_device(const char *name)
     const gs_caps *const caps = &device->caps;
     printf("%-10s %s, %s, %d multiprocessors, %.1f GiB, ", name, caps->name, caps->target, caps->sms, (double)caps->memory_bytes / (1 << 30));
     if (caps->emulated) printf("times are predicted\n");
-    else printf("driver CUDA %s\n", cli_cuda_version(caps->driver, driver));
+    else printf("driver CUDA %s\n", gs_format_cuda_version(caps->driver, driver));
     gs_device_close(&device);
 }
 
@@ -139,7 +140,7 @@ static int run_info(const cli_command *command, int argc, char **argv)
     settings s = {0};
     paths p;
     gs_error error = {0};
-    char version[CLI_VERSION_TEXT];
+    char version[GS_CUDA_VERSION_TEXT];
     int words;
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
@@ -153,8 +154,8 @@ static int run_info(const cli_command *command, int argc, char **argv)
     printf("gemmsmith  %s\n", gs_version());
     if (count == 0 && !s.device) printf("GPU        none: %s\n", error.text);
     for (int i = 0; name_device(s.device, count, i, name); i++) print_device(name);
-    printf("NVRTC      %s\n", cli_cuda_version(gs_compiler_version(NULL), version));
-    printf("cuBLASLt   %s\n", cli_library_version(gs_library_version(NULL), version));
+    printf("NVRTC      %s\n", gs_format_cuda_version(gs_compiler_version(NULL), version));
+    printf("cuBLASLt   %s\n", gs_format_library_version(gs_library_version(NULL), version));
     print_path("store", p.store);
     print_path("cache", p.cache);
     print_path("tuned", p.tuned);
@@ -227,17 +228,17 @@ static void check_device(checkup *c)
 static void check_libraries(checkup *c)
 {
     gs_error error;
-    char version[CLI_VERSION_TEXT];
+    char version[GS_CUDA_VERSION_TEXT];
     const int nvrtc = gs_compiler_version(&error);
     if (nvrtc > 0)
-        check(c, true, "NVRTC", cli_cuda_version(nvrtc, version), NULL);
+        check(c, true, "NVRTC", gs_format_cuda_version(nvrtc, version), NULL);
     else
         check(c, false, "NVRTC", error.text, NULL);
     if (nvrtc <= 0) c->failed = true;
     if (c->emulated) return;   /* needs no cuBLAS, and could not use it */
     const int cublaslt = gs_library_version(&error);
     if (cublaslt > 0)
-        check(c, true, "cuBLASLt", cli_library_version(cublaslt, version), NULL);
+        check(c, true, "cuBLASLt", gs_format_library_version(cublaslt, version), NULL);
     else
         check(c, false, "cuBLASLt", error.text, "tune and eval compare with it");
 }

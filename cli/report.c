@@ -23,20 +23,20 @@ static const cli_option options[] = {
     {NULL},
 };
 
-static gs_status add_store(report *r, const settings *s, gs_error *error)
+static gs_status add_store(gs_report *r, const settings *s, gs_error *error)
 {
     gs_store *store;
     GS_TRY(gs_store_open_read(&store, s->store, error));
-    const gs_status status = report_add_store(r, store, s->gpu, error);
+    const gs_status status = gs_report_add_store(r, store, s->gpu, error);
     gs_store_close(&store);
     return status;
 }
 
-static gs_status write_page(const report *r, const char *path, gs_error *error)
+static gs_status write_page(const gs_report *r, const char *path, gs_error *error)
 {
     gs_text page = {0};
     char date[GS_DATE_TEXT];
-    report_page(&page, r, gs_date_format(date));
+    gs_report_page(&page, r, gs_date_format(date));
     gs_status status = GS_OK;
     if (page.failed)
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the page");
@@ -51,19 +51,19 @@ static gs_status write_page(const report *r, const char *path, gs_error *error)
 static int run(const cli_command *command, int argc, char **argv)
 {
     settings s = {.out = "gemmsmith-report.html"};
-    report r = {0};
+    gs_report r = {0};
     gs_error error = {0};
     int words;
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
     gs_status status = s.store || words == 0 ? add_store(&r, &s, &error) : GS_OK;
-    for (int i = 1; i <= words && status == GS_OK; i++) status = report_add_file(&r, argv[i], &error);
+    for (int i = 1; i <= words && status == GS_OK; i++) status = gs_report_add_file(&r, argv[i], &error);
     if (status == GS_OK) status = write_page(&r, s.out, &error);
     int problems = 0;
     for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
     if (status == GS_OK && strcmp(s.out, "-") != 0) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
     if (status == GS_OK && r.unread > 0) cli_note("%d rows could not be read and are missing", r.unread);
-    report_free(&r);
+    gs_report_free(&r);
     return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);
 }
 

@@ -12,7 +12,9 @@
 #include "base/file.h"
 #include "group.h"
 #include "output.h"
-#include "service/http.h"
+#include "problems.h"
+#include "service/service.h"
+#include "session.h"
 
 enum { TOKEN_LEAST = 16, TOKEN_MOST = 512, FILES_BESIDE = 64, FILES_DEVICE = 32 };
 #define LOOK_NS INT64_C(20000000)
@@ -68,7 +70,7 @@ static int read_token(const cli_command *command, const settings *s, char **toke
         bool good = length >= TOKEN_LEAST && length <= TOKEN_MOST;
         for (const char *at = *token; *at; at++) good &= *at > ' ' && *at < 127;
         if (!good) return cli_usage(command, "a token has from %d to %d characters, no blanks", TOKEN_LEAST, TOKEN_MOST);
-    } else if (!serve_address_loopback(s->address)) {
+    } else if (!gs_service_address_loopback(s->address)) {
         return cli_usage(command, "--address %s can be reached from elsewhere: set a token with --token-file or $GEMMSMITH_TOKEN", s->address);
     }
     return -1;
@@ -109,51 +111,74 @@ static void name_options(const settings *s, char *out, size_t size)
     snprintf(out, size, "rounds=%lld confirm=%d timeout=%g emulator=%d", (long long)s->rounds, s->confirm, s->timeout, !s->no_emulator);
 }
 
+/* ---- devices ---- */
+
+/* The sessions of the evaluating threads. What is wrong with a device is said where it is opened; code is the exit code then. */
+typedef struct opened {
+    const cli_command *command;
+    const settings    *s;
+    const char        *typed, *device[GS_SERVICE_DEVICES];
+    cli_session        session[GS_SERVICE_DEVICES];
+    int                code;
+} opened;
+
+static gs_status open_device(void *self, int index, gs_service_session *out, gs_error *error)
+{
+    opened *const o = self;
+    cli_session *const session = &o->session[index];
+    snprintf(session->command, sizeof session->command, "%s", o->typed);
+    o->code = cli_session_open(o->command, session, o->device[index], o->s->dependent, true, o->s->store);
+    if (o->code >= 0) return gs_fail(error, GS_ERROR_NO_DEVICE, NULL, "the device cannot be used");
+    *out = (gs_service_session){.self = session, .worker = &session->worker, .emulator = o->s->no_emulator ? NULL : cli_session_emulator(session), .caps = &session->caps,
+                                .store = session->store, .session = &session->session, .device = session->device, .version = session->version};
+    return GS_OK;
+}
+
+static void close_device(gs_service_session *session) { cli_session_close(session->self); }
+
 /* ---- from start to end ---- */
 
-static int listen_until_stopped(const cli_command *command, const settings *s, serve_jobs *jobs, const cli_problems *tasks, bool any, const char *token)
+static int run_until_stopped(const settings *s, gs_service *service, bool any, const char *token)
 {
-    char how[96];
-    gs_error error;
-    serve_http *http;
-    name_options(s, how, sizeof how);
-    const serve_http_options asked = {
-        .address = s->address, .port = (int)s->port, .token = token, .connections = (int)s->connections, .most_body = (size_t)s->most_body << 10, .tasks = *tasks,
-        .terms = {.scope = {"serve 1", serve_jobs_slug(jobs), serve_jobs_version(jobs), how}, .deadline_s = s->deadline, .offered = any ? NULL : tasks->list,
-                  .offered_count = tasks->count},
-    };
-    if (serve_http_start(&http, jobs, &asked, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    int running;
-    const int open = serve_jobs_open(jobs, &running);
+    const int open = gs_service_open_jobs(service);
     const bool six = strchr(s->address, ':') != NULL;
-    printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", serve_http_port(http), serve_jobs_slug(jobs),
+    printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service), gs_service_device_name(service),
            token ? ", with a token" : "", any ? "" : ", the listed problems only");
     if (open > 0) printf("going on with %d candidates that were accepted before\n", open);
     fflush(stdout);
     while (!cli_stopped()) {
         gs_clock_sleep_ns(LOOK_NS);
-        serve_http_tend(http);
+        gs_service_tend(service);
     }
-    serve_http_refuse(http);
-    serve_jobs_stop(jobs);
-    serve_http_stop(&http);
-    const int left = serve_jobs_open(jobs, &running);
+    const int left = gs_service_stop(service);
     if (left > 0) cli_note("%d accepted candidates are not done; the same command goes on with them", left);
     return cli_stopped();
 }
 
 static int serve(const cli_command *command, const settings *s, const char *typed, const cli_group *group, const cli_problems *tasks, bool any, const char *token)
 {
-    serve_jobs *jobs;
-    serve_options how = {.devices = 1, .device = {s->device}, .store = s->store, .command_line = typed, .queue = (int)s->queue, .keep_s = s->keep, .dependent = s->dependent,
-                         .no_emulator = s->no_emulator,
-                         .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}};
-    for (int i = 0; i < group->count; i++) how.device[i] = group->member[i].device;
-    if (group->count > 0) how.devices = group->count;
-    int code = serve_jobs_start(&jobs, command, &how);
-    if (code >= 0) return code;
-    code = listen_until_stopped(command, s, jobs, tasks, any, token);
-    serve_jobs_free(&jobs);
+    char scope[96];
+    gs_error error;
+    gs_service *service;
+    opened *const o = calloc(1, sizeof *o);
+    if (!o) {
+        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the service");
+        return cli_fail(command, NULL, &error);
+    }
+    *o = (opened){.command = command, .s = s, .typed = typed, .device = {s->device}, .code = -1};
+    for (int i = 0; i < group->count; i++) o->device[i] = group->member[i].device;
+    name_options(s, scope, sizeof scope);
+    const gs_service_options how = {
+        .opener = {.self = o, .open = open_device, .close = close_device}, .devices = GS_MAX(group->count, 1), .store = s->store, .queue = (int)s->queue, .keep_s = s->keep,
+        .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}, .scope = scope,
+        .address = s->address, .port = (int)s->port, .token = token, .connections = (int)s->connections, .most_body = (size_t)s->most_body << 10,
+        .deadline_s = s->deadline, .tasks = tasks->list, .task_count = tasks->count, .only_tasks = !any,
+    };
+    int code = -1;
+    if (gs_service_start(&service, &how, &error) != GS_OK) code = o->code >= 0 ? o->code : cli_fail(command, NULL, &error);
+    if (code < 0) code = run_until_stopped(s, service, any, token);
+    if (service) gs_service_free(&service);
+    free(o);
     return code;
 }
 

@@ -41,15 +41,3 @@ void cli_announce(const gs_caps *caps, const char *device, const char *what, dou
     char text[CLI_TIME_TEXT];
     if (caps->emulated && seconds > CLI_LONG_S) cli_note("%s on %s will take about %s on this machine", what, device, cli_time(text, seconds));
 }
-
-char *cli_library_version(int version, char text[CLI_VERSION_TEXT])
-{
-    snprintf(text, CLI_VERSION_TEXT, version > 0 ? "%d.%d.%d" : "none", version / 10000, version / 100 % 100, version % 100);
-    return text;
-}
-
-char *cli_cuda_version(int version, char text[CLI_VERSION_TEXT])
-{
-    snprintf(text, CLI_VERSION_TEXT, version > 0 ? "%d.%d" : "none", version / 1000, version % 1000 / 10);
-    return text;
-}

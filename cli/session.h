@@ -25,9 +25,4 @@ void cli_session_command(cli_session *session, int argc, char *const *argv);
 #define CLI_LONG_S 600
 void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds);
 
-/* "13.1.0" from 130100, "13.0" from 13000, "none" from 0. Returns text. */
-#define CLI_VERSION_TEXT 24
-char *cli_library_version(int version, char text[CLI_VERSION_TEXT]);
-char *cli_cuda_version(int version, char text[CLI_VERSION_TEXT]);
-
 #endif

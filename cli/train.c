@@ -10,14 +10,15 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "base/array.h"
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
-#include "curves.h"
 #include "train/train.h"
 #include "output.h"
+#include "store/curves.h"
 #include "store/store.h"
 
 enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
@@ -83,15 +84,11 @@ static bool take_trial(void *self, const gs_trial *trial)
 static gs_status read_rows(samples *s, const char *path, char *text, gs_error *error)
 {
     int line = 1;
-    for (char *at = text + strlen(ROWS), *next; *at != '\0'; at = next) {
-        char *field[4] = {at}, key[sizeof s->key];
-        int fields = 1;
+    for (char *at = text + strlen(ROWS), *row; (row = gs_csv_line(&at));) {
+        char *field[4], key[sizeof s->key];
         double us;
-        next = at + strcspn(at, "\n");
-        if (*next != '\0') *next++ = '\0';
+        const int fields = gs_csv_split(row, field, 4);
         line++;
-        for (char *c = at; *c != '\0' && fields < 4; c++)
-            if (*c == ',') *c = '\0', field[fields++] = c + 1;
         gs_scan scan = gs_scan_from(fields == 4 ? field[3] : "");
         if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0) || !isfinite(us))
             return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", path, line);
@@ -185,7 +182,7 @@ static int hold_out(samples *s, int of, gs_error *error)
 typedef struct progress {
     const settings *s;
     const char     *name;      /* of the curves: the file of weights */
-    cli_curves      curves;
+    gs_curves      curves;
     gs_status       status;
     gs_error       *error;
 } progress;
@@ -196,7 +193,7 @@ static void note_point(progress *p, const char *stage, int done, double value)
     char series[GS_CURVE_NAME];
     if (!p->s->store || p->status != GS_OK || (strcmp(stage, "surrogate") != 0 && strcmp(stage, "actor") != 0)) return;
     snprintf(series, sizeof series, "train/%s", stage);
-    p->status = cli_curves_add(&p->curves, series, p->name, done, value, p->error);
+    p->status = gs_curves_add(&p->curves, series, p->name, done, value, p->error);
 }
 
 static bool on_progress(void *self, const char *stage, int done, int total, double value)
@@ -229,7 +226,7 @@ static gs_status keep_curves(const progress *p, gs_store *store, bool measured, 
     gs_session session = {.command = "gemmsmith train", .version = gs_version(), .commit = GS_COMMIT, .device = measured ? p->s->gpu : ""};
     if (!store || p->curves.count == 0) return GS_OK;
     GS_TRY(gs_store_begin(store, &session, error));
-    return cli_curves_keep(&p->curves, store, &session, error);
+    return gs_curves_keep(&p->curves, store, &session, error);
 }
 
 static void print_worth(const settings *s, const char *what, const gs_worth *worth)
@@ -264,7 +261,7 @@ static gs_status train(const settings *s, gs_weights *weights, samples *data, co
     gs_status status = gs_train(weights, data->list, kept, profile, &how, error);
     if (status == GS_OK) status = heard.status;
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
-    cli_curves_free(&heard.curves);
+    gs_curves_free(&heard.curves);
     GS_TRY(status);
     snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
              s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Draws the pictures of a report from the objects beside them, and makes its long tables sortable and searchable. For the test of the page: body has
+ * Has the page built (build.js), draws the pictures of a report from the objects beside them, and makes its long tables sortable and searchable. For the test of the page: body has
  * data-state and data-errors, a canvas that was drawn data-painted, the number of pixels of its plot that show data, of data-area in all, and data-points, how
  * many values it was given. In the address: #open opens everything; #search=tn&sort=ratio searches and sorts every long table ("-ratio": the other way). */
 'use strict';
@@ -283,6 +283,7 @@
 
     // ---- beginning ----
 
+    buildReport(JSON.parse(document.getElementById('data').textContent));
     for (const box of document.querySelectorAll('.sortable')) prepare(box);
     obey();
     drawAll();

@@ -22,7 +22,7 @@ static char *read_field(char **at)
     return field;
 }
 
-int cli_csv_split(char *line, char **fields, int most)
+int gs_csv_split(char *line, char **fields, int most)
 {
     size_t length = strlen(line);
     if (length > 0 && line[length - 1] == '\r') line[--length] = '\0';
@@ -37,7 +37,7 @@ int cli_csv_split(char *line, char **fields, int most)
     }
 }
 
-void cli_csv_put(gs_text *out, const char *field)
+void gs_csv_put(gs_text *out, const char *field)
 {
     if (!strpbrk(field, ",\"")) {
         gs_text_add(out, field);
@@ -48,7 +48,7 @@ void cli_csv_put(gs_text *out, const char *field)
     gs_text_add(out, "\"");
 }
 
-char *cli_csv_line(char **at)
+char *gs_csv_line(char **at)
 {
     char *const line = *at;
     if (*line == '\0') return NULL;

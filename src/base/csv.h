@@ -7,11 +7,11 @@
 
 /* Splits a line in place; fields point into it. Returns how many there are; -1: a quote without its partner, or more than most. A carriage
  * return at the end does not count. */
-int cli_csv_split(char *line, char **fields, int most);
+int gs_csv_split(char *line, char **fields, int most);
 
-void cli_csv_put(gs_text *out, const char *field);   /* with quotes where it needs them; no comma */
+void gs_csv_put(gs_text *out, const char *field);   /* with quotes where it needs them; no comma */
 
 /* The next line of a text, terminated in place; *at moves behind it. NULL at the end. */
-char *cli_csv_line(char **at);
+char *gs_csv_line(char **at);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The JSON of an evaluation. "again" is what the second measurement was called when the fields got their names. */
+ * The JSON of an evaluation: the fields that score prints and serve answers with. "again" is what the second measurement was called
+ * when the fields got their names. */
 #include "evaluate/environment.h"
 
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got)

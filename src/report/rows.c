@@ -9,18 +9,19 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/csv.h"
+#include "base/version.h"
 #include "plan/table.h"
 #include "problem/layout.h"
-#include "report/report.h"
+#include "report/internal.h"
 
 enum { MOST_BYTES = 1 << 30, COLUMNS = 64 };
 
 /* Empties the point for a newer run. false: what it has is newer. */
-static bool renew(report_point *p, const char *date)
+static bool renew(gs_report_point *p, const char *date)
 {
     if (strcmp(p->date, date) > 0) return false;
     p->us = p->library_us = p->ratio = p->low = p->high = NAN;
-    for (int i = 0; i < REPORT_PERCENTILES; i++) p->own[i] = p->reference[i] = NAN;
+    for (int i = 0; i < GS_REPORT_PERCENTILES; i++) p->own[i] = p->reference[i] = NAN;
     p->choice[0] = '\0';
     p->marked = false;
     p->layouts = 0;
@@ -29,7 +30,7 @@ static bool renew(report_point *p, const char *date)
 }
 
 /* An emulated device has no library: its ratio is that of the floor. */
-static void predict(report_point *p)
+static void predict(gs_report_point *p)
 {
     p->ratio = p->floor_us / p->us;
     p->low = p->high = NAN;
@@ -37,15 +38,15 @@ static void predict(report_point *p)
 
 /* ---- objects ---- */
 
-static void take_percentiles(double to[REPORT_PERCENTILES], const eval_entry *e)
+static void take_percentiles(double to[GS_REPORT_PERCENTILES], const gs_result_entry *e)
 {
-    to[REPORT_P50] = e->p50;
-    to[REPORT_P95] = e->p95;
-    to[REPORT_P99] = e->p99;
+    to[GS_REPORT_P50] = e->p50;
+    to[GS_REPORT_P95] = e->p95;
+    to[GS_REPORT_P99] = e->p99;
 }
 
 /* Which of ours counts, and what it is compared with. -1: none. */
-static void choose(const eval_row *row, int *own, int *reference, const gs_ratio **ratio)
+static void choose(const gs_result *row, int *own, int *reference, const gs_ratio **ratio)
 {
     *own = *reference = -1;
     *ratio = NULL;
@@ -56,13 +57,13 @@ static void choose(const eval_row *row, int *own, int *reference, const gs_ratio
         return;
     }
     for (int i = 0; i < row->count; i++) {
-        const eval_entry *const e = &row->entry[i];
+        const gs_result_entry *const e = &row->entry[i];
         if (!e->own || !e->ran || e->wrong || (*own >= 0 && !(e->device_us < row->entry[*own].device_us))) continue;
         *own = i;
         *ratio = e->compared ? &e->ratio : NULL;
     }
     for (int i = 0; i < row->count && *own >= 0; i++)
-        if (strcmp(row->entry[i].name, EVAL_REFERENCE) == 0 && strcmp(row->entry[i].layout, row->entry[*own].layout) == 0) *reference = i;
+        if (strcmp(row->entry[i].name, GS_RESULT_REFERENCE) == 0 && strcmp(row->entry[i].layout, row->entry[*own].layout) == 0) *reference = i;
 }
 
 static const char *text_of(const json_t *json, const char *name)
@@ -73,20 +74,20 @@ static const char *text_of(const json_t *json, const char *name)
 
 static int int_of(const json_t *json, const char *name) { return (int)json_integer_value(json_object_get(json, name)); }
 
-void report_add_row(report *r, const eval_row *row)
+void gs_report_add_row(gs_report *r, const gs_result *row)
 {
     int own, reference;
     const gs_ratio *ratio;
     if (strcmp(text_of(row->json, "cache"), "warm") == 0) return;
-    report_set *const set = report_find_set(r, text_of(row->json, "gpu"), eval_row_mode(row), row->predicted);
-    report_point *const p = set ? report_find_point(r, set, row->title, &row->problem) : NULL;
+    gs_report_set *const set = gs_report_find_set(r, text_of(row->json, "gpu"), gs_result_mode(row), row->predicted);
+    gs_report_point *const p = set ? gs_report_find_point(r, set, row->title, &row->problem) : NULL;
     if (!p || !renew(p, text_of(row->json, "date"))) return;
     for (int i = 0; i < row->count; i++) set->faults += row->entry[i].own && (row->entry[i].wrong || !row->entry[i].ran);
     p->floor_us = row->floor_us;
     p->band = row->band;
     choose(row, &own, &reference, &ratio);
     if (own < 0 || row->entry[own].wrong) return;
-    const eval_entry *const ours = &row->entry[own];
+    const gs_result_entry *const ours = &row->entry[own];
     gs_schedule schedule;
     snprintf(p->choice, sizeof p->choice, "%s %s", ours->layout, gs_schedule_parse(&schedule, ours->name, NULL) == GS_OK ? ours->name : ours->detail);
     p->us = row->server ? ours->call_us : ours->device_us;
@@ -101,30 +102,30 @@ void report_add_row(report *r, const eval_row *row)
     take_percentiles(p->reference, &row->entry[reference]);
 }
 
-static void add_row_machine(report *r, const json_t *json)
+static void add_row_machine(gs_report *r, const json_t *json)
 {
-    report_machine machine = {.sms = int_of(json, "sms"), .runs = 1};
+    gs_report_machine machine = {.sms = int_of(json, "sms"), .runs = 1};
     snprintf(machine.device, sizeof machine.device, "%s", text_of(json, "gpu"));
-    if (int_of(json, "driver") > 0) cli_cuda_version(int_of(json, "driver"), machine.driver);
-    if (int_of(json, "cublaslt") > 0) cli_library_version(int_of(json, "cublaslt"), machine.cublaslt);
-    if (int_of(json, "nvrtc") > 0) cli_cuda_version(int_of(json, "nvrtc"), machine.nvrtc);
+    if (int_of(json, "driver") > 0) gs_format_cuda_version(int_of(json, "driver"), machine.driver);
+    if (int_of(json, "cublaslt") > 0) gs_format_library_version(int_of(json, "cublaslt"), machine.cublaslt);
+    if (int_of(json, "nvrtc") > 0) gs_format_cuda_version(int_of(json, "nvrtc"), machine.nvrtc);
     snprintf(machine.version, sizeof machine.version, "%s", text_of(json, "version"));
     snprintf(machine.commit, sizeof machine.commit, "%s", text_of(json, "commit"));
     snprintf(machine.from, sizeof machine.from, "%s", text_of(json, "date"));
     snprintf(machine.to, sizeof machine.to, "%s", text_of(json, "date"));
-    report_add_machine(r, &machine);
+    gs_report_add_machine(r, &machine);
 }
 
-static bool add_object(report *r, const char *line)
+static bool add_object(gs_report *r, const char *line)
 {
-    eval_row *const row = calloc(1, sizeof *row);
+    gs_result *const row = calloc(1, sizeof *row);
     json_t *const json = json_loads(line, 0, NULL);
     if (!row) r->failed = true;
-    const bool read = row && json && eval_row_read(row, json, NULL) == GS_OK;
+    const bool read = row && json && gs_result_read(row, json, NULL) == GS_OK;
     if (read) {
         add_row_machine(r, row->json);
-        report_add_row(r, row);
-        eval_row_free(row);
+        gs_report_add_row(r, row);
+        gs_result_free(row);
     } else {
         r->unread++;
         if (!row) json_decref(json);
@@ -133,10 +134,10 @@ static bool add_object(report *r, const char *line)
     return read;
 }
 
-static gs_status add_objects(report *r, const char *path, char *text, gs_error *error)
+static gs_status add_objects(gs_report *r, const char *path, char *text, gs_error *error)
 {
     int lines = 0, read = 0;
-    for (char *at = text, *line; !r->failed && (line = cli_csv_line(&at));)
+    for (char *at = text, *line; !r->failed && (line = gs_csv_line(&at));)
         if (*line != '\0') lines++, read += add_object(r, line);
     return lines == 0 || read > 0 ? GS_OK : gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.200s: no line is an object of eval --json", path);
 }
@@ -151,7 +152,7 @@ static const char *const names[KNOWN] = {"problem", "mode", "cache", "layout", "
                                          "date"};
 
 typedef struct lines {
-    report     *r;
+    gs_report  *r;
     char        gpu[96];        /* as the last comment said */
     int         place[KNOWN], columns;
     char      **field;
@@ -169,7 +170,7 @@ static double number_of(const lines *l, int column)
 /* "# NVIDIA H200, driver CUDA 13.0, cuBLASLt 13.1.0, NVRTC 13.0, gemmsmith 0.1.0+d21e1b27 c79996c, 2026-11-21T15:58:11Z" */
 static void read_comment(lines *l, const char *text)
 {
-    report_machine m = {.runs = 1};
+    gs_report_machine m = {.runs = 1};
     char date[24];
     if (sscanf(text, "# %95[^,], driver CUDA %23[^,], cuBLASLt %23[^,], NVRTC %23[^,], gemmsmith %63[^, ] %47[^, ], %23s", m.device, m.driver, m.cublaslt, m.nvrtc,
                m.version, m.commit, date) != 7) {
@@ -181,7 +182,7 @@ static void read_comment(lines *l, const char *text)
     memcpy(m.from, date, sizeof m.from);
     memcpy(m.to, date, sizeof m.to);
     snprintf(l->gpu, sizeof l->gpu, "%s", m.device);
-    report_add_machine(l->r, &m);
+    gs_report_add_machine(l->r, &m);
 }
 
 static gs_status read_head(lines *l, const char *path, char **field, int count, gs_error *error)
@@ -196,7 +197,7 @@ static gs_status read_head(lines *l, const char *path, char **field, int count, 
     return GS_OK;
 }
 
-static void take_own(const lines *l, report_set *set, report_point *p, bool best)
+static void take_own(const lines *l, gs_report_set *set, gs_report_point *p, bool best)
 {
     const double us = number_of(l, set->server ? CALL_US : DEVICE_US);
     if (strcmp(field_of(l, VERIFIED), "ok") != 0) {
@@ -207,7 +208,7 @@ static void take_own(const lines *l, report_set *set, report_point *p, bool best
     p->marked = best;
     p->us = us;
     snprintf(p->choice, sizeof p->choice, "%s %s", field_of(l, LAYOUT), field_of(l, CHOICE));
-    for (int i = 0; i < REPORT_PERCENTILES; i++) p->own[i] = number_of(l, CALL_P50 + i);
+    for (int i = 0; i < GS_REPORT_PERCENTILES; i++) p->own[i] = number_of(l, CALL_P50 + i);
     if (best) {
         p->ratio = number_of(l, BEST_RATIO);
         p->low = number_of(l, BEST_LOW);
@@ -216,10 +217,10 @@ static void take_own(const lines *l, report_set *set, report_point *p, bool best
     if (set->predicted) predict(p);
 }
 
-static void take_reference(const lines *l, const report_set *set, report_point *p)
+static void take_reference(const lines *l, const gs_report_set *set, gs_report_point *p)
 {
     p->library_us = number_of(l, set->server ? CALL_US : DEVICE_US);
-    for (int i = 0; i < REPORT_PERCENTILES; i++) p->reference[i] = number_of(l, CALL_P50 + i);
+    for (int i = 0; i < GS_REPORT_PERCENTILES; i++) p->reference[i] = number_of(l, CALL_P50 + i);
 }
 
 /* With the layouts that there are, as eval --json writes it. */
@@ -246,34 +247,34 @@ static void add_line(lines *l, char **field)
     char name[GS_PROBLEM_TEXT + 4];
     l->field = field;
     const double band = number_of(l, BAND);
-    if (gs_problem_parse(&problem, field_of(l, PROBLEM), NULL) != GS_OK || !(band >= 0 && band < REPORT_BANDS) || !known_mode(field_of(l, MODE))) {
+    if (gs_problem_parse(&problem, field_of(l, PROBLEM), NULL) != GS_OK || !(band >= 0 && band < GS_REPORT_BANDS) || !known_mode(field_of(l, MODE))) {
         l->r->unread++;
         return;
     }
     if (strcmp(field_of(l, CACHE), "cold") != 0) return;
     name_problem(name, sizeof name, &problem, 3);
     const char *const mode = field_of(l, MODE), *const date = field_of(l, DATE), *const contender = field_of(l, CONTENDER);
-    report_set *const set = report_find_set(l->r, l->gpu, mode, strcmp(mode, "predicted") == 0);
-    report_point *const p = set ? report_find_point(l->r, set, name, &problem) : NULL;
+    gs_report_set *const set = gs_report_find_set(l->r, l->gpu, mode, strcmp(mode, "predicted") == 0);
+    gs_report_point *const p = set ? gs_report_find_point(l->r, set, name, &problem) : NULL;
     const bool best = strcmp(field_of(l, IS_BEST), "1") == 0;
     if (!p || (strcmp(p->date, date) != 0 && !renew(p, date))) return;
     p->layouts |= strcmp(field_of(l, LAYOUT), "tn") == 0 ? 2u : 1u;
     name_problem(name, sizeof name, &problem, p->layouts);
-    report_name_point(p, name);
+    gs_report_name_point(p, name);
     p->floor_us = number_of(l, FLOOR_US);
     p->band = (int)band;
-    if (strcmp(contender, EVAL_OWN) == 0) take_own(l, set, p, best);
-    if (strcmp(contender, EVAL_REFERENCE) == 0 && best) take_reference(l, set, p);
+    if (strcmp(contender, GS_RESULT_OWN) == 0) take_own(l, set, p, best);
+    if (strcmp(contender, GS_RESULT_REFERENCE) == 0 && best) take_reference(l, set, p);
 }
 
-static gs_status add_lines(report *r, const char *path, char *text, gs_error *error)
+static gs_status add_lines(gs_report *r, const char *path, char *text, gs_error *error)
 {
     lines l = {.r = r, .gpu = "unknown GPU"};
     char *field[COLUMNS];
-    for (char *at = text, *line; !r->failed && (line = cli_csv_line(&at));) {
+    for (char *at = text, *line; !r->failed && (line = gs_csv_line(&at));) {
         if (*line == '#') read_comment(&l, line);
         if (*line == '#' || *line == '\0') continue;
-        const int count = cli_csv_split(line, field, COLUMNS);
+        const int count = gs_csv_split(line, field, COLUMNS);
         if (count > 0 && strcmp(field[0], "problem") == 0)
             GS_TRY(read_head(&l, path, field, count, error));
         else if (l.columns == 0)
@@ -286,7 +287,7 @@ static gs_status add_lines(report *r, const char *path, char *text, gs_error *er
     return GS_OK;
 }
 
-gs_status report_add_file(report *r, const char *path, gs_error *error)
+gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error)
 {
     char *text;
     size_t size;

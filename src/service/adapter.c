@@ -27,17 +27,17 @@ static gs_status only_fields(const json_t *root, const char *const *fields, gs_e
 }
 
 /* A label: the problem's text, or an object that has it. */
-static gs_status problem_of(gs_problem *out, const json_t *label, const serve_terms *terms, const char *field, gs_error *error)
+static gs_status problem_of(gs_problem *out, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     if (json_is_object(label)) label = json_object_get(label, "problem");
     if (!json_is_string(label)) return gs_fail(error, GS_ERROR_PARSE, field, "must be a problem, as \"f16:4096x4096x4096:tn\", or an object with one in \"problem\"");
     const char *const text = json_string_value(label);
     const size_t size = json_string_length(label);
     if (size == 0 || size >= GS_PROBLEM_TEXT || strlen(text) != size) return gs_fail(error, GS_ERROR_PARSE, field, "is no problem");
-    return serve_problem_read(out, text, terms, field, error);
+    return gs_service_problem_read(out, text, terms, field, error);
 }
 
-static gs_status add(serve_completions *out, const char *text, size_t size, const json_t *label, const serve_terms *terms, const char *field, gs_error *error)
+static gs_status add(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     gs_problem problem;
     gs_completion found;
@@ -46,9 +46,9 @@ static gs_status add(serve_completions *out, const char *text, size_t size, cons
     gs_status status = GS_OK;
     out->place[out->count] = -1;
     if (found.schedule || found.source) {
-        serve_item *const item = &out->request.item[out->request.count];
+        gs_service_item *const item = &out->request.item[out->request.count];
         item->problem = problem;
-        status = serve_item_finish(item, found.schedule, found.source, found.manifest, terms, error);
+        status = gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error);
         if (status == GS_OK) out->place[out->count] = out->request.count++;
     }
     out->count++;
@@ -56,7 +56,7 @@ static gs_status add(serve_completions *out, const char *text, size_t size, cons
     return status;
 }
 
-static gs_status reserve(serve_completions *out, size_t count, gs_error *error)
+static gs_status reserve(gs_service_completions *out, size_t count, gs_error *error)
 {
     out->request.item = calloc(count, sizeof *out->request.item);
     out->place = calloc(count, sizeof *out->place);
@@ -74,7 +74,7 @@ static size_t response_at(const char *query, size_t size, const char *prompt, si
     return SIZE_MAX;
 }
 
-static gs_status read_openrlhf(serve_completions *out, const json_t *root, const serve_terms *terms, gs_error *error)
+static gs_status read_openrlhf(gs_service_completions *out, const json_t *root, const gs_service_terms *terms, gs_error *error)
 {
     static const char *const fields[] = {"query", "prompts", "labels", NULL};
     const json_t *list[3];
@@ -85,7 +85,7 @@ static gs_status read_openrlhf(serve_completions *out, const json_t *root, const
         if (json_array_size(list[i]) != json_array_size(list[0])) return gs_fail(error, GS_ERROR_RANGE, fields[i], "must be as long as query");
     }
     const size_t count = json_array_size(list[0]);
-    if (count < 1 || count > SERVE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "query", "must have from 1 to %d texts, not %zu", SERVE_BATCH, count);
+    if (count < 1 || count > GS_SERVICE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "query", "must have from 1 to %d texts, not %zu", GS_SERVICE_BATCH, count);
     GS_TRY(reserve(out, count, error));
     for (size_t i = 0; i < count; i++) {
         const json_t *const query = json_array_get(list[0], i), *const prompt = json_array_get(list[1], i);
@@ -102,7 +102,7 @@ static gs_status read_openrlhf(serve_completions *out, const json_t *root, const
     return GS_OK;
 }
 
-static gs_status read_slime(serve_completions *out, const json_t *root, const serve_terms *terms, gs_error *error)
+static gs_status read_slime(gs_service_completions *out, const json_t *root, const gs_service_terms *terms, gs_error *error)
 {
     static const char *const fields[] = {"prompt", "response", "label", NULL};
     GS_TRY(only_fields(root, fields, error));
@@ -113,20 +113,20 @@ static gs_status read_slime(serve_completions *out, const json_t *root, const se
     return add(out, json_string_value(response), json_string_length(response), json_object_get(root, "label"), terms, "label", error);
 }
 
-gs_status serve_adapter_parse(serve_completions *out, serve_adapter which, const char *body, size_t size, const serve_terms *terms, gs_error *error)
+gs_status gs_service_adapter_parse(gs_service_completions *out, gs_service_adapter which, const char *body, size_t size, const gs_service_terms *terms, gs_error *error)
 {
     json_t *root;
-    *out = (serve_completions){.request.deadline_s = terms->deadline_s};
-    GS_TRY(serve_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* what a model writes is its fault, not the trainer's */
-    const gs_status status = which == SERVE_OPENRLHF ? read_openrlhf(out, root, terms, error) : read_slime(out, root, terms, error);
+    *out = (gs_service_completions){.request.deadline_s = terms->deadline_s};
+    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* what a model writes is its fault, not the trainer's */
+    const gs_status status = which == GS_SERVICE_OPENRLHF ? read_openrlhf(out, root, terms, error) : read_slime(out, root, terms, error);
     json_decref(root);
-    if (status != GS_OK) serve_completions_free(out);
+    if (status != GS_OK) gs_service_completions_free(out);
     return status;
 }
 
-void serve_completions_free(serve_completions *completions)
+void gs_service_completions_free(gs_service_completions *completions)
 {
-    serve_request_free(&completions->request);
+    gs_service_request_free(&completions->request);
     free(completions->place);
     completions->place = NULL;
     completions->count = 0;
@@ -167,7 +167,7 @@ static json_t *reply_openrlhf(const outcome *o, int count)
     return json_pack("{s:o, s:o, s:{s:o, s:o, s:o}}", "rewards", rewards, "scores", scores, "extra_logs", "passed", passed, "us", us, "ratio", ratio);
 }
 
-json_t *serve_adapter_reply(serve_adapter which, const serve_completions *asked, json_t *const *results, gs_reward_kind kind, const double *unknown, bool details,
+json_t *gs_service_adapter_reply(gs_service_adapter which, const gs_service_completions *asked, json_t *const *results, gs_reward_kind kind, const double *unknown, bool details,
                             gs_error *error)
 {
     outcome *const o = calloc((size_t)asked->count, sizeof *o);
@@ -184,7 +184,7 @@ json_t *serve_adapter_reply(serve_adapter which, const serve_completions *asked,
     } else if (missing > 0) {
         gs_fail(error, GS_ERROR_TIMEOUT, "deadline_s", "%d of %d completions have no reward yet: ask again, or give unknown=NUMBER", missing, asked->count);
     } else {
-        if (which == SERVE_OPENRLHF) out = reply_openrlhf(o, asked->count);
+        if (which == GS_SERVICE_OPENRLHF) out = reply_openrlhf(o, asked->count);
         else if (!details) out = json_real(o->reward);
         else out = json_pack("{s:f, s:s, s:b, s:f, s:f}", "reward", o->reward, "verdict", o->verdict, "passed", strcmp(o->verdict, "pass") == 0, "us", o->us, "ratio", o->ratio);
     }

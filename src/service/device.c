@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "output.h"
 #include "service/internal.h"
 
 #define PAUSE_NS INT64_C(500000000)   /* before the machine is tried again */
@@ -85,12 +84,12 @@ static bool passes(gs_status status)
     return status == GS_ERROR_DISK_FULL || status == GS_ERROR_IO || status == GS_ERROR_STORE_BUSY || status == GS_ERROR_STORE || status == GS_ERROR_MEMORY;
 }
 
-static bool stopping(serve_evaluator *e)
+static bool stopping(gs_service_evaluator *e)
 {
-    return gs_stop_requested || serve_jobs_stopping(e->jobs);
+    return gs_stop_requested || gs_service_jobs_stopping(e->jobs);
 }
 
-static void set_failing(serve_evaluator *e, bool failing)
+static void set_failing(gs_service_evaluator *e, bool failing)
 {
     pthread_mutex_lock(&e->jobs->lock);
     e->state.failing = failing;
@@ -98,7 +97,7 @@ static void set_failing(serve_evaluator *e, bool failing)
 }
 
 /* Until it works, or the service stops. */
-static gs_status patiently(serve_evaluator *e, gs_status (*call)(serve_evaluator *, const char *, const void *, gs_error *), const char *id, const void *with)
+static gs_status patiently(gs_service_evaluator *e, gs_status (*call)(gs_service_evaluator *, const char *, const void *, gs_error *), const char *id, const void *with)
 {
     gs_error error;
     gs_status status;
@@ -114,7 +113,7 @@ static gs_status patiently(serve_evaluator *e, gs_status (*call)(serve_evaluator
     return status;
 }
 
-static gs_status count_attempt(serve_evaluator *e, const char *id, const void *change, gs_error *error)
+static gs_status count_attempt(gs_service_evaluator *e, const char *id, const void *change, gs_error *error)
 {
     return gs_store_job_attempt(e->session.store, id, *(const int *)change, error);
 }
@@ -135,29 +134,29 @@ static void take_kept(void *self, const gs_job *job)
 }
 
 /* The first answer stands: where another service with the same store was sooner, it is its. */
-static gs_status keep_end(serve_evaluator *e, const char *id, const void *with, gs_error *error)
+static gs_status keep_end(gs_service_evaluator *e, const char *id, const void *with, gs_error *error)
 {
     GS_TRY(gs_store_job_end(e->session.store, id, ((const ending *)with)->answer, ((const ending *)with)->failed, error));
     return gs_store_job_get(e->session.store, id, take_kept, (void *)with, error);
 }
 
 /* Whoever waits is told. Takes the answer. */
-static void tell(serve_evaluator *e, serve_job *job, char *answer, bool failed)
+static void tell(gs_service_evaluator *e, gs_service_job *job, char *answer, bool failed)
 {
-    serve_jobs *const jobs = e->jobs;
+    gs_service_jobs *const jobs = e->jobs;
     pthread_mutex_lock(&jobs->lock);
     e->state.done++;
     e->state.busy = false;
     jobs->running--;
-    serve_done(jobs, job, answer, failed);
+    gs_service_done(jobs, job, answer, failed);
     pthread_mutex_unlock(&jobs->lock);
 }
 
 /* One evaluation, and a second where the first was lost with a worker that somebody killed, or to the machine. */
-static gs_status evaluate(serve_evaluator *e, gs_environment *environment, const char *id, const gs_problem *problem, const gs_submission *submission,
+static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, const char *id, const gs_problem *problem, const gs_submission *submission,
                           gs_evaluation *got, gs_error *error)
 {
-    serve_counts *const counts = &e->jobs->counts;
+    gs_service_counts *const counts = &e->jobs->counts;
     int waits = 0;
     for (int attempt = 0;; attempt++) {
         const int64_t began = gs_clock_ns();
@@ -182,9 +181,9 @@ static gs_status evaluate(serve_evaluator *e, gs_environment *environment, const
 }
 
 /* Returns false where the job was given back. */
-static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *job, const loaded *what)
+static bool work_on(gs_service_evaluator *e, gs_environment *environment, gs_service_job *job, const loaded *what)
 {
-    serve_jobs *const jobs = e->jobs;
+    gs_service_jobs *const jobs = e->jobs;
     const gs_submission submission = {.schedule = text_of(what->request, "schedule"), .source = text_of(what->request, "source"),
                                       .manifest = text_of(what->request, "manifest")};
     const char *const text = text_of(what->request, "problem");
@@ -193,7 +192,7 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
     gs_problem problem;
     gs_error error = {0};
     gs_status status = text ? gs_problem_parse(&problem, text, &error) : gs_fail(&error, GS_ERROR_CORRUPT, "request", "cannot be read");
-    if (status == GS_OK && what->attempts >= SERVE_ATTEMPTS)
+    if (status == GS_OK && what->attempts >= GS_SERVICE_ATTEMPTS)
         status = gs_fail(&error, GS_ERROR_WORKER_DIED, NULL, "was begun %d times, and the service ended each time", what->attempts);
     if (status == GS_OK) {
         if (patiently(e, count_attempt, job->id, &begun) != GS_OK) return false;
@@ -222,12 +221,12 @@ static bool work_on(serve_evaluator *e, gs_environment *environment, serve_job *
 
 /* ---- the thread ---- */
 
-static serve_job *next_job(serve_evaluator *e)
+static gs_service_job *next_job(gs_service_evaluator *e)
 {
-    serve_jobs *const jobs = e->jobs;
+    gs_service_jobs *const jobs = e->jobs;
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->head && !jobs->stopping) pthread_cond_wait(&jobs->queued, &jobs->lock);
-    serve_job *const job = jobs->stopping || gs_stop_requested ? NULL : jobs->head;
+    gs_service_job *const job = jobs->stopping || gs_stop_requested ? NULL : jobs->head;
     if (job) {
         jobs->head = job->after;
         if (!jobs->head) jobs->tail = NULL;
@@ -240,20 +239,20 @@ static serve_job *next_job(serve_evaluator *e)
 }
 
 /* Goes to the front again; where the service stops, the store has it for the next one. */
-static void give_back(serve_evaluator *e, serve_job *job)
+static void give_back(gs_service_evaluator *e, gs_service_job *job)
 {
-    serve_jobs *const jobs = e->jobs;
+    gs_service_jobs *const jobs = e->jobs;
     pthread_mutex_lock(&jobs->lock);
     jobs->running--;
     job->running = e->state.busy = false;
-    serve_enqueue(jobs, job, true);
+    gs_service_enqueue(jobs, job, true);
     pthread_mutex_unlock(&jobs->lock);
     if (!stopping(e)) gs_clock_sleep_ns(PAUSE_NS);
 }
 
-static void work(serve_evaluator *e, gs_environment *environment)
+static void work(gs_service_evaluator *e, gs_environment *environment)
 {
-    serve_job *job;
+    gs_service_job *job;
     while ((job = next_job(e))) {
         loaded what = {0};
         gs_error error;
@@ -269,41 +268,34 @@ static void work(serve_evaluator *e, gs_environment *environment)
     }
 }
 
-static gs_status open_environment(serve_evaluator *e, gs_environment **out, gs_error *error)
+static gs_status start(gs_service_evaluator *e, gs_environment **environment, gs_error *error)
 {
-    gs_environment_options how = e->jobs->options.environment;
+    const gs_service_options *const options = &e->jobs->options;
+    gs_environment_options how = options->environment;
+    GS_TRY(options->opener.open(options->opener.self, (int)(e - e->jobs->evaluator), &e->session, error));
+    snprintf(e->state.name, sizeof e->state.name, "%s", e->session.worker->device);
     how.reward = GS_REWARD_HEADROOM;
-    if (!e->jobs->options.no_emulator) how.emulator = cli_session_emulator(&e->session);
-    return gs_environment_create(out, &e->session.worker, &e->session.caps, e->session.store, &e->session.session, &how, error);
-}
-
-static int start(serve_evaluator *e, gs_environment **environment)
-{
-    const serve_options *const options = &e->jobs->options;
-    gs_error error;
-    const int index = (int)(e - e->jobs->evaluator);
-    snprintf(e->session.command, sizeof e->session.command, "%s", options->command_line);
-    const int code = cli_session_open(e->jobs->command, &e->session, options->device[index], options->dependent, true, options->store);
-    if (code >= 0) return code;
-    snprintf(e->state.name, sizeof e->state.name, "%s", e->session.worker.device);
-    if (open_environment(e, environment, &error) == GS_OK) return -1;
-    cli_session_close(&e->session);
-    return cli_fail(e->jobs->command, NULL, &error);
+    how.emulator = e->session.emulator;
+    const gs_status status = gs_environment_create(environment, e->session.worker, e->session.caps, e->session.store, e->session.session, &how, error);
+    if (status != GS_OK) options->opener.close(&e->session);
+    return status;
 }
 
 /* The worker ends with the thread that started it, so this thread starts it. */
-void *serve_main(void *self)
+void *gs_service_main(void *self)
 {
-    serve_evaluator *const e = self;
+    gs_service_evaluator *const e = self;
     gs_environment *environment = NULL;
-    const int code = start(e, &environment);
+    gs_error error = {0};
+    const gs_status status = start(e, &environment, &error);
     pthread_mutex_lock(&e->jobs->lock);
-    e->code = code;
+    e->status = status;
+    e->error = error;
     e->ready = true;
     pthread_cond_broadcast(&e->jobs->changed);
     pthread_mutex_unlock(&e->jobs->lock);
-    if (code < 0) work(e, environment);
+    if (status == GS_OK) work(e, environment);
     gs_environment_destroy(&environment);
-    if (code < 0) cli_session_close(&e->session);
+    if (status == GS_OK) e->jobs->options.opener.close(&e->session);
     return NULL;
 }

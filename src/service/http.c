@@ -30,23 +30,24 @@ enum {
 #define LOOK_S 1.0                          /* how often a caller that waits is looked for */
 #define BODIES_MOST ((int64_t)256 << 20)   /* bytes of all bodies that are being read or answered */
 
-struct serve_http {
+struct gs_service_http {
     struct MHD_Daemon  *daemon;
-    serve_jobs         *jobs;
-    serve_http_options  options;
+    gs_service_jobs    *jobs;
+    gs_service_options  options;
+    gs_service_terms    terms;
     int                 port;
     int64_t             started, swept;
-    serve_watch         watch;
+    gs_service_watch    watch;
     _Atomic int64_t     active, bodies;
-    _Atomic int64_t     codes[SERVE_CODES];
+    _Atomic int64_t     codes[GS_SERVICE_CODES];
 };
 
 /* One request, from its first line to its last byte. */
 typedef struct exchange {
-    serve_http            *http;
+    gs_service_http       *http;
     struct MHD_Connection *connection;
     int                    socket_number;
-    serve_guest           *guest;
+    gs_service_guest      *guest;
     gs_text                body;
     int64_t                reserved;   /* bytes of BODIES_MOST */
     bool                   answered;
@@ -55,7 +56,7 @@ typedef struct exchange {
 /* ---- answers ---- */
 
 /* Comes when all connections are taken: is told so, and goes. */
-static bool is_extra(const exchange *x) { return serve_watch_among(x->guest) > x->http->options.connections; }
+static bool is_extra(const exchange *x) { return gs_service_watch_among(x->guest) > x->http->options.connections; }
 
 static enum MHD_Result send_text(exchange *x, int code, const char *type, char *text)
 {
@@ -66,8 +67,8 @@ static enum MHD_Result send_text(exchange *x, int code, const char *type, char *
         return MHD_NO;
     }
     if (!text) code = 503;
-    serve_watch_turn(&x->http->watch, x->guest, SERVE_ANSWER, text ? strlen(text) : 0);
-    if (serve_jobs_stopping(x->http->jobs) || is_extra(x)) MHD_add_response_header(response, "Connection", "close");
+    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_ANSWER, text ? strlen(text) : 0);
+    if (gs_service_jobs_stopping(x->http->jobs) || is_extra(x)) MHD_add_response_header(response, "Connection", "close");
     MHD_add_response_header(response, "Content-Type", type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     if (code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -86,7 +87,7 @@ static enum MHD_Result send_json(exchange *x, int code, json_t *value)
     return send_text(x, code, "application/json", text);
 }
 
-static enum MHD_Result send_error(exchange *x, int code, const gs_error *error) { return send_json(x, code, serve_reply_error(code, error)); }
+static enum MHD_Result send_error(exchange *x, int code, const gs_error *error) { return send_json(x, code, gs_service_reply_error(code, error)); }
 
 static enum MHD_Result refuse(exchange *x, int code, gs_status status, const char *field, const char *reason)
 {
@@ -95,7 +96,7 @@ static enum MHD_Result refuse(exchange *x, int code, gs_status status, const cha
     return send_error(x, code, &error);
 }
 
-static enum MHD_Result failed(exchange *x, const gs_error *error) { return send_error(x, serve_reply_status(error->status), error); }
+static enum MHD_Result failed(exchange *x, const gs_error *error) { return send_error(x, gs_service_reply_status(error->status), error); }
 
 /* ---- arguments of a query ---- */
 
@@ -125,7 +126,7 @@ static const char *argument(exchange *x, const char *name) { return MHD_lookup_c
 
 static bool number(exchange *x, const char *name, double low, double high, double *out)
 {
-    return serve_number_read(argument(x, name), low, high, out);
+    return gs_service_number_read(argument(x, name), low, high, out);
 }
 
 /* ---- waiting ---- */
@@ -133,36 +134,36 @@ static bool number(exchange *x, const char *name, double low, double high, doubl
 static int64_t after(double seconds) { return gs_clock_ns() + (int64_t)(seconds * 1e9); }
 
 /* A connection whose thread waits for an evaluation says nothing meanwhile, and is not to be closed for that. */
-static void wait_for(exchange *x, serve_found *found, int count, int64_t until)
+static void wait_for(exchange *x, gs_service_found *found, int count, int64_t until)
 {
     bool gone = false;
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_WAIT, 0);
     for (int i = 0; i < count; i++)
         for (bool over = false; !over;) {   /* whoever has gone keeps no thread and no connection */
             const int64_t look = gone ? 0 : GS_MIN(until, after(LOOK_S));
-            over = serve_jobs_wait(x->http->jobs, &found[i], look) || gone || look == until;
-            gone = gone || (!over && serve_watch_gone(x->socket_number));
+            over = gs_service_jobs_wait(x->http->jobs, &found[i], look) || gone || look == until;
+            gone = gone || (!over && gs_service_watch_gone(x->socket_number));
         }
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
 }
 
-static int status_of(exchange *x, const serve_found *found) { return !found->answer && serve_jobs_stopping(x->http->jobs) ? 503 : 200; }
+static int status_of(exchange *x, const gs_service_found *found) { return !found->answer && gs_service_jobs_stopping(x->http->jobs) ? 503 : 200; }
 
-static json_t *result_of(exchange *x, const char *id, const serve_found *found, gs_reward_kind kind, bool waited)
+static json_t *result_of(exchange *x, const char *id, const gs_service_found *found, gs_reward_kind kind, bool waited)
 {
-    return serve_reply_result(id, found, kind, waited, serve_jobs_stopping(x->http->jobs));
+    return gs_service_reply_result(id, found, kind, waited, gs_service_jobs_stopping(x->http->jobs));
 }
 
 /* ---- the endpoints ---- */
 
-static enum MHD_Result evaluate_parsed(exchange *x, const serve_request *request, bool batch, bool wait)
+static enum MHD_Result evaluate_parsed(exchange *x, const gs_service_request *request, bool batch, bool wait)
 {
-    serve_found *const found = calloc((size_t)request->count, sizeof *found);
+    gs_service_found *const found = calloc((size_t)request->count, sizeof *found);
     const int64_t until = after(request->deadline_s);
     gs_error error = {0};
     if (!found) return refuse(x, 503, GS_ERROR_MEMORY, NULL, "no memory for a request");
-    if (serve_jobs_accept(x->http->jobs, request, found, &error) != GS_OK) {
+    if (gs_service_jobs_accept(x->http->jobs, request, found, &error) != GS_OK) {
         free(found);
         return failed(x, &error);
     }
@@ -170,11 +171,11 @@ static enum MHD_Result evaluate_parsed(exchange *x, const serve_request *request
     json_t *const list = json_array();
     int code = 200;
     for (int i = 0; i < request->count; i++) {
-        const serve_item *const item = &request->item[i];
+        const gs_service_item *const item = &request->item[i];
         if (wait) code = GS_MAX(code, status_of(x, &found[i]));
         else if (!found[i].answer) code = 202;
         json_array_append_new(list, result_of(x, item->id, &found[i], item->reward, wait));
-        serve_found_free(x->http->jobs, &found[i]);
+        gs_service_found_free(x->http->jobs, &found[i]);
     }
     free(found);
     json_t *const whole = json_array_size(list) < (size_t)request->count ? NULL : batch ? json_pack("{s:O}", "results", list) : json_incref(json_array_get(list, 0));
@@ -185,12 +186,12 @@ static enum MHD_Result evaluate_parsed(exchange *x, const serve_request *request
 static enum MHD_Result evaluate_body(exchange *x, bool batch, bool wait)
 {
     static const char *const none[] = {NULL};
-    serve_request request;
+    gs_service_request request;
     gs_error error = {0};
     if (!only(x, none)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
-    if (serve_request_parse(&request, gs_text_string(&x->body), x->body.size, batch, &x->http->options.terms, &error) != GS_OK) return failed(x, &error);
+    if (gs_service_request_parse(&request, gs_text_string(&x->body), x->body.size, batch, &x->http->terms, &error) != GS_OK) return failed(x, &error);
     const enum MHD_Result result = evaluate_parsed(x, &request, batch, wait);
-    serve_request_free(&request);
+    gs_service_request_free(&request);
     return result;
 }
 
@@ -199,69 +200,69 @@ static enum MHD_Result post_batch(exchange *x, const char *rest)    { (void)rest
 static enum MHD_Result post_submit(exchange *x, const char *rest)   { (void)rest; return evaluate_body(x, false, false); }
 
 static const char *argument_of(void *self, const char *name) { return argument(self, name); }
-static void wait_of(void *self, serve_found *found, int count, int64_t until) { wait_for(self, found, count, until); }
+static void wait_of(void *self, gs_service_found *found, int count, int64_t until) { wait_for(self, found, count, until); }
 
 static bool pause_of(void *self)
 {
     exchange *const x = self;
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    serve_watch_turn(&x->http->watch, x->guest, SERVE_WAIT, 0);
+    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_WAIT, 0);
     gs_clock_sleep_ns(FULL_NS);
-    return !serve_watch_gone(x->socket_number);
+    return !gs_service_watch_gone(x->socket_number);
 }
 
-static enum MHD_Result adapt(exchange *x, serve_adapter which)
+static enum MHD_Result adapt(exchange *x, gs_service_adapter which)
 {
     static const char *const names[] = {"reward", "deadline_s", "unknown", "details", NULL};
-    const serve_caller caller = {x, argument_of, wait_of, pause_of};
+    const gs_service_caller caller = {x, argument_of, wait_of, pause_of};
     json_t *out;
     gs_error error = {0};
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward, deadline_s, unknown and details");
-    const int code = serve_trainer_answer(&out, x->http->jobs, which, gs_text_string(&x->body), x->body.size, &x->http->options.terms, &caller, &error);
+    const int code = gs_service_trainer_answer(&out, x->http->jobs, which, gs_text_string(&x->body), x->body.size, &x->http->terms, &caller, &error);
     return out ? send_json(x, code, out) : send_error(x, code, &error);
 }
 
-static enum MHD_Result post_openrlhf(exchange *x, const char *rest) { (void)rest; return adapt(x, SERVE_OPENRLHF); }
-static enum MHD_Result post_slime(exchange *x, const char *rest)    { (void)rest; return adapt(x, SERVE_SLIME); }
+static enum MHD_Result post_openrlhf(exchange *x, const char *rest) { (void)rest; return adapt(x, GS_SERVICE_OPENRLHF); }
+static enum MHD_Result post_slime(exchange *x, const char *rest)    { (void)rest; return adapt(x, GS_SERVICE_SLIME); }
 
 static enum MHD_Result get_result(exchange *x, const char *id)
 {
     static const char *const names[] = {"reward", "deadline_s", NULL};
-    serve_found found;
+    gs_service_found found;
     gs_error error = {0};
     double seconds = 0;
     const char *const reward = argument(x, "reward");
     const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward and deadline_s");
     if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones");
-    if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
-    if (!serve_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
-    if (serve_jobs_find(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);
+    if (!number(x, "deadline_s", 0, GS_SERVICE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
+    if (!gs_service_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
+    if (gs_service_jobs_find(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);
     if (seconds > 0) wait_for(x, &found, 1, after(seconds));
     const int code = found.answer ? 200 : 202;
     json_t *const out = result_of(x, id, &found, kind, false);
-    serve_found_free(x->http->jobs, &found);
+    gs_service_found_free(x->http->jobs, &found);
     return send_json(x, code, out);
 }
 
 static enum MHD_Result get_tasks(exchange *x, const char *rest)
 {
     static const char *const names[] = {"offset", "limit", NULL};
-    const cli_problems *const tasks = &x->http->options.tasks;
+    const gs_service_options *const offered = &x->http->options;
     double offset = 0, limit = TASKS_MOST;
     (void)rest;
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes offset and limit");
     if (!number(x, "offset", 0, 1e9, &offset)) return refuse(x, 400, GS_ERROR_ARGUMENT, "offset", "must be a number from 0 on");
     if (!number(x, "limit", 1, TASKS_MOST, &limit)) return refuse(x, 400, GS_ERROR_ARGUMENT, "limit", "must be a number from 1 to 1000");
     json_t *const list = json_array();
-    for (int i = (int)offset; i < tasks->count && i < (int)offset + (int)limit; i++) {
+    for (int i = (int)offset; i < offered->task_count && i < (int)offset + (int)limit; i++) {
         char text[GS_PROBLEM_TEXT];
-        const gs_problem *const p = &tasks->list[i];
+        const gs_problem *const p = &offered->tasks[i];
         json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "problem", gs_problem_format(p, text), "flops", gs_problem_flops(p), "floor_us",
-                                              gs_floor_us(p, serve_jobs_caps(x->http->jobs))));
+                                              gs_floor_us(p, gs_service_jobs_caps(x->http->jobs))));
     }
-    return send_json(x, 200, json_pack("{s:s, s:i, s:i, s:b, s:o}", "device", serve_jobs_slug(x->http->jobs), "count", tasks->count, "offset", (int)offset,
-                                       "only_these", x->http->options.terms.offered != NULL, "tasks", list));
+    return send_json(x, 200, json_pack("{s:s, s:i, s:i, s:b, s:o}", "device", gs_service_jobs_slug(x->http->jobs), "count", offered->task_count, "offset", (int)offset,
+                                       "only_these", offered->only_tasks, "tasks", list));
 }
 
 /* Evaluates the time model's first choice, beside which the library is timed. Returns the HTTP status of a failure, 0: none. */
@@ -269,26 +270,26 @@ static int measure(exchange *x, const gs_problem *problem, double seconds, gs_er
 {
     gs_schedule first;
     char text[GS_SCHEDULE_TEXT];
-    serve_request request;
-    serve_found found = {0};
-    if (gs_schedule_shortlist(problem, serve_jobs_caps(x->http->jobs), 0, &first, 1) < 1) {
+    gs_service_request request;
+    gs_service_found found = {0};
+    if (gs_schedule_shortlist(problem, gs_service_jobs_caps(x->http->jobs), 0, &first, 1) < 1) {
         gs_fail(error, GS_ERROR_UNSUPPORTED, "problem", "no family takes it on this device");
         return 400;
     }
-    gs_status status = serve_request_schedule(&request, problem, gs_schedule_format(&first, text), &x->http->options.terms, error);
-    if (status == GS_OK) status = serve_jobs_accept(x->http->jobs, &request, &found, error);
+    gs_status status = gs_service_request_schedule(&request, problem, gs_schedule_format(&first, text), &x->http->terms, error);
+    if (status == GS_OK) status = gs_service_jobs_accept(x->http->jobs, &request, &found, error);
     if (status == GS_OK) wait_for(x, &found, 1, after(seconds));
-    serve_found_free(x->http->jobs, &found);
-    serve_request_free(&request);
-    return status == GS_OK ? 0 : serve_reply_status(status);
+    gs_service_found_free(x->http->jobs, &found);
+    gs_service_request_free(&request);
+    return status == GS_OK ? 0 : gs_service_reply_status(status);
 }
 
 static enum MHD_Result get_baselines(exchange *x, const char *rest)
 {
     static const char *const names[] = {"problem", "measure", "deadline_s", NULL};
     const char *const text = argument(x, "problem"), *const asked = argument(x, "measure");
-    const gs_caps *const caps = serve_jobs_caps(x->http->jobs);
-    double seconds = x->http->options.terms.deadline_s, us = 0;
+    const gs_caps *const caps = gs_service_jobs_caps(x->http->jobs);
+    double seconds = x->http->terms.deadline_s, us = 0;
     char canonical[GS_PROBLEM_TEXT];
     gs_problem problem;
     gs_error error = {0};
@@ -296,16 +297,16 @@ static enum MHD_Result get_baselines(exchange *x, const char *rest)
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes problem, measure and deadline_s");
     if (!text) return refuse(x, 400, GS_ERROR_ARGUMENT, "problem", "is missing");
     if (asked && strcmp(asked, "true") != 0 && strcmp(asked, "false") != 0) return refuse(x, 400, GS_ERROR_ARGUMENT, "measure", "must be true or false");
-    if (!number(x, "deadline_s", 0, SERVE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
-    if (serve_problem_read(&problem, text, &x->http->options.terms, "problem", &error) != GS_OK) return failed(x, &error);
-    gs_status status = serve_jobs_library(x->http->jobs, &problem, &us, &error);
+    if (!number(x, "deadline_s", 0, GS_SERVICE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
+    if (gs_service_problem_read(&problem, text, &x->http->terms, "problem", &error) != GS_OK) return failed(x, &error);
+    gs_status status = gs_service_jobs_library(x->http->jobs, &problem, &us, &error);
     if (status == GS_ERROR_NOT_FOUND && asked && strcmp(asked, "true") == 0 && !caps->emulated) {
         const int code = measure(x, &problem, seconds, &error);
         if (code != 0) return send_error(x, code, &error);
-        status = serve_jobs_library(x->http->jobs, &problem, &us, &error);
+        status = gs_service_jobs_library(x->http->jobs, &problem, &us, &error);
     }
     if (status != GS_OK && status != GS_ERROR_NOT_FOUND) return failed(x, &error);
-    return send_json(x, 200, json_pack("{s:s, s:s, s:o, s:f, s:b}", "problem", gs_problem_format(&problem, canonical), "device", serve_jobs_slug(x->http->jobs), "library_us",
+    return send_json(x, 200, json_pack("{s:s, s:s, s:o, s:f, s:b}", "problem", gs_problem_format(&problem, canonical), "device", gs_service_jobs_slug(x->http->jobs), "library_us",
                                        us > 0 ? json_real(us) : json_null(), "floor_us", gs_floor_us(&problem, caps), "predicted", caps->emulated));
 }
 
@@ -314,7 +315,7 @@ static bool password_is(exchange *x, const char *token)
 {
     char *password = NULL;
     char *const name = MHD_basic_auth_get_username_password(x->connection, &password);
-    const bool good = password && serve_token_equal(token, password);
+    const bool good = password && gs_service_token_equal(token, password);
     if (name) MHD_free(name);
     if (password) MHD_free(password);
     return good;
@@ -327,22 +328,22 @@ static bool authorized(exchange *x)
     if (!token) return true;
     const char *const given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
     if (given && strncmp(given, basic, sizeof basic - 1) == 0) return password_is(x, token);
-    return given && strncmp(given, bearer, sizeof bearer - 1) == 0 && serve_token_equal(token, given + sizeof bearer - 1);
+    return given && strncmp(given, bearer, sizeof bearer - 1) == 0 && gs_service_token_equal(token, given + sizeof bearer - 1);
 }
 
 static enum MHD_Result get_grammar(exchange *x, const char *rest)
 {
     static const char *const none[] = {NULL};
     (void)rest;
-    return only(x, none) ? send_json(x, 200, serve_reply_grammar()) : refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+    return only(x, none) ? send_json(x, 200, gs_service_reply_grammar()) : refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
 }
 
-static double uptime(const serve_http *http) { return (double)(gs_clock_ns() - http->started) / 1e9; }
+static double uptime(const gs_service_http *http) { return (double)(gs_clock_ns() - http->started) / 1e9; }
 
 static enum MHD_Result get_health(exchange *x, const char *rest)
 {
     (void)rest;
-    json_t *const out = serve_reply_health(x->http->jobs, uptime(x->http), authorized(x));
+    json_t *const out = gs_service_reply_health(x->http->jobs, uptime(x->http), authorized(x));
     return send_json(x, json_is_true(json_object_get(out, "ok")) ? 200 : 503, out);
 }
 
@@ -350,7 +351,7 @@ static enum MHD_Result get_metrics(exchange *x, const char *rest)
 {
     gs_text text = {0};
     (void)rest;
-    serve_reply_metrics(&text, x->http->jobs, x->http->codes, x->http->active, uptime(x->http));
+    gs_service_reply_metrics(&text, x->http->jobs, x->http->codes, x->http->active, uptime(x->http));
     char *const whole = text.failed ? NULL : gs_text_take(&text);
     gs_text_free(&text);
     return send_text(x, 200, "text/plain; version=0.0.4; charset=utf-8", whole);
@@ -408,7 +409,7 @@ static bool known_host(exchange *x)
     if (size >= sizeof host) return false;
     memcpy(host, given + six, size);
     host[size] = '\0';
-    return serve_address_loopback(host);
+    return gs_service_address_loopback(host);
 }
 
 /* Before the body is read: what is wrong already. Returns true where it was answered. */
@@ -437,7 +438,7 @@ static bool refuse_early(exchange *x, const endpoint *to, const char *method, en
 static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data,
                               size_t *size, void **state)
 {
-    serve_http *const http = self;
+    gs_service_http *const http = self;
     exchange *x = *state;
     const endpoint *const to = find(url);
     enum MHD_Result result = MHD_YES;
@@ -450,7 +451,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         x->socket_number = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         x->guest = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
         http->active++;
-        if (!refuse_early(x, to, method, &result)) serve_watch_turn(&http->watch, x->guest, SERVE_BODY, (size_t)x->reserved);
+        if (!refuse_early(x, to, method, &result)) gs_service_watch_turn(&http->watch, x->guest, GS_SERVICE_BODY, (size_t)x->reserved);
         return result;
     }
     if (x->answered) {
@@ -473,7 +474,7 @@ static void completed(void *self, struct MHD_Connection *connection, void **stat
     if (!x) return;
     x->http->bodies -= x->reserved;
     x->http->active--;
-    serve_watch_turn(&x->http->watch, x->guest, SERVE_HEADERS, 0);
+    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_HEADERS, 0);
     gs_text_free(&x->body);
     free(x);
     *state = NULL;
@@ -481,18 +482,18 @@ static void completed(void *self, struct MHD_Connection *connection, void **stat
 
 static void connected(void *self, struct MHD_Connection *connection, void **guest, enum MHD_ConnectionNotificationCode what)
 {
-    serve_http *const http = self;
+    gs_service_http *const http = self;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *guest = serve_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+        *guest = gs_service_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
     } else {
-        serve_watch_remove(&http->watch, *guest);
+        gs_service_watch_remove(&http->watch, *guest);
         *guest = NULL;
     }
 }
 
 /* ---- listening ---- */
 
-bool serve_address_loopback(const char *address)
+bool gs_service_address_loopback(const char *address)
 {
     struct in_addr four;
     struct in6_addr six;
@@ -531,15 +532,17 @@ static int port_of(int socket_number)
     return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
 }
 
-gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_options *options, gs_error *error)
+gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, const gs_service_options *options, gs_error *error)
 {
     int listener = -1;
-    serve_http *const http = *out = calloc(1, sizeof *http);
+    gs_service_http *const http = *out = calloc(1, sizeof *http);
     if (!http) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     http->jobs = jobs;
     http->options = *options;
+    http->terms = (gs_service_terms){.scope = {"serve 1", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
+                                     .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count};
     http->started = gs_clock_ns();
-    serve_watch_open(&http->watch);
+    gs_service_watch_open(&http->watch);
     gs_status status = listen_at(options->address, options->port, &listener, error);
     if (status == GS_OK) {
         http->port = port_of(listener);
@@ -554,37 +557,37 @@ gs_status serve_http_start(serve_http **out, serve_jobs *jobs, const serve_http_
         }
     }
     if (status != GS_OK) {
-        serve_watch_close(&http->watch);
+        gs_service_watch_close(&http->watch);
         free(http);
         *out = NULL;
     }
     return status;
 }
 
-void serve_http_tend(serve_http *http)
+void gs_service_http_tend(gs_service_http *http)
 {
     const int64_t now = gs_clock_ns();
     if (now - http->swept < INT64_C(1000000000)) return;
     http->swept = now;
-    serve_watch_sweep(&http->watch, now);
+    gs_service_watch_sweep(&http->watch, now);
 }
 
-int serve_http_port(const serve_http *http) { return http->port; }
+int gs_service_http_port(const gs_service_http *http) { return http->port; }
 
-void serve_http_refuse(serve_http *http)
+void gs_service_http_refuse(gs_service_http *http)
 {
     const MHD_socket listener = MHD_quiesce_daemon(http->daemon);
     if (listener != MHD_INVALID_SOCKET) close(listener);
 }
 
-void serve_http_stop(serve_http **out)
+void gs_service_http_stop(gs_service_http **out)
 {
-    serve_http *const http = *out;
+    gs_service_http *const http = *out;
     if (!http) return;
     const int64_t until = gs_clock_ns() + DRAIN_MS * INT64_C(1000000);
     while (http->active > 0 && gs_clock_ns() < until) gs_clock_sleep_ns(5000000);
     MHD_stop_daemon(http->daemon);
-    serve_watch_close(&http->watch);
+    gs_service_watch_close(&http->watch);
     free(http);
     *out = NULL;
 }

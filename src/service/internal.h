@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the keeper (serve_jobs.c) and the evaluating threads (serve_device.c) share. */
+ * What the keeper (jobs.c) and the evaluating threads (device.c) share: the table of open jobs and the queue (queue.c). */
 #ifndef GS_SERVICE_INTERNAL_H
 #define GS_SERVICE_INTERNAL_H
 
@@ -7,70 +7,77 @@
 
 #include "service/jobs.h"
 
-enum { SERVE_BUCKETS = 1024 };
+enum { GS_SERVICE_BUCKETS = 1024 };
 
-typedef struct serve_op serve_op;
+typedef struct gs_service_op gs_service_op;
 
 /* Of an open job the id alone is in memory; its texts are in the store. */
-struct serve_job {
-    char       id[GS_HASH_TEXT];
-    int        holders;       /* waiting callers, and the table while it is open */
-    const serve_op *owner;    /* who brought it, as long as it is not in the store */
-    bool       running, done, failed;
-    gs_status  status;        /* why it could not be kept */
-    char      *answer;        /* once done */
-    serve_job *next, *after;  /* in its bucket, in the queue */
+struct gs_service_job {
+    char                 id[GS_HASH_TEXT];
+    int                  holders;        /* waiting callers, and the table while it is open */
+    const gs_service_op *owner;          /* who brought it, as long as it is not in the store */
+    bool                 running, done, failed;
+    gs_status            status;         /* why it could not be kept */
+    char                *answer;         /* once done */
+    gs_service_job      *next, *after;   /* in its bucket, in the queue */
 };
 
-struct serve_op {
-    serve_op            *next;
-    const serve_request *request;   /* accept */
-    const char          *id;        /* find */
-    const gs_problem    *problem;   /* library */
-    serve_found         *found;
-    double               us;
-    int                  fresh;     /* jobs that it brought */
-    gs_status            status;
-    gs_error             error;
-    bool                 done;
+struct gs_service_op {
+    gs_service_op            *next;
+    const gs_service_request *request;   /* accept */
+    const char               *id;        /* find */
+    const gs_problem         *problem;   /* library */
+    gs_service_found         *found;
+    double                    us;
+    int                       fresh;     /* jobs that it brought */
+    gs_status                 status;
+    gs_error                  error;
+    bool                      done;
 };
 
-typedef struct serve_evaluator {
-    serve_jobs  *jobs;
-    pthread_t    thread;
-    cli_session  session;
-    serve_device state;      /* under the lock */
-    bool         started, ready;
-    int          code;       /* of a start that failed; -1: none did */
-} serve_evaluator;
+typedef struct gs_service_evaluator {
+    gs_service_jobs   *jobs;
+    pthread_t          thread;
+    gs_service_session session;
+    gs_service_device  state;    /* under the lock */
+    bool               started, ready;
+    gs_status          status;   /* of the start */
+    gs_error           error;
+} gs_service_evaluator;
 
-struct serve_jobs {
-    const cli_command *command;
-    serve_options      options;
-    serve_counts       counts;
-    pthread_mutex_t    lock;      /* all of what follows */
-    pthread_cond_t     changed;   /* a job is done, an operation is done, a thread is ready, the service stops */
-    pthread_cond_t     work;      /* something for the keeper */
-    pthread_cond_t     queued;    /* something for an evaluator */
-    serve_op          *first, *last;
-    serve_job         *bucket[SERVE_BUCKETS];
-    serve_job         *head, *tail;
-    int                open, running;
-    bool               stopping;       /* nothing new is begun */
-    bool               closing;        /* whoever waits for a job is told so */
-    bool               ended;          /* nobody asks the keeper any more: it ends */
-    gs_store          *store;          /* the keeper's, from its start on */
-    pthread_t          keeper;
-    bool               kept, keeper_ready;
-    int64_t            prune_at, pruned;   /* the keeper's: when it looks for old answers again, and behind which number */
-    int                keeper_code;
-    serve_evaluator    evaluator[SERVE_DEVICES];
-    int                evaluators;
+struct gs_service_jobs {
+    gs_service_options   options;
+    gs_service_counts    counts;
+    pthread_mutex_t      lock;               /* all of what follows */
+    pthread_cond_t       changed;            /* a job is done, an operation is done, a thread is ready, the service stops */
+    pthread_cond_t       work;               /* something for the keeper */
+    pthread_cond_t       queued;             /* something for an evaluator */
+    gs_service_op       *first, *last;
+    gs_service_job      *bucket[GS_SERVICE_BUCKETS];
+    gs_service_job      *head, *tail;
+    int                  open, running;
+    bool                 stopping;           /* nothing new is begun */
+    bool                 closing;            /* whoever waits for a job is told so */
+    bool                 ended;              /* nobody asks the keeper any more: it ends */
+    gs_store            *store;              /* the keeper's, from its start on */
+    pthread_t            keeper;
+    bool                 kept, keeper_ready;
+    int64_t              prune_at, pruned;   /* the keeper's: when it looks for old answers again, and behind which number */
+    gs_status            keeper_status;
+    gs_error             keeper_error;
+    gs_service_evaluator evaluator[GS_SERVICE_DEVICES];
+    int                  evaluators;
 };
 
-/* All but serve_main want the lock held. */
-void  serve_enqueue(serve_jobs *jobs, serve_job *job, bool in_front);
-void  serve_done(serve_jobs *jobs, serve_job *job, char *answer, bool failed);   /* takes the answer */
-void *serve_main(void *evaluator);
+/* The table and the queue; the lock is held. */
+gs_service_job *gs_service_open_find(gs_service_jobs *jobs, const char *id);
+gs_service_job *gs_service_open_add(gs_service_jobs *jobs, const char *id);   /* held by the table; NULL: no memory */
+void            gs_service_open_drop(gs_service_jobs *jobs, gs_service_job *job);
+void            gs_service_hold(gs_service_found *found, gs_service_job *job);
+void            gs_service_release(gs_service_job *job);
+void            gs_service_enqueue(gs_service_jobs *jobs, gs_service_job *job, bool in_front);
+void            gs_service_done(gs_service_jobs *jobs, gs_service_job *job, char *answer, bool failed);   /* takes the answer */
+
+void *gs_service_main(void *evaluator);   /* an evaluating thread */
 
 #endif

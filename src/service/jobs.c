@@ -9,78 +9,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "output.h"
 
 enum { PRUNE_MOST = 256 };
 #define PRUNE_S       60.0                /* between looks for old answers */
 #define PRUNE_NEXT_NS INT64_C(20000000)   /* where there are more */
-
-/* ---- the table of open jobs ---- */
-
-static serve_job **bucket_of(serve_jobs *jobs, const char *id) { return &jobs->bucket[gs_hash64(id, strlen(id)) % SERVE_BUCKETS]; }
-
-static serve_job *find_open(serve_jobs *jobs, const char *id)
-{
-    for (serve_job *job = *bucket_of(jobs, id); job; job = job->next)
-        if (strcmp(job->id, id) == 0) return job;
-    return NULL;
-}
-
-static serve_job *add_open(serve_jobs *jobs, const char *id)
-{
-    serve_job *const job = calloc(1, sizeof *job);
-    if (!job) return NULL;
-    memcpy(job->id, id, sizeof job->id);
-    job->holders = 1;
-    serve_job **const bucket = bucket_of(jobs, id);
-    job->next = *bucket;
-    *bucket = job;
-    jobs->open++;
-    return job;
-}
-
-static void release(serve_job *job)
-{
-    if (--job->holders > 0) return;
-    free(job->answer);
-    free(job);
-}
-
-static void drop_open(serve_jobs *jobs, serve_job *job)
-{
-    for (serve_job **at = bucket_of(jobs, job->id); *at; at = &(*at)->next)
-        if (*at == job) {
-            *at = job->next;
-            jobs->open--;
-            release(job);
-            return;
-        }
-}
-
-void serve_enqueue(serve_jobs *jobs, serve_job *job, bool in_front)
-{
-    job->after = in_front ? jobs->head : NULL;
-    if (!jobs->head) jobs->head = jobs->tail = job;
-    else if (in_front) jobs->head = job;
-    else jobs->tail = jobs->tail->after = job;
-    pthread_cond_signal(&jobs->queued);
-}
-
-void serve_done(serve_jobs *jobs, serve_job *job, char *answer, bool failed)
-{
-    job->done = true;
-    job->running = false;
-    job->failed = failed;
-    job->answer = answer;
-    drop_open(jobs, job);
-    pthread_cond_broadcast(&jobs->changed);
-}
-
-static void hold(serve_found *found, serve_job *job)
-{
-    job->holders++;
-    *found = (serve_found){.job = job, .running = job->running};
-}
 
 /* ---- the keeper ---- */
 
@@ -100,7 +32,7 @@ static void look(void *self, const gs_job *job)
     s->no_memory = job->answer && !s->other && !s->answer;
 }
 
-static gs_status read_stored(serve_jobs *jobs, const char *id, stored *out, gs_error *error)
+static gs_status read_stored(gs_service_jobs *jobs, const char *id, stored *out, gs_error *error)
 {
     const gs_status status = gs_store_job_get(jobs->store, id, look, out, error);
     if (status == GS_ERROR_NOT_FOUND) return GS_OK;
@@ -110,9 +42,9 @@ static gs_status read_stored(serve_jobs *jobs, const char *id, stored *out, gs_e
 }
 
 /* Of a job that came moments ago and is not in the store yet: its text is with whoever brought it. */
-static gs_status came_with(const serve_job *job, const serve_item *item, gs_error *error)
+static gs_status came_with(const gs_service_job *job, const gs_service_item *item, gs_error *error)
 {
-    const serve_op *const owner = job->owner;
+    const gs_service_op *const owner = job->owner;
     for (int i = 0; i < owner->request->count; i++)
         if (owner->found[i].job == job) {
             const bool same = strcmp(owner->request->item[i].request, item->request) == 0;
@@ -122,27 +54,27 @@ static gs_status came_with(const serve_job *job, const serve_item *item, gs_erro
 }
 
 /* One item: open already, answered, or new and in the table from now on. Only the keeper adds to the table, so what is not in it has its answer or is new. */
-static gs_status take_item(serve_jobs *jobs, serve_op *op, const serve_item *item, serve_found *found)
+static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_service_item *item, gs_service_found *found)
 {
     stored s = {.request = item->request};
     pthread_mutex_lock(&jobs->lock);
-    serve_job *job = find_open(jobs, item->id);
-    if (job) hold(found, job);
+    gs_service_job *job = gs_service_open_find(jobs, item->id);
+    if (job) gs_service_hold(found, job);
     pthread_mutex_unlock(&jobs->lock);
     if (job && job->owner) return came_with(job, item, &op->error);
     const gs_status status = read_stored(jobs, item->id, &s, &op->error);
     if (status != GS_OK || job || (s.answer && !s.failed)) {
-        if (!job) *found = (serve_found){.answer = s.answer};
+        if (!job) *found = (gs_service_found){.answer = s.answer};
         else free(s.answer);
         return status;
     }
     free(s.answer);
     pthread_mutex_lock(&jobs->lock);
     const bool full = jobs->open >= jobs->options.queue, stopping = jobs->stopping;
-    job = full || stopping ? NULL : add_open(jobs, item->id);
+    job = full || stopping ? NULL : gs_service_open_add(jobs, item->id);
     if (job) {
         job->owner = op;
-        hold(found, job);
+        gs_service_hold(found, job);
         op->fresh++;
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -153,80 +85,80 @@ static gs_status take_item(serve_jobs *jobs, serve_op *op, const serve_item *ite
 }
 
 /* The jobs that this operation brought go again; nobody has heard of them yet. */
-static void undo(serve_jobs *jobs, serve_op *op, int taken)
+static void undo(gs_service_jobs *jobs, gs_service_op *op, int taken)
 {
     pthread_mutex_lock(&jobs->lock);
     for (int i = 0; i < taken; i++) {
-        serve_job *const job = op->found[i].job;
+        gs_service_job *const job = op->found[i].job;
         if (!job || job->owner != op) continue;
         job->owner = NULL;
-        drop_open(jobs, job);
+        gs_service_open_drop(jobs, job);
     }
     pthread_mutex_unlock(&jobs->lock);
 }
 
-static void take(serve_jobs *jobs, serve_op *op)
+static void take(gs_service_jobs *jobs, gs_service_op *op)
 {
-    const serve_request *const request = op->request;
+    const gs_service_request *const request = op->request;
     for (int i = 0; i < request->count && op->status == GS_OK; i++) {
         op->status = take_item(jobs, op, &request->item[i], &op->found[i]);
         if (op->status != GS_OK) undo(jobs, op, i);
     }
 }
 
-static void find(serve_jobs *jobs, serve_op *op)
+static void find(gs_service_jobs *jobs, gs_service_op *op)
 {
     stored s = {0};
     pthread_mutex_lock(&jobs->lock);
-    serve_job *const job = find_open(jobs, op->id);
-    if (job) hold(op->found, job);
+    gs_service_job *const job = gs_service_open_find(jobs, op->id);
+    if (job) gs_service_hold(op->found, job);
     pthread_mutex_unlock(&jobs->lock);
     if (job) return;
     op->status = read_stored(jobs, op->id, &s, &op->error);
-    *op->found = (serve_found){.answer = s.answer, .failed = s.failed};
+    *op->found = (gs_service_found){.answer = s.answer, .failed = s.failed};
     if (op->status == GS_OK && !s.answer) op->status = gs_fail(&op->error, GS_ERROR_NOT_FOUND, "id", "no such job");
 }
 
-static void library(serve_jobs *jobs, serve_op *op)
+static void library(gs_service_jobs *jobs, gs_service_op *op)
 {
     char text[GS_PROBLEM_TEXT];
-    op->status = gs_store_library_us(jobs->store, serve_jobs_slug(jobs), gs_problem_format(op->problem, text), &op->us, &op->error);
+    op->status = gs_store_library_us(jobs->store, gs_service_jobs_slug(jobs), gs_problem_format(op->problem, text), &op->us, &op->error);
 }
 
 /* Every fresh job of the operations in one transaction. */
-static gs_status commit(serve_jobs *jobs, const serve_op *ops, gs_error *error)
+static gs_status commit(gs_service_jobs *jobs, const gs_service_op *ops, gs_error *error)
 {
     int most = 0, count = 0;
-    for (const serve_op *op = ops; op; op = op->next) most += op->status == GS_OK && op->fresh > 0 ? op->request->count : 0;
+    for (const gs_service_op *op = ops; op; op = op->next) most += op->status == GS_OK && op->fresh > 0 ? op->request->count : 0;
     if (most == 0) return GS_OK;
     gs_job *const list = calloc((size_t)most, sizeof *list);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for jobs");
-    for (const serve_op *op = ops; op; op = op->next)
+    for (const gs_service_op *op = ops; op; op = op->next)
         for (int i = 0; op->status == GS_OK && op->fresh > 0 && i < op->request->count; i++) {
-            const serve_job *const job = op->found[i].job;
+            const gs_service_job *const job = op->found[i].job;
             if (job && job->owner == op)
-                list[count++] = (gs_job){.id = job->id, .device = serve_jobs_slug(jobs), .request = op->request->item[i].request};
+                list[count++] = (gs_job){.id = job->id, .device = gs_service_jobs_slug(jobs), .request = op->request->item[i].request};
         }
     const gs_status status = gs_store_jobs_put(jobs->store, list, count, error);
     free(list);
     return status;
 }
 
-static void settle(serve_jobs *jobs, serve_op *ops, gs_status status, const gs_error *error)
+static void settle(gs_service_jobs *jobs, gs_service_op *ops, gs_status status, const gs_error *error)
 {
     pthread_mutex_lock(&jobs->lock);
-    for (serve_op *op = ops, *next; op; op = next) {
+    for (gs_service_op *op = ops, *next; op; op = next) {
         next = op->next;
         for (int i = 0; op->request && op->status == GS_OK && i < op->request->count; i++) {
-            serve_job *const job = op->found[i].job;
+            gs_service_job *const job = op->found[i].job;
             if (!job || job->owner != op) continue;
             job->owner = NULL;
             job->status = status;
             if (status == GS_OK) {
                 jobs->counts.accepted++;
-                serve_enqueue(jobs, job, false);
+                gs_service_enqueue(jobs, job, false);
             } else {
-                drop_open(jobs, job);
+                gs_service_open_drop(jobs, job);
             }
         }
         for (int i = 0; op->request && op->status == GS_OK && i < op->request->count; i++)
@@ -240,10 +172,10 @@ static void settle(serve_jobs *jobs, serve_op *ops, gs_status status, const gs_e
     pthread_mutex_unlock(&jobs->lock);
 }
 
-static void keep(serve_jobs *jobs, serve_op *ops)
+static void keep(gs_service_jobs *jobs, gs_service_op *ops)
 {
     gs_error error = {0};
-    for (serve_op *op = ops; op; op = op->next) {
+    for (gs_service_op *op = ops; op; op = op->next) {
         if (op->request) take(jobs, op);
         else if (op->id) find(jobs, op);
         else library(jobs, op);
@@ -253,7 +185,7 @@ static void keep(serve_jobs *jobs, serve_op *ops)
 }
 
 /* A few of the old answers, so that nobody waits for it. */
-static void prune(serve_jobs *jobs)
+static void prune(gs_service_jobs *jobs)
 {
     char before[GS_DATE_TEXT];
     gs_error error;
@@ -269,7 +201,7 @@ static void prune(serve_jobs *jobs)
 }
 
 /* Waits for an operation, or until there may be old answers. */
-static void wait_for_work(serve_jobs *jobs)
+static void wait_for_work(gs_service_jobs *jobs)
 {
     const struct timespec until = {.tv_sec = (time_t)(jobs->prune_at / 1000000000), .tv_nsec = (long)(jobs->prune_at % 1000000000)};
     if (jobs->options.keep_s <= 0) pthread_cond_wait(&jobs->work, &jobs->lock);
@@ -278,25 +210,26 @@ static void wait_for_work(serve_jobs *jobs)
 
 static void go_on(void *self, const gs_job *job)
 {
-    serve_jobs *const jobs = self;
-    if (!serve_id_valid(job->id)) return;
-    serve_job *const open = add_open(jobs, job->id);
-    if (open) serve_enqueue(jobs, open, false);
+    gs_service_jobs *const jobs = self;
+    if (!gs_service_id_valid(job->id)) return;
+    gs_service_job *const open = gs_service_open_add(jobs, job->id);
+    if (open) gs_service_enqueue(jobs, open, false);
 }
 
 static void *keeper_main(void *self)
 {
-    serve_jobs *const jobs = self;
-    gs_error error;
+    gs_service_jobs *const jobs = self;
+    gs_error error = {0};
     gs_status status = gs_store_open(&jobs->store, jobs->options.store, &error);
     pthread_mutex_lock(&jobs->lock);
-    if (status == GS_OK) status = gs_store_jobs_open(jobs->store, serve_jobs_slug(jobs), go_on, jobs, &error);
-    jobs->keeper_code = status == GS_OK ? -1 : cli_fail(jobs->command, NULL, &error);
+    if (status == GS_OK) status = gs_store_jobs_open(jobs->store, gs_service_jobs_slug(jobs), go_on, jobs, &error);
+    jobs->keeper_status = status;
+    jobs->keeper_error = error;
     jobs->keeper_ready = true;
     pthread_cond_broadcast(&jobs->changed);
     while (status == GS_OK) {
         if (!jobs->first && !jobs->ended) wait_for_work(jobs);
-        serve_op *const ops = jobs->first;
+        gs_service_op *const ops = jobs->first;
         if (!ops && jobs->ended) break;
         jobs->first = jobs->last = NULL;
         pthread_mutex_unlock(&jobs->lock);
@@ -311,7 +244,7 @@ static void *keeper_main(void *self)
 
 /* ---- callers ---- */
 
-static gs_status ask(serve_jobs *jobs, serve_op *op, gs_error *error)
+static gs_status ask(gs_service_jobs *jobs, gs_service_op *op, gs_error *error)
 {
     pthread_mutex_lock(&jobs->lock);
     if (jobs->last) jobs->last->next = op;
@@ -324,37 +257,37 @@ static gs_status ask(serve_jobs *jobs, serve_op *op, gs_error *error)
     return op->status;
 }
 
-gs_status serve_jobs_accept(serve_jobs *jobs, const serve_request *request, serve_found *found, gs_error *error)
+gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, gs_error *error)
 {
-    serve_op op = {.request = request, .found = found};
+    gs_service_op op = {.request = request, .found = found};
     memset(found, 0, (size_t)request->count * sizeof *found);
     const gs_status status = ask(jobs, &op, error);
     if (status == GS_OK) jobs->counts.joined += request->count - op.fresh;
     else {
         jobs->counts.refused += request->count;
-        for (int i = 0; i < request->count; i++) serve_found_free(jobs, &found[i]);
+        for (int i = 0; i < request->count; i++) gs_service_found_free(jobs, &found[i]);
     }
     return status;
 }
 
-gs_status serve_jobs_find(serve_jobs *jobs, const char *id, serve_found *found, gs_error *error)
+gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error)
 {
-    serve_op op = {.id = id, .found = found};
-    *found = (serve_found){0};
+    gs_service_op op = {.id = id, .found = found};
+    *found = (gs_service_found){0};
     return ask(jobs, &op, error);
 }
 
-gs_status serve_jobs_library(serve_jobs *jobs, const gs_problem *problem, double *us, gs_error *error)
+gs_status gs_service_jobs_library(gs_service_jobs *jobs, const gs_problem *problem, double *us, gs_error *error)
 {
-    serve_op op = {.problem = problem};
+    gs_service_op op = {.problem = problem};
     const gs_status status = ask(jobs, &op, error);
     *us = op.us;
     return status;
 }
 
-bool serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns)
+bool gs_service_jobs_wait(gs_service_jobs *jobs, gs_service_found *found, int64_t until_ns)
 {
-    serve_job *const job = found->job;
+    gs_service_job *const job = found->job;
     if (!job || found->answer) return true;
     const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
     pthread_mutex_lock(&jobs->lock);
@@ -368,20 +301,20 @@ bool serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns)
     return over;
 }
 
-void serve_found_free(serve_jobs *jobs, serve_found *found)
+void gs_service_found_free(gs_service_jobs *jobs, gs_service_found *found)
 {
     free(found->answer);
     if (found->job) {
         pthread_mutex_lock(&jobs->lock);
-        release(found->job);
+        gs_service_release(found->job);
         pthread_mutex_unlock(&jobs->lock);
     }
-    *found = (serve_found){0};
+    *found = (gs_service_found){0};
 }
 
 /* ---- start and end ---- */
 
-static void prepare(serve_jobs *jobs)
+static void prepare(gs_service_jobs *jobs)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -393,61 +326,50 @@ static void prepare(serve_jobs *jobs)
     pthread_condattr_destroy(&monotonic);
 }
 
-static int no_thread(serve_jobs *jobs, int why)
-{
-    gs_error error;
-    gs_fail_errno(&error, why, NULL, "no thread");
-    return cli_fail(jobs->command, NULL, &error);
-}
-
 /* One after another, so that what each has to say is said in order. */
-static int start_evaluator(serve_jobs *jobs, int index)
+static gs_status start_evaluator(gs_service_jobs *jobs, int index, gs_error *error)
 {
-    serve_evaluator *const e = &jobs->evaluator[index];
-    *e = (serve_evaluator){.jobs = jobs, .code = -1};
-    const int why = pthread_create(&e->thread, NULL, serve_main, e);
-    if (why != 0) return no_thread(jobs, why);
+    gs_service_evaluator *const e = &jobs->evaluator[index], *const first = &jobs->evaluator[0];
+    *e = (gs_service_evaluator){.jobs = jobs};
+    const int why = pthread_create(&e->thread, NULL, gs_service_main, e);
+    if (why != 0) return gs_fail_errno(error, why, NULL, "no thread");
     e->started = true;
     jobs->evaluators++;
     pthread_mutex_lock(&jobs->lock);
     while (!e->ready) pthread_cond_wait(&jobs->changed, &jobs->lock);
     pthread_mutex_unlock(&jobs->lock);
-    if (e->code >= 0) return e->code;
-    if (strcmp(e->session.device, jobs->evaluator[0].session.device) == 0) return -1;
-    return cli_usage(jobs->command, "--devices: %s is %s and %s is %s; rewards of different GPUs are never mixed: start a service for each", e->state.name,
-                     e->session.device, jobs->evaluator[0].state.name, jobs->evaluator[0].session.device);
+    if (e->status != GS_OK) *error = e->error;
+    if (e->status != GS_OK || strcmp(e->session.device, first->session.device) == 0) return e->status;
+    return gs_fail(error, GS_ERROR_ARGUMENT, "devices", "%s is %s and %s is %s; rewards of different GPUs are never mixed: start a service for each", e->state.name,
+                   e->session.device, first->state.name, first->session.device);
 }
 
-static int start_keeper(serve_jobs *jobs)
+static gs_status start_keeper(gs_service_jobs *jobs, gs_error *error)
 {
     const int why = pthread_create(&jobs->keeper, NULL, keeper_main, jobs);
-    if (why != 0) return no_thread(jobs, why);
+    if (why != 0) return gs_fail_errno(error, why, NULL, "no thread");
     jobs->kept = true;
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->keeper_ready) pthread_cond_wait(&jobs->changed, &jobs->lock);
     pthread_mutex_unlock(&jobs->lock);
-    return jobs->keeper_code;
+    if (jobs->keeper_status != GS_OK) *error = jobs->keeper_error;
+    return jobs->keeper_status;
 }
 
-int serve_jobs_start(serve_jobs **out, const cli_command *command, const serve_options *options)
+gs_status gs_service_jobs_start(gs_service_jobs **out, const gs_service_options *options, gs_error *error)
 {
-    serve_jobs *const jobs = *out = calloc(1, sizeof *jobs);
-    if (!jobs) {
-        gs_error error;
-        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the service");
-        return cli_fail(command, NULL, &error);
-    }
-    jobs->command = command;
+    gs_service_jobs *const jobs = *out = calloc(1, sizeof *jobs);
+    if (!jobs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     jobs->options = *options;
     prepare(jobs);
-    int code = -1;
-    for (int i = 0; i < options->devices && code < 0; i++) code = start_evaluator(jobs, i);
-    if (code < 0) code = start_keeper(jobs);
-    if (code >= 0) serve_jobs_free(out);
-    return code;
+    gs_status status = GS_OK;
+    for (int i = 0; i < options->devices && status == GS_OK; i++) status = start_evaluator(jobs, i, error);
+    if (status == GS_OK) status = start_keeper(jobs, error);
+    if (status != GS_OK) gs_service_jobs_free(out);
+    return status;
 }
 
-void serve_jobs_stop(serve_jobs *jobs)
+void gs_service_jobs_stop(gs_service_jobs *jobs)
 {
     pthread_mutex_lock(&jobs->lock);
     jobs->stopping = true;
@@ -464,18 +386,18 @@ void serve_jobs_stop(serve_jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-void serve_jobs_free(serve_jobs **out)
+void gs_service_jobs_free(gs_service_jobs **out)
 {
-    serve_jobs *const jobs = *out;
+    gs_service_jobs *const jobs = *out;
     if (!jobs) return;
-    serve_jobs_stop(jobs);
+    gs_service_jobs_stop(jobs);
     pthread_mutex_lock(&jobs->lock);
     jobs->ended = true;
     pthread_cond_broadcast(&jobs->work);
     pthread_mutex_unlock(&jobs->lock);
     if (jobs->kept) pthread_join(jobs->keeper, NULL);
-    for (int i = 0; i < SERVE_BUCKETS; i++)
-        while (jobs->bucket[i]) drop_open(jobs, jobs->bucket[i]);
+    for (int i = 0; i < GS_SERVICE_BUCKETS; i++)
+        while (jobs->bucket[i]) gs_service_open_drop(jobs, jobs->bucket[i]);
     pthread_cond_destroy(&jobs->changed);
     pthread_cond_destroy(&jobs->work);
     pthread_cond_destroy(&jobs->queued);
@@ -486,12 +408,12 @@ void serve_jobs_free(serve_jobs **out)
 
 /* ---- what others may know ---- */
 
-const gs_caps      *serve_jobs_caps(const serve_jobs *jobs) { return &jobs->evaluator[0].session.caps; }
-const char         *serve_jobs_slug(const serve_jobs *jobs) { return jobs->evaluator[0].session.device; }
-const char         *serve_jobs_version(const serve_jobs *jobs) { return jobs->evaluator[0].session.version; }
-const serve_counts *serve_jobs_counts(const serve_jobs *jobs) { return &jobs->counts; }
+const gs_caps      *gs_service_jobs_caps(const gs_service_jobs *jobs) { return jobs->evaluator[0].session.caps; }
+const char         *gs_service_jobs_slug(const gs_service_jobs *jobs) { return jobs->evaluator[0].session.device; }
+const char         *gs_service_jobs_version(const gs_service_jobs *jobs) { return jobs->evaluator[0].session.version; }
+const gs_service_counts *gs_service_jobs_counts(const gs_service_jobs *jobs) { return &jobs->counts; }
 
-int serve_jobs_open(serve_jobs *jobs, int *running)
+int gs_service_jobs_open(gs_service_jobs *jobs, int *running)
 {
     pthread_mutex_lock(&jobs->lock);
     const int open = jobs->open;
@@ -500,18 +422,10 @@ int serve_jobs_open(serve_jobs *jobs, int *running)
     return open;
 }
 
-int serve_jobs_devices(serve_jobs *jobs, serve_device *out)
+int gs_service_jobs_devices(gs_service_jobs *jobs, gs_service_device *out)
 {
     pthread_mutex_lock(&jobs->lock);
     for (int i = 0; i < jobs->evaluators; i++) out[i] = jobs->evaluator[i].state;
     pthread_mutex_unlock(&jobs->lock);
     return jobs->evaluators;
-}
-
-bool serve_jobs_stopping(serve_jobs *jobs)
-{
-    pthread_mutex_lock(&jobs->lock);
-    const bool stopping = jobs->stopping;
-    pthread_mutex_unlock(&jobs->lock);
-    return stopping;
 }

@@ -9,70 +9,55 @@
 
 #include <stdatomic.h>
 
-#include "command.h"
 #include "service/request.h"
-#include "session.h"
-#include "evaluate/environment.h"
+#include "service/service.h"
 
-enum { SERVE_DEVICES = 64, SERVE_ATTEMPTS = 3 };
+enum { GS_SERVICE_ATTEMPTS = 3 };
 
-typedef struct serve_options {
-    const char            *device[SERVE_DEVICES];   /* NULL: the default one */
-    int                    devices;
-    const char            *store;                   /* NULL: the default */
-    const char            *command_line;
-    int                    queue;                   /* open jobs, those under way included */
-    double                 keep_s;                  /* how long answers are kept; 0: for ever */
-    bool                   dependent;
-    bool                   no_emulator;             /* user kernels reach the device at once */
-    gs_environment_options environment;             /* its reward is not looked at */
-} serve_options;
-
-typedef struct serve_counts {
+typedef struct gs_service_counts {
     _Atomic int64_t accepted, joined, refused, evaluated, passed, machine, repeated, forgotten;
     _Atomic int64_t busy_us;   /* spent in evaluations */
-} serve_counts;
+} gs_service_counts;
 
-typedef struct serve_device {
+typedef struct gs_service_device {   /* what health and metrics show of one */
     char name[GS_WORKER_DEVICE];
     bool busy, failing;
     long done;
-} serve_device;
+} gs_service_device;
 
-typedef struct serve_jobs serve_jobs;
-typedef struct serve_job  serve_job;
+typedef struct gs_service_jobs gs_service_jobs;
+typedef struct gs_service_job  gs_service_job;
 
-/* Starts the threads, one device after another, and goes on with the jobs that the store has open. Returns -1, or the exit code after a line that says
- * what is missing. */
-int  serve_jobs_start(serve_jobs **out, const cli_command *command, const serve_options *options);
+/* Starts the threads, one device after another, and goes on with the jobs that the store has open. Codes: as gs_service_start. */
+gs_status gs_service_jobs_start(gs_service_jobs **out, const gs_service_options *options, gs_error *error);
 /* Evaluations under way are finished within ten seconds or given back; then everybody who waits is told. */
-void serve_jobs_stop(serve_jobs *jobs);
-void serve_jobs_free(serve_jobs **jobs);   /* when nobody asks any more */
+void gs_service_jobs_stop(gs_service_jobs *jobs);
+void gs_service_jobs_free(gs_service_jobs **jobs);   /* when nobody asks any more */
 
-const gs_caps      *serve_jobs_caps(const serve_jobs *jobs);
-const char         *serve_jobs_slug(const serve_jobs *jobs);      /* the device's name in the store */
-const char         *serve_jobs_version(const serve_jobs *jobs);
-const serve_counts *serve_jobs_counts(const serve_jobs *jobs);
-int                 serve_jobs_open(serve_jobs *jobs, int *running);   /* all open ones */
-int                 serve_jobs_devices(serve_jobs *jobs, serve_device *out);
+const gs_caps      *gs_service_jobs_caps(const gs_service_jobs *jobs);
+const char         *gs_service_jobs_slug(const gs_service_jobs *jobs);      /* the device's name in the store */
+const char         *gs_service_jobs_version(const gs_service_jobs *jobs);
+const gs_service_counts *gs_service_jobs_counts(const gs_service_jobs *jobs);
+int                 gs_service_jobs_open(gs_service_jobs *jobs, int *running);   /* all open ones */
+int                 gs_service_jobs_devices(gs_service_jobs *jobs, gs_service_device *out);
 
 /* What became of an item: an answer, or a job to wait for. */
-typedef struct serve_found {
-    char      *answer;   /* owned by whoever asked: serve_found_free */
-    serve_job *job;
-    bool       running, failed;
-} serve_found;
+typedef struct gs_service_found {
+    char           *answer;   /* owned by whoever asked: gs_service_found_free */
+    gs_service_job *job;
+    bool            running, failed;
+} gs_service_found;
 
 /* All of the request's items or none; each gets what was found or made for it. Codes: TIMEOUT (the queue is full), DISK_FULL, CORRUPT (an id that stands for another request:
  * a collision), INTERRUPTED (stopping), MEMORY, the store's. */
-gs_status serve_jobs_accept(serve_jobs *jobs, const serve_request *request, serve_found *found, gs_error *error);
+gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, gs_error *error);
 /* NOT_FOUND, the store's. */
-gs_status serve_jobs_find(serve_jobs *jobs, const char *id, serve_found *found, gs_error *error);
-gs_status serve_jobs_library(serve_jobs *jobs, const gs_problem *problem, double *us, gs_error *error);
+gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error);
+gs_status gs_service_jobs_library(gs_service_jobs *jobs, const gs_problem *problem, double *us, gs_error *error);
 
 /* Waits until the job is done, the service stops, or the clock (gs_clock_ns) says until_ns, where it returns false. */
-bool serve_jobs_wait(serve_jobs *jobs, serve_found *found, int64_t until_ns);
-void serve_found_free(serve_jobs *jobs, serve_found *found);
-bool serve_jobs_stopping(serve_jobs *jobs);
+bool gs_service_jobs_wait(gs_service_jobs *jobs, gs_service_found *found, int64_t until_ns);
+void gs_service_found_free(gs_service_jobs *jobs, gs_service_found *found);
+bool gs_service_jobs_stopping(gs_service_jobs *jobs);
 
 #endif

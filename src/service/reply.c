@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-int serve_reply_status(gs_status status)
+int gs_service_reply_status(gs_status status)
 {
     switch (status) {
     case GS_OK:                return 200;
@@ -25,14 +25,14 @@ int serve_reply_status(gs_status status)
     }
 }
 
-json_t *serve_reply_error(int http, const gs_error *error)
+json_t *gs_service_reply_error(int http, const gs_error *error)
 {
     json_t *const what = json_pack("{s:i, s:s, s:s?, s:s?}", "status", http, "code", gs_status_name(error->status), "field",
                                    error->field[0] ? error->field : NULL, "reason", error->text);
     return json_pack("{s:o*}", "error", what);
 }
 
-static json_t *unfinished(const char *id, const serve_found *found, bool waited, bool stopping)
+static json_t *unfinished(const char *id, const gs_service_found *found, bool waited, bool stopping)
 {
     json_t *const out = json_pack("{s:s, s:s}", "id", id, "state", found->running ? "running" : "queued");
     if (!waited) return out;
@@ -43,7 +43,7 @@ static json_t *unfinished(const char *id, const serve_found *found, bool waited,
     return out;
 }
 
-json_t *serve_reply_result(const char *id, const serve_found *found, gs_reward_kind kind, bool waited, bool stopping)
+json_t *gs_service_reply_result(const char *id, const gs_service_found *found, gs_reward_kind kind, bool waited, bool stopping)
 {
     if (!found->answer) return unfinished(id, found, waited, stopping);
     json_t *const out = json_loads(found->answer, 0, NULL);
@@ -59,11 +59,11 @@ json_t *serve_reply_result(const char *id, const serve_found *found, gs_reward_k
     return out;
 }
 
-json_t *serve_reply_health(serve_jobs *jobs, double uptime_s, bool all)
+json_t *gs_service_reply_health(gs_service_jobs *jobs, double uptime_s, bool all)
 {
-    serve_device device[SERVE_DEVICES];
+    gs_service_device device[GS_SERVICE_DEVICES];
     int running;
-    const int open = serve_jobs_open(jobs, &running), count = serve_jobs_devices(jobs, device);
+    const int open = gs_service_jobs_open(jobs, &running), count = gs_service_jobs_devices(jobs, device);
     bool well = false;
     json_t *const list = json_array();
     for (int i = 0; i < count; i++) {
@@ -73,13 +73,13 @@ json_t *serve_reply_health(serve_jobs *jobs, double uptime_s, bool all)
     }
     json_t *const out = json_pack("{s:b}", "ok", well);
     if (all)
-        json_object_update_new(out, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:O}", "version", gs_version(), "device", serve_jobs_slug(jobs), "kernels",
-                                              serve_jobs_version(jobs), "queued", open - running, "running", running, "uptime_s", uptime_s, "devices", list));
+        json_object_update_new(out, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:O}", "version", gs_version(), "device", gs_service_jobs_slug(jobs), "kernels",
+                                              gs_service_jobs_version(jobs), "queued", open - running, "running", running, "uptime_s", uptime_s, "devices", list));
     json_decref(list);
     return out;
 }
 
-json_t *serve_reply_grammar(void)
+json_t *gs_service_reply_grammar(void)
 {
     json_t *const families = json_array();
     for (int f = 0; f < GS_FAMILIES; f++) {
@@ -112,15 +112,15 @@ static double resident_bytes(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-void serve_reply_metrics(gs_text *out, serve_jobs *jobs, const _Atomic int64_t codes[SERVE_CODES], int64_t active, double uptime_s)
+void gs_service_reply_metrics(gs_text *out, gs_service_jobs *jobs, const _Atomic int64_t codes[GS_SERVICE_CODES], int64_t active, double uptime_s)
 {
-    const serve_counts *const counts = serve_jobs_counts(jobs);
-    serve_device device[SERVE_DEVICES];
+    const gs_service_counts *const counts = gs_service_jobs_counts(jobs);
+    gs_service_device device[GS_SERVICE_DEVICES];
     int running, failing = 0;
-    const int open = serve_jobs_open(jobs, &running), devices = serve_jobs_devices(jobs, device);
+    const int open = gs_service_jobs_open(jobs, &running), devices = gs_service_jobs_devices(jobs, device);
     for (int i = 0; i < devices; i++) failing += device[i].failing;
     gs_text_add(out, "# HELP gemmsmith_requests_total HTTP requests by status\n# TYPE gemmsmith_requests_total counter\n");
-    for (int code = 0; code < SERVE_CODES; code++)
+    for (int code = 0; code < GS_SERVICE_CODES; code++)
         if (codes[code] > 0) gs_text_addf(out, "gemmsmith_requests_total{code=\"%d\"} %" PRId64 "\n", code, (int64_t)codes[code]);
     metric(out, "requests_active", "gauge", "requests being answered", (double)active);
     metric(out, "jobs_accepted_total", "counter", "candidates accepted that were new", (double)counts->accepted);

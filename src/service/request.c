@@ -68,20 +68,20 @@ static gs_status deadline_of(const json_t *object, double *out, place *where, gs
     if (!value) return GS_OK;
     if (!json_is_number(value)) return gs_fail(error, GS_ERROR_PARSE, at(where, "deadline_s"), "must be a number of seconds");
     const double seconds = json_number_value(value);
-    if (!(seconds >= 0 && seconds <= SERVE_DEADLINE))
-        return gs_fail(error, GS_ERROR_RANGE, at(where, "deadline_s"), "must be from 0 to %g", SERVE_DEADLINE);
+    if (!(seconds >= 0 && seconds <= GS_SERVICE_DEADLINE))
+        return gs_fail(error, GS_ERROR_RANGE, at(where, "deadline_s"), "must be from 0 to %g", GS_SERVICE_DEADLINE);
     *out = seconds;
     return GS_OK;
 }
 
-bool serve_number_read(const char *text, double low, double high, double *out)
+bool gs_service_number_read(const char *text, double low, double high, double *out)
 {
     if (!text) return true;
     gs_scan scan = gs_scan_from(text);
     return gs_scan_double(&scan, out) && gs_scan_end(&scan) && *out >= low && *out <= high;
 }
 
-gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error)
+gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     gs_error why = {0};
     gs_status status = gs_problem_parse(out, text, &why);
@@ -101,17 +101,17 @@ gs_status serve_problem_read(gs_problem *out, const char *text, const serve_term
     return gs_fail(error, GS_ERROR_UNSUPPORTED, field, "is not offered here: GET /v1/tasks lists what is");
 }
 
-static gs_status problem_of(const json_t *object, gs_problem *out, const serve_terms *terms, place *where, gs_error *error)
+static gs_status problem_of(const json_t *object, gs_problem *out, const gs_service_terms *terms, place *where, gs_error *error)
 {
     const char *text;
     GS_TRY(text_of(object, "problem", GS_PROBLEM_TEXT - 1, &text, where, error));
     if (!text) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "problem"), "is missing");
-    return serve_problem_read(out, text, terms, at(where, "problem"), error);
+    return gs_service_problem_read(out, text, terms, at(where, "problem"), error);
 }
 
 /* ---- one candidate ---- */
 
-gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error)
+gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, const char *source, const char *manifest, const gs_service_terms *terms, gs_error *error)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
@@ -132,25 +132,25 @@ gs_status serve_item_finish(serve_item *item, const char *schedule, const char *
     return GS_OK;
 }
 
-static gs_status read_item(serve_item *item, const json_t *object, const char *const *fields, const serve_terms *terms, size_t most, place *where,
+static gs_status read_item(gs_service_item *item, const json_t *object, const char *const *fields, const gs_service_terms *terms, size_t most, place *where,
                            gs_error *error)
 {
     const char *schedule, *source, *manifest, *reward;
     GS_TRY(only(object, fields, where, error));
     GS_TRY(problem_of(object, &item->problem, terms, where, error));
-    GS_TRY(text_of(object, "schedule", SERVE_SCHEDULE, &schedule, where, error));
+    GS_TRY(text_of(object, "schedule", GS_SERVICE_SCHEDULE, &schedule, where, error));
     GS_TRY(text_of(object, "source", most, &source, where, error));
-    GS_TRY(text_of(object, "manifest", SERVE_MANIFEST, &manifest, where, error));
+    GS_TRY(text_of(object, "manifest", GS_SERVICE_MANIFEST, &manifest, where, error));
     GS_TRY(text_of(object, "reward", 32, &reward, where, error));
     if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest");
     if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
     if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
     item->reward = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be headroom, composite or milestones");
-    return serve_item_finish(item, schedule, source, manifest, terms, error);
+    return gs_service_item_finish(item, schedule, source, manifest, terms, error);
 }
 
-static gs_status reserve(serve_request *out, int count, gs_error *error)
+static gs_status reserve(gs_service_request *out, int count, gs_error *error)
 {
     out->item = calloc((size_t)count, sizeof *out->item);
     if (!out->item) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for %d candidates", count);
@@ -158,7 +158,7 @@ static gs_status reserve(serve_request *out, int count, gs_error *error)
     return GS_OK;
 }
 
-static gs_status read_one(serve_request *out, const json_t *root, const serve_terms *terms, size_t most, gs_error *error)
+static gs_status read_one(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
     static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", "deadline_s", NULL};
     place where = {0};
@@ -167,7 +167,7 @@ static gs_status read_one(serve_request *out, const json_t *root, const serve_te
     return read_item(&out->item[0], root, fields, terms, most, &where, error);
 }
 
-static gs_status read_batch(serve_request *out, const json_t *root, const serve_terms *terms, size_t most, gs_error *error)
+static gs_status read_batch(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
     static const char *const top[] = {"requests", "deadline_s", NULL};
     static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", NULL};
@@ -177,7 +177,7 @@ static gs_status read_batch(serve_request *out, const json_t *root, const serve_
     const json_t *const list = json_object_get(root, "requests");
     if (!json_is_array(list)) return gs_fail(error, GS_ERROR_PARSE, "requests", "must be a list of candidates");
     const size_t count = json_array_size(list);
-    if (count < 1 || count > SERVE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "requests", "must have from 1 to %d candidates, not %zu", SERVE_BATCH, count);
+    if (count < 1 || count > GS_SERVICE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "requests", "must have from 1 to %d candidates, not %zu", GS_SERVICE_BATCH, count);
     GS_TRY(reserve(out, (int)count, error));
     for (int i = 0; i < out->count; i++) {
         const json_t *const item = json_array_get(list, (size_t)i);
@@ -202,7 +202,7 @@ static bool too_many_values(const char *body, size_t size)
     return count > VALUES_MOST;
 }
 
-gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error)
+gs_status gs_service_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error)
 {
     json_error_t why;
     *out = NULL;
@@ -218,28 +218,28 @@ gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t fl
     return gs_fail(error, GS_ERROR_PARSE, "body", "must be an object");
 }
 
-gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error)
+gs_status gs_service_request_parse(gs_service_request *out, const char *body, size_t size, bool batch, const gs_service_terms *terms, gs_error *error)
 {
     json_t *root;
-    *out = (serve_request){.deadline_s = terms->deadline_s};
-    GS_TRY(serve_json_read(&root, body, size, 0, error));
+    *out = (gs_service_request){.deadline_s = terms->deadline_s};
+    GS_TRY(gs_service_json_read(&root, body, size, 0, error));
     const gs_status status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
     json_decref(root);
-    if (status != GS_OK) serve_request_free(out);
+    if (status != GS_OK) gs_service_request_free(out);
     return status;
 }
 
-gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, const char *schedule, const serve_terms *terms, gs_error *error)
+gs_status gs_service_request_schedule(gs_service_request *out, const gs_problem *problem, const char *schedule, const gs_service_terms *terms, gs_error *error)
 {
-    *out = (serve_request){.deadline_s = terms->deadline_s};
+    *out = (gs_service_request){.deadline_s = terms->deadline_s};
     GS_TRY(reserve(out, 1, error));
     out->item[0].problem = *problem;
-    const gs_status status = serve_item_finish(&out->item[0], schedule, NULL, NULL, terms, error);
-    if (status != GS_OK) serve_request_free(out);
+    const gs_status status = gs_service_item_finish(&out->item[0], schedule, NULL, NULL, terms, error);
+    if (status != GS_OK) gs_service_request_free(out);
     return status;
 }
 
-void serve_request_free(serve_request *request)
+void gs_service_request_free(gs_service_request *request)
 {
     for (int i = 0; i < request->count; i++) free(request->item[i].request);
     free(request->item);
@@ -247,9 +247,9 @@ void serve_request_free(serve_request *request)
     request->count = 0;
 }
 
-bool serve_id_valid(const char *id) { return strlen(id) == GS_HASH_TEXT - 1 && strspn(id, "0123456789abcdef") == GS_HASH_TEXT - 1; }
+bool gs_service_id_valid(const char *id) { return strlen(id) == GS_HASH_TEXT - 1 && strspn(id, "0123456789abcdef") == GS_HASH_TEXT - 1; }
 
-bool serve_token_equal(const char *token, const char *given)
+bool gs_service_token_equal(const char *token, const char *given)
 {
     const size_t size = strlen(token), other = strlen(given);
     volatile unsigned char differs = size != other || size == 0;

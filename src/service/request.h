@@ -10,49 +10,49 @@
 #include "base/hash.h"
 #include "evaluate/reward.h"
 
-enum { SERVE_BATCH = 256, SERVE_SCHEDULE = 512, SERVE_MANIFEST = 64 << 10 };
-#define SERVE_DEADLINE 86400.0   /* seconds, the longest */
+enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 64 << 10 };
+#define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
 
 /* One candidate of one problem. The reward is no part of the id: one evaluation gives all kinds. */
-typedef struct serve_item {
-    char          *request;                   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned */
+typedef struct gs_service_item {
+    char          *request;   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned */
     char           id[GS_HASH_TEXT];
     gs_problem     problem;
     gs_reward_kind reward;
-} serve_item;
+} gs_service_item;
 
-typedef struct serve_request {
-    serve_item *item;
-    int         count;
-    double      deadline_s;
-} serve_request;
+typedef struct gs_service_request {
+    gs_service_item *item;
+    int              count;
+    double           deadline_s;
+} gs_service_request;
 
 /* What a service takes. */
-typedef struct serve_terms {
-    const char       *scope[4];      /* device, version, options: what an answer depends on beside the request */
-    double            deadline_s;    /* where the client names none */
-    const gs_problem *offered;       /* NULL: any problem */
+typedef struct gs_service_terms {
+    const char       *scope[4];     /* device, version, options: what an answer depends on beside the request */
+    double            deadline_s;   /* where the client names none */
+    const gs_problem *offered;      /* NULL: any problem */
     int               offered_count;
-} serve_terms;
+} gs_service_terms;
 
 /* {"problem":...}, or with batch {"requests":[{"problem":...},...]}. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */
-gs_status serve_request_parse(serve_request *out, const char *body, size_t size, bool batch, const serve_terms *terms, gs_error *error);
+gs_status gs_service_request_parse(gs_service_request *out, const char *body, size_t size, bool batch, const gs_service_terms *terms, gs_error *error);
 
 /* The same from a candidate that is known to be good. */
-gs_status serve_request_schedule(serve_request *out, const gs_problem *problem, const char *schedule, const serve_terms *terms, gs_error *error);
-void      serve_request_free(serve_request *request);
+gs_status gs_service_request_schedule(gs_service_request *out, const gs_problem *problem, const char *schedule, const gs_service_terms *terms, gs_error *error);
+void      gs_service_request_free(gs_service_request *request);
 
 /* The pieces that other calls are read with. The body's object; flags: of jansson, beside what is always asked for. */
-gs_status serve_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error);
-bool      serve_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
+gs_status gs_service_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error);
+bool      gs_service_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
 /* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
-gs_status serve_problem_read(gs_problem *out, const char *text, const serve_terms *terms, const char *field, gs_error *error);
+gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error);
 /* The text and the id of an item whose problem is set; schedule, or source and manifest. */
-gs_status serve_item_finish(serve_item *item, const char *schedule, const char *source, const char *manifest, const serve_terms *terms, gs_error *error);
+gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, const char *source, const char *manifest, const gs_service_terms *terms, gs_error *error);
 
-bool serve_id_valid(const char *id);   /* 32 digits, as gs_hash_format writes them */
+bool gs_service_id_valid(const char *id);   /* 32 digits, as gs_hash_format writes them */
 
 /* The value in constant time, whatever it is: how much of it is right cannot be told from how long this takes. */
-bool serve_token_equal(const char *token, const char *given);
+bool gs_service_token_equal(const char *token, const char *given);
 
 #endif

@@ -9,7 +9,7 @@
 #include "service/reply.h"
 
 /* Seconds, a little less than each waits before it gives a request up: 180 and 120. */
-static const double patience_s[] = {[SERVE_OPENRLHF] = 170, [SERVE_SLIME] = 110};
+static const double patience_s[] = {[GS_SERVICE_OPENRLHF] = 170, [GS_SERVICE_SLIME] = 110};
 
 /* What the URL says, because the body is the trainer's own. */
 typedef struct settings {
@@ -18,44 +18,44 @@ typedef struct settings {
     bool           has_unknown, details;
 } settings;
 
-static gs_status read_settings(settings *out, serve_adapter which, const serve_terms *terms, const serve_caller *caller, gs_error *error)
+static gs_status read_settings(settings *out, gs_service_adapter which, const gs_service_terms *terms, const gs_service_caller *caller, gs_error *error)
 {
     const char *const reward = caller->argument(caller->self, "reward"), *const details = caller->argument(caller->self, "details");
     const char *const unknown = caller->argument(caller->self, "unknown");
     *out = (settings){.kind = reward ? gs_reward_find(reward) : GS_REWARD_MILESTONES, .deadline_s = GS_MIN(terms->deadline_s, patience_s[which]),
                       .has_unknown = unknown != NULL, .details = details && strcmp(details, "true") == 0};
     if (out->kind == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "reward must be headroom, composite or milestones");
-    if (!serve_number_read(caller->argument(caller->self, "deadline_s"), 0, SERVE_DEADLINE, &out->deadline_s))
+    if (!gs_service_number_read(caller->argument(caller->self, "deadline_s"), 0, GS_SERVICE_DEADLINE, &out->deadline_s))
         return gs_fail(error, GS_ERROR_ARGUMENT, "query", "deadline_s must be a number of seconds up to a day");
-    if (!serve_number_read(unknown, -1e6, 1e6, &out->unknown)) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "unknown must be a number");
+    if (!gs_service_number_read(unknown, -1e6, 1e6, &out->unknown)) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "unknown must be a number");
     if (details && !out->details && strcmp(details, "false") != 0) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "details must be true or false");
     return GS_OK;
 }
 
 /* Where the queue is full it is waited here: trainers give up after a few refusals in a row. */
-static gs_status accept(serve_jobs *jobs, const serve_request *request, serve_found *found, int64_t until, const serve_caller *caller, gs_error *error)
+static gs_status accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, int64_t until, const gs_service_caller *caller, gs_error *error)
 {
     gs_status status;
-    while ((status = serve_jobs_accept(jobs, request, found, error)) == GS_ERROR_TIMEOUT && gs_clock_ns() < until && caller->pause(caller->self)) continue;
+    while ((status = gs_service_jobs_accept(jobs, request, found, error)) == GS_ERROR_TIMEOUT && gs_clock_ns() < until && caller->pause(caller->self)) continue;
     return status;
 }
 
 /* The answer; NULL with *error: TIMEOUT with the field deadline_s where there is no reward yet. */
-static json_t *evaluate(serve_jobs *jobs, serve_adapter which, const serve_completions *asked, const settings *s, const serve_caller *caller, gs_error *error)
+static json_t *evaluate(gs_service_jobs *jobs, gs_service_adapter which, const gs_service_completions *asked, const settings *s, const gs_service_caller *caller, gs_error *error)
 {
     const int count = asked->request.count;
     const int64_t until = gs_clock_ns() + (int64_t)(s->deadline_s * 1e9);
-    serve_found *const found = calloc((size_t)count + 1, sizeof *found);
+    gs_service_found *const found = calloc((size_t)count + 1, sizeof *found);
     json_t **const results = calloc((size_t)count + 1, sizeof *results), *out = NULL;
     gs_status status = found && results ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a request");
     if (status == GS_OK && count > 0) status = accept(jobs, &asked->request, found, until, caller, error);
     if (status == GS_OK) {
         caller->wait(caller->self, found, count, until);
         for (int i = 0; i < count; i++) {
-            results[i] = serve_reply_result(asked->request.item[i].id, &found[i], s->kind, true, serve_jobs_stopping(jobs));
-            serve_found_free(jobs, &found[i]);
+            results[i] = gs_service_reply_result(asked->request.item[i].id, &found[i], s->kind, true, gs_service_jobs_stopping(jobs));
+            gs_service_found_free(jobs, &found[i]);
         }
-        out = serve_adapter_reply(which, asked, results, s->kind, s->has_unknown ? &s->unknown : NULL, s->details, error);
+        out = gs_service_adapter_reply(which, asked, results, s->kind, s->has_unknown ? &s->unknown : NULL, s->details, error);
         for (int i = 0; i < count; i++) json_decref(results[i]);
     }
     free(found);
@@ -63,17 +63,17 @@ static json_t *evaluate(serve_jobs *jobs, serve_adapter which, const serve_compl
     return out;
 }
 
-int serve_trainer_answer(json_t **out, serve_jobs *jobs, serve_adapter which, const char *body, size_t size, const serve_terms *terms, const serve_caller *caller,
+int gs_service_trainer_answer(json_t **out, gs_service_jobs *jobs, gs_service_adapter which, const char *body, size_t size, const gs_service_terms *terms, const gs_service_caller *caller,
                          gs_error *error)
 {
     settings s;
-    serve_completions asked;
+    gs_service_completions asked;
     *out = NULL;
     gs_status status = read_settings(&s, which, terms, caller, error);
-    if (status == GS_OK) status = serve_adapter_parse(&asked, which, body, size, terms, error);
-    if (status != GS_OK) return serve_reply_status(status);
+    if (status == GS_OK) status = gs_service_adapter_parse(&asked, which, body, size, terms, error);
+    if (status != GS_OK) return gs_service_reply_status(status);
     *out = evaluate(jobs, which, &asked, &s, caller, error);
-    serve_completions_free(&asked);
+    gs_service_completions_free(&asked);
     if (*out) return 200;
-    return error->status == GS_ERROR_TIMEOUT && strcmp(error->field, "deadline_s") == 0 ? 503 : serve_reply_status(error->status);
+    return error->status == GS_ERROR_TIMEOUT && strcmp(error->field, "deadline_s") == 0 ? 503 : gs_service_reply_status(error->status);
 }

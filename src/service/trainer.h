@@ -7,15 +7,15 @@
 #include "service/jobs.h"
 
 /* The connection that asks. */
-typedef struct serve_caller {
-    void        *self;
-    const char *(*argument)(void *self, const char *name);                            /* of the URL; NULL: is not there */
-    void       (*wait)(void *self, serve_found *found, int count, int64_t until_ns);
-    bool       (*pause)(void *self);                                                  /* a moment while the queue is full; false: nobody waits any more */
-} serve_caller;
+typedef struct gs_service_caller {
+    void       *self;
+    const char *(*argument)(void *self, const char *name);   /* of the URL; NULL: is not there */
+    void        (*wait)(void *self, gs_service_found *found, int count, int64_t until_ns);
+    bool        (*pause)(void *self);                        /* a moment while the queue is full; false: nobody waits any more */
+} gs_service_caller;
 
 /* The HTTP status; *out is the answer, or NULL with *error. */
-int serve_trainer_answer(json_t **out, serve_jobs *jobs, serve_adapter which, const char *body, size_t size, const serve_terms *terms, const serve_caller *caller,
+int gs_service_trainer_answer(json_t **out, gs_service_jobs *jobs, gs_service_adapter which, const char *body, size_t size, const gs_service_terms *terms, const gs_service_caller *caller,
                          gs_error *error);
 
 #endif

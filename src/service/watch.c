@@ -10,29 +10,29 @@
 #define TURN_NS     (INT64_C(45) * 1000000000)
 #define SLOWEST_NS  (INT64_C(1000000000) / (64 << 10))   /* a byte: 64 KiB/s, beside that */
 
-struct serve_guest {
+struct gs_service_guest {
     int          socket_number, among;
     int64_t      until;            /* 0: as long as it likes */
-    serve_guest *next, **here;
+    gs_service_guest *next, **here;
 };
 
-void serve_watch_open(serve_watch *watch)
+void gs_service_watch_open(gs_service_watch *watch)
 {
-    *watch = (serve_watch){0};
+    *watch = (gs_service_watch){0};
     pthread_mutex_init(&watch->lock, NULL);
 }
 
-void serve_watch_close(serve_watch *watch)
+void gs_service_watch_close(gs_service_watch *watch)
 {
-    while (watch->first) serve_watch_remove(watch, watch->first);
+    while (watch->first) gs_service_watch_remove(watch, watch->first);
     pthread_mutex_destroy(&watch->lock);
 }
 
-serve_guest *serve_watch_add(serve_watch *watch, int socket_number)
+gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number)
 {
-    serve_guest *const guest = calloc(1, sizeof *guest);
+    gs_service_guest *const guest = calloc(1, sizeof *guest);
     if (!guest) return NULL;
-    *guest = (serve_guest){.socket_number = socket_number, .until = gs_clock_ns() + TURN_NS};
+    *guest = (gs_service_guest){.socket_number = socket_number, .until = gs_clock_ns() + TURN_NS};
     pthread_mutex_lock(&watch->lock);
     guest->among = ++watch->count;
     guest->here = &watch->first;
@@ -43,9 +43,9 @@ serve_guest *serve_watch_add(serve_watch *watch, int socket_number)
     return guest;
 }
 
-int serve_watch_among(const serve_guest *guest) { return guest ? guest->among : 0; }
+int gs_service_watch_among(const gs_service_guest *guest) { return guest ? guest->among : 0; }
 
-void serve_watch_remove(serve_watch *watch, serve_guest *guest)
+void gs_service_watch_remove(gs_service_watch *watch, gs_service_guest *guest)
 {
     if (!guest) return;
     pthread_mutex_lock(&watch->lock);
@@ -56,24 +56,24 @@ void serve_watch_remove(serve_watch *watch, serve_guest *guest)
     free(guest);
 }
 
-void serve_watch_turn(serve_watch *watch, serve_guest *guest, serve_turn turn, size_t bytes)
+void gs_service_watch_turn(gs_service_watch *watch, gs_service_guest *guest, gs_service_turn turn, size_t bytes)
 {
     if (!guest) return;
     pthread_mutex_lock(&watch->lock);
-    guest->until = turn == SERVE_WAIT ? 0 : gs_clock_ns() + TURN_NS + (int64_t)bytes * SLOWEST_NS;
+    guest->until = turn == GS_SERVICE_WAIT ? 0 : gs_clock_ns() + TURN_NS + (int64_t)bytes * SLOWEST_NS;
     pthread_mutex_unlock(&watch->lock);
 }
 
 /* The lock is held so that no socket is shut whose number is another one's by now: a guest is removed before its socket is closed. */
-void serve_watch_sweep(serve_watch *watch, int64_t now_ns)
+void gs_service_watch_sweep(gs_service_watch *watch, int64_t now_ns)
 {
     pthread_mutex_lock(&watch->lock);
-    for (serve_guest *guest = watch->first; guest; guest = guest->next)
+    for (gs_service_guest *guest = watch->first; guest; guest = guest->next)
         if (guest->until != 0 && guest->until < now_ns) shutdown(guest->socket_number, SHUT_RDWR);
     pthread_mutex_unlock(&watch->lock);
 }
 
-bool serve_watch_gone(int socket_number)
+bool gs_service_watch_gone(int socket_number)
 {
     struct pollfd look = {.fd = socket_number, .events = POLLRDHUP};
     return poll(&look, 1, 0) > 0;

@@ -9,26 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct serve_guest serve_guest;   /* one connection */
+typedef struct gs_service_guest gs_service_guest;   /* one connection */
 
-typedef struct serve_watch {
-    pthread_mutex_t lock;
-    serve_guest    *first;
-    int             count;
-} serve_watch;
+typedef struct gs_service_watch {
+    pthread_mutex_t   lock;
+    gs_service_guest *first;
+    int               count;
+} gs_service_watch;
 
-void serve_watch_open(serve_watch *watch);
-void serve_watch_close(serve_watch *watch);
+void gs_service_watch_open(gs_service_watch *watch);
+void gs_service_watch_close(gs_service_watch *watch);
 
-serve_guest *serve_watch_add(serve_watch *watch, int socket_number);   /* NULL: no memory. It has its time for a request's headers */
-int          serve_watch_among(const serve_guest *guest);              /* how many there were when it came, itself included; NULL: 0 */
-void         serve_watch_remove(serve_watch *watch, serve_guest *guest);
+gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number);   /* NULL: no memory. It has its time for a request's headers */
+int          gs_service_watch_among(const gs_service_guest *guest);              /* how many there were when it came, itself included; NULL: 0 */
+void         gs_service_watch_remove(gs_service_watch *watch, gs_service_guest *guest);
 
 /* What a connection is about, from now on, and how many bytes that is; guest may be NULL. */
-typedef enum serve_turn { SERVE_HEADERS, SERVE_BODY, SERVE_ANSWER, SERVE_WAIT } serve_turn;
-void serve_watch_turn(serve_watch *watch, serve_guest *guest, serve_turn turn, size_t bytes);
+typedef enum gs_service_turn { GS_SERVICE_HEADERS, GS_SERVICE_BODY, GS_SERVICE_ANSWER, GS_SERVICE_WAIT } gs_service_turn;
+void gs_service_watch_turn(gs_service_watch *watch, gs_service_guest *guest, gs_service_turn turn, size_t bytes);
 
-void serve_watch_sweep(serve_watch *watch, int64_t now_ns);   /* shuts those whose time is up */
-bool serve_watch_gone(int socket_number);                     /* the other side has closed the connection, or its half of it */
+void gs_service_watch_sweep(gs_service_watch *watch, int64_t now_ns);   /* shuts those whose time is up */
+bool gs_service_watch_gone(int socket_number);                     /* the other side has closed the connection, or its half of it */
 
 #endif

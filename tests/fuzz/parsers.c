@@ -196,20 +196,20 @@ static void fuzz_csv(const char *text)
     enum { MOST = 8 };
     char *const copy = strdup(text), *field[MOST], *again[MOST];
     REQUIRE(copy);
-    for (char *at = copy, *line; (line = cli_csv_line(&at));) {
+    for (char *at = copy, *line; (line = gs_csv_line(&at));) {
         REQUIRE(!strchr(line, '\n'));
         const char *const end = line + strlen(line) + 1;
-        const int count = cli_csv_split(line, field, MOST);
+        const int count = gs_csv_split(line, field, MOST);
         REQUIRE(count == -1 || (count >= 1 && count <= MOST));
         gs_text once = {0};
         for (int i = 0; i < count; i++) {
             REQUIRE(field[i] >= line && field[i] + strlen(field[i]) < end);
             if (i > 0) gs_text_add(&once, ",");
-            cli_csv_put(&once, field[i]);
+            gs_csv_put(&once, field[i]);
         }
         if (count > 0 && !strchr(field[count - 1], '\r')) {   /* one at the end is part of the line's end */
             char *const written = strdup(gs_text_string(&once));
-            REQUIRE(written && cli_csv_split(written, again, MOST) == count);
+            REQUIRE(written && gs_csv_split(written, again, MOST) == count);
             for (int i = 0; i < count; i++) REQUIRE(strcmp(field[i], again[i]) == 0);
             free(written);
         }
@@ -320,11 +320,11 @@ static void fuzz_ledger(const char *text)
 static void fuzz_serve(const char *text)
 {
     static const gs_problem offered[] = {{.in = GS_F16}};
-    const serve_terms any = {.scope = {"a", "b"}, .deadline_s = 1}, some = {.scope = {"a", "b"}, .deadline_s = 1, .offered = offered, .offered_count = 1};
-    serve_request request, again;
+    const gs_service_terms any = {.scope = {"a", "b"}, .deadline_s = 1}, some = {.scope = {"a", "b"}, .deadline_s = 1, .offered = offered, .offered_count = 1};
+    gs_service_request request, again;
     for (int batch = 0; batch < 2; batch++) {
         gs_error error = {0};
-        const gs_status status = serve_request_parse(&request, text, strlen(text), batch, &any, &error);
+        const gs_status status = gs_service_request_parse(&request, text, strlen(text), batch, &any, &error);
         if (status != GS_OK) {
             REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');
             for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
@@ -332,18 +332,18 @@ static void fuzz_serve(const char *text)
             REQUIRE(request.item == NULL && request.count == 0);
             continue;
         }
-        REQUIRE(request.count >= 1 && request.count <= SERVE_BATCH && request.deadline_s >= 0 && request.deadline_s <= SERVE_DEADLINE);
+        REQUIRE(request.count >= 1 && request.count <= GS_SERVICE_BATCH && request.deadline_s >= 0 && request.deadline_s <= GS_SERVICE_DEADLINE);
         for (int i = 0; i < request.count; i++) {
-            const serve_item *const item = &request.item[i];
-            REQUIRE(serve_id_valid(item->id) && item->reward < GS_REWARDS && gs_problem_check(&item->problem, NULL) == GS_OK);
-            REQUIRE(serve_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
+            const gs_service_item *const item = &request.item[i];
+            REQUIRE(gs_service_id_valid(item->id) && item->reward < GS_REWARDS && gs_problem_check(&item->problem, NULL) == GS_OK);
+            REQUIRE(gs_service_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
             REQUIRE(strcmp(again.item[0].id, item->id) == 0 && strcmp(again.item[0].request, item->request) == 0);
-            serve_request_free(&again);
+            gs_service_request_free(&again);
         }
-        serve_request_free(&request);
-        REQUIRE(serve_request_parse(&request, text, strlen(text), batch, &some, &error) == GS_ERROR_UNSUPPORTED);
+        gs_service_request_free(&request);
+        REQUIRE(gs_service_request_parse(&request, text, strlen(text), batch, &some, &error) == GS_ERROR_UNSUPPORTED);
     }
-    serve_token_equal("0123456789abcdef", text);
+    gs_service_token_equal("0123456789abcdef", text);
 }
 
 /* A candidate's text as another turn may see it: plain characters, short words, nothing that ends a fence or opens a template; once more, it is the same. */
@@ -440,39 +440,39 @@ static void fuzz_completion(const char *text)
 /* What trainers send: every candidate is a request of its own, and every completion has an answer. */
 static void fuzz_adapters(const char *text)
 {
-    const serve_terms any = {.scope = {"a", "b"}, .deadline_s = 1};
-    for (int which = SERVE_OPENRLHF; which <= SERVE_SLIME; which++) {
+    const gs_service_terms any = {.scope = {"a", "b"}, .deadline_s = 1};
+    for (int which = GS_SERVICE_OPENRLHF; which <= GS_SERVICE_SLIME; which++) {
         gs_error error = {0};
-        serve_completions asked;
-        serve_request again;
-        const gs_status status = serve_adapter_parse(&asked, (serve_adapter)which, text, strlen(text), &any, &error);
+        gs_service_completions asked;
+        gs_service_request again;
+        const gs_status status = gs_service_adapter_parse(&asked, (gs_service_adapter)which, text, strlen(text), &any, &error);
         if (status != GS_OK) {
             REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');
             for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
             REQUIRE(asked.place == NULL && asked.count == 0 && asked.request.item == NULL);
             continue;
         }
-        REQUIRE(asked.count >= 1 && asked.count <= SERVE_BATCH && asked.request.count <= asked.count);
+        REQUIRE(asked.count >= 1 && asked.count <= GS_SERVICE_BATCH && asked.request.count <= asked.count);
         for (int i = 0; i < asked.request.count; i++) {
-            const serve_item *const item = &asked.request.item[i];
-            REQUIRE(serve_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
+            const gs_service_item *const item = &asked.request.item[i];
+            REQUIRE(gs_service_request_parse(&again, item->request, strlen(item->request), false, &any, NULL) == GS_OK);
             REQUIRE(strcmp(again.item[0].id, item->id) == 0 && strcmp(again.item[0].request, item->request) == 0);
-            serve_request_free(&again);
+            gs_service_request_free(&again);
         }
         json_t **const results = calloc((size_t)asked.request.count + 1, sizeof *results);
         if (!results) abort();
         for (int i = 0; i < asked.request.count; i++) results[i] = json_pack("{s:s, s:{s:f}}", "verdict", "pass", "rewards", "headroom", 0.5);
-        json_t *const reply = serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error);
-        REQUIRE(which == SERVE_SLIME ? json_is_real(reply) : json_array_size(json_object_get(reply, "rewards")) == (size_t)asked.count);
+        json_t *const reply = gs_service_adapter_reply((gs_service_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error);
+        REQUIRE(which == GS_SERVICE_SLIME ? json_is_real(reply) : json_array_size(json_object_get(reply, "rewards")) == (size_t)asked.count);
         json_decref(reply);
         if (asked.request.count > 0) {   /* a result that could not be made is no bad candidate */
             json_decref(results[0]);
             results[0] = NULL;
-            REQUIRE(serve_adapter_reply((serve_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error) == NULL && error.status == GS_ERROR_MEMORY);
+            REQUIRE(gs_service_adapter_reply((gs_service_adapter)which, &asked, results, GS_REWARD_HEADROOM, NULL, false, &error) == NULL && error.status == GS_ERROR_MEMORY);
         }
         for (int i = 0; i < asked.request.count; i++) json_decref(results[i]);
         free(results);
-        serve_completions_free(&asked);
+        gs_service_completions_free(&asked);
     }
 }
 

@@ -309,7 +309,7 @@ def check_objects(program):
     (WORK / "rows.jsonl").write_text("\n".join(lines) + "\n")
     done = run(program, "report", WORK / "rows.jsonl", "--out", WORK / "objects.html")
     expect("objects", f"{WORK}/objects.html: 14 problems in 1 sets, 0 curves\n", done.stdout)
-    check_latencies(Tree((WORK / "objects.html").read_text()).root)
+    check_latencies(browse(WORK / "objects.html"))
 
 
 def check_damaged(program):

@@ -20,35 +20,35 @@ static bool is_open(const int pair[2]) { return send(pair[1], "x", 1, MSG_NOSIGN
 static void what_is_never_done_is_shut(void **state)
 {
     enum { PAIRS = 4 };
-    serve_watch watch;
-    serve_guest *guest[PAIRS];
+    gs_service_watch watch;
+    gs_service_guest *guest[PAIRS];
     int pair[PAIRS][2];
     (void)state;
-    serve_watch_open(&watch);
+    gs_service_watch_open(&watch);
     for (int i = 0; i < PAIRS; i++) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-        guest[i] = serve_watch_add(&watch, pair[i][0]);
+        guest[i] = gs_service_watch_add(&watch, pair[i][0]);
         assert_non_null(guest[i]);
-        assert_int_equal(serve_watch_among(guest[i]), i + 1);
+        assert_int_equal(gs_service_watch_among(guest[i]), i + 1);
     }
     const int64_t now = gs_clock_ns();
-    serve_watch_turn(&watch, guest[1], SERVE_WAIT, 0);
-    serve_watch_turn(&watch, guest[2], SERVE_BODY, 64 << 20);   /* a long one has longer */
-    serve_watch_remove(&watch, guest[3]);                       /* closed; its number may be another one's */
+    gs_service_watch_turn(&watch, guest[1], GS_SERVICE_WAIT, 0);
+    gs_service_watch_turn(&watch, guest[2], GS_SERVICE_BODY, 64 << 20);   /* a long one has longer */
+    gs_service_watch_remove(&watch, guest[3]);                       /* closed; its number may be another one's */
     assert_int_equal(watch.count, PAIRS - 1);
-    serve_watch_sweep(&watch, now + 40 * SECOND);
+    gs_service_watch_sweep(&watch, now + 40 * SECOND);
     for (int i = 0; i < PAIRS; i++) assert_true(is_open(pair[i]));
-    serve_watch_sweep(&watch, now + 60 * SECOND);
+    gs_service_watch_sweep(&watch, now + 60 * SECOND);
     assert_false(is_open(pair[0]));
     for (int i = 1; i < PAIRS; i++) assert_true(is_open(pair[i]));
-    serve_watch_turn(&watch, guest[1], SERVE_ANSWER, 100);
-    serve_watch_sweep(&watch, now + 3600 * SECOND);
+    gs_service_watch_turn(&watch, guest[1], GS_SERVICE_ANSWER, 100);
+    gs_service_watch_sweep(&watch, now + 3600 * SECOND);
     assert_false(is_open(pair[1]));
     assert_false(is_open(pair[2]));
     assert_true(is_open(pair[3]));
-    serve_watch_turn(&watch, NULL, SERVE_WAIT, 0);
-    serve_watch_remove(&watch, NULL);
-    serve_watch_close(&watch);
+    gs_service_watch_turn(&watch, NULL, GS_SERVICE_WAIT, 0);
+    gs_service_watch_remove(&watch, NULL);
+    gs_service_watch_close(&watch);
     for (int i = 0; i < PAIRS; i++) {
         close(pair[i][0]);
         close(pair[i][1]);
@@ -61,11 +61,11 @@ static void who_has_gone_is_seen(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(send(pair[1], "more", 4, 0), 4);
-    assert_false(serve_watch_gone(pair[0]));
+    assert_false(gs_service_watch_gone(pair[0]));
     shutdown(pair[1], SHUT_WR);
-    assert_true(serve_watch_gone(pair[0]));
+    assert_true(gs_service_watch_gone(pair[0]));
     close(pair[1]);
-    assert_true(serve_watch_gone(pair[0]));
+    assert_true(gs_service_watch_gone(pair[0]));
     close(pair[0]);
 }
 

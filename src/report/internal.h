@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the report share. */
+#ifndef GS_REPORT_INTERNAL_H
+#define GS_REPORT_INTERNAL_H
+
+#include "report/report.h"
+#include "report/result.h"
+
+/* One element more, all zero; list: the address of a pointer to elements of that size. NULL: no memory, and the report has failed. */
+void *gs_report_more(gs_report *r, void *list, int *count, int *capacity, size_t size);
+
+gs_report_set *gs_report_find_set(gs_report *r, const char *gpu, const char *mode, bool predicted);   /* made if there is none; NULL: no memory */
+
+/* The point of that key in the set, a new one (date empty, named by its key) if there is none. Good until the next call. NULL: no memory. */
+gs_report_point *gs_report_find_point(gs_report *r, gs_report_set *set, const char *key, const gs_problem *parsed);
+void             gs_report_name_point(gs_report_point *point, const char *problem);
+void             gs_report_add_machine(gs_report *r, const gs_report_machine *machine);
+
+void             gs_report_add_row(gs_report *r, const gs_result *row);
+
+#endif

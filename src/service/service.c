@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * A service from its start to its end: the jobs first, then those who bring them; the other way round at the end. */
+#include "service/service.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "service/http.h"
+
+struct gs_service {
+    gs_service_jobs *jobs;
+    gs_service_http *http;
+};
+
+gs_status gs_service_start(gs_service **out, const gs_service_options *options, gs_error *error)
+{
+    gs_service *const service = *out = calloc(1, sizeof *service);
+    if (!service) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
+    gs_status status = gs_service_jobs_start(&service->jobs, options, error);
+    if (status == GS_OK) status = gs_service_http_start(&service->http, service->jobs, options, error);
+    if (status != GS_OK) gs_service_free(out);
+    return status;
+}
+
+void gs_service_tend(gs_service *service) { gs_service_http_tend(service->http); }
+
+int gs_service_stop(gs_service *service)
+{
+    if (service->http) gs_service_http_refuse(service->http);
+    if (service->jobs) gs_service_jobs_stop(service->jobs);
+    if (service->http) gs_service_http_stop(&service->http);
+    return service->jobs ? gs_service_open_jobs(service) : 0;
+}
+
+void gs_service_free(gs_service **service)
+{
+    if (!*service) return;
+    gs_service_stop(*service);
+    gs_service_jobs_free(&(*service)->jobs);
+    free(*service);
+    *service = NULL;
+}
+
+int gs_service_port(const gs_service *service) { return gs_service_http_port(service->http); }
+
+const char *gs_service_device_name(const gs_service *service) { return gs_service_jobs_slug(service->jobs); }
+
+int gs_service_open_jobs(const gs_service *service)
+{
+    int running;
+    return gs_service_jobs_open(service->jobs, &running);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * The reward service: accepts candidates over HTTP, evaluates them on its devices one after another, keeps every answer. This is the door of the room: how
+ * a program starts a service, and ends it. docs/howto/serve.md has the endpoints, docs/internals/serve.md what is inside. */
+#ifndef GS_SERVICE_SERVICE_H
+#define GS_SERVICE_SERVICE_H
+
+#include "evaluate/environment.h"
+
+enum { GS_SERVICE_DEVICES = 64 };
+
+/* What an evaluating thread works with; all of it is the opener's, and stays until close. */
+typedef struct gs_service_session {
+    void          *self;       /* of the opener */
+    gs_worker     *worker;
+    gs_worker     *emulator;   /* where user kernels run before they touch the device; NULL: nowhere */
+    const gs_caps *caps;
+    gs_store      *store;
+    gs_session    *session;
+    const char    *device;     /* what the store calls it */
+    const char    *version;    /* of the program and its kernels: what else an answer depends on */
+} gs_service_session;
+
+/* Who opens devices. Each thread calls open once, for its own device, and close when it ends: a worker ends with the thread that started it. */
+typedef struct gs_service_opener {
+    void     *self;
+    gs_status (*open)(void *self, int index, gs_service_session *out, gs_error *error);
+    void      (*close)(gs_service_session *session);
+} gs_service_opener;
+
+typedef struct gs_service_options {
+    gs_service_opener      opener;
+    int                    devices;       /* at most GS_SERVICE_DEVICES, numbered from 0 */
+    const char            *store;         /* NULL: the default */
+    int                    queue;         /* open jobs, those under way included */
+    double                 keep_s;        /* how long answers are kept; 0: for ever */
+    gs_environment_options environment;   /* its reward and its emulator are not looked at */
+    const char            *scope;         /* options that answers depend on, as text */
+    /* HTTP; strings and lists are borrowed until the end */
+    const char            *address;       /* "127.0.0.1", "::1", "0.0.0.0" */
+    int                    port;          /* 0: any */
+    const char            *token;         /* NULL: none is asked for */
+    int                    connections;
+    size_t                 most_body;     /* bytes */
+    double                 deadline_s;    /* where the client names none */
+    const gs_problem      *tasks;         /* what GET /v1/tasks lists */
+    int                    task_count;
+    bool                   only_tasks;    /* no other problem is evaluated */
+} gs_service_options;
+
+typedef struct gs_service gs_service;
+
+/* Starts the devices one after another, goes on with the jobs that the store has open, then listens. Codes: ARGUMENT (address, devices of different
+ * models), IO, MEMORY, what the opener says, the store's. */
+gs_status gs_service_start(gs_service **out, const gs_service_options *options, gs_error *error);
+void      gs_service_tend(gs_service *service);         /* now and then: closes connections that never finish */
+/* Refuses what is new, finishes what is under way within ten seconds or gives it back, and tells those who wait. Returns how many jobs stay open. */
+int       gs_service_stop(gs_service *service);
+void      gs_service_free(gs_service **service);        /* stops it first */
+
+int         gs_service_port(const gs_service *service);
+const char *gs_service_device_name(const gs_service *service);
+int         gs_service_open_jobs(const gs_service *service);
+
+bool gs_service_address_loopback(const char *address);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Curves on their way into the store and out of it: collected point by point, or read from rows
+ *
+ *     series,name,x,y
+ *     regret/learned,f16:64x64x64:tn seed 1,4,0.031 */
+#ifndef GS_STORE_CURVES_H
+#define GS_STORE_CURVES_H
+
+#include "store/store.h"
+
+#define GS_CURVES_HEAD "series,name,x,y"
+
+typedef struct gs_curve_points {
+    char    series[GS_CURVE_NAME], name[GS_CURVE_NAME];
+    double *x, *y;
+    int     count, capacity;
+} gs_curve_points;
+
+typedef struct gs_curves {
+    gs_curve_points *list;
+    int        count, capacity;
+} gs_curves;   /* zero-initialise */
+
+/* A point at the end of the curve, which is made if there is none. MEMORY. */
+gs_status gs_curves_add(gs_curves *curves, const char *series, const char *name, double x, double y, gs_error *error);
+
+/* Rows of a file; y may be empty: no number. CORRUPT, with the line; NOT_FOUND, IO, MEMORY. */
+gs_status gs_curves_read(gs_curves *curves, const char *path, gs_error *error);
+
+gs_status gs_curves_keep(const gs_curves *curves, gs_store *store, const gs_session *session, gs_error *error);
+void      gs_curves_free(gs_curves *curves);
+
+#endif
