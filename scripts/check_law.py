@@ -58,6 +58,8 @@ FILE_LINES = 620
 PARTED = {"emu"}           # a room of any size, made of parts: src/emu/*
 NO_ROOM = {"cli"}          # one file per command, of any number
 
+ACROSS = {"fake", "fault", "fuzz", "gpu", "hacks", "sanitize", "scripts", "support"}   # folders of tests/ that belong to no one room
+
 # Where stored names, or messages of others that come without a code, become values of our own: there alone they are compared as texts.
 EDGES = {
     "src/verify/verdict.c",   # names of verdicts <-> verdicts
@@ -297,6 +299,12 @@ def check_rooms(tree):
             yield Fault(f"long {file.name}", file.name, f"{file.lines} lines, at most {FILE_LINES}")
 
 
+def check_tests(tree):
+    for folder in sorted(path for path in (tree.root / "tests").glob("*") if path.is_dir()):
+        if folder.name not in ACROSS | set(LAW) and any(folder.iterdir()):
+            yield Fault(f"tests {folder.name}", f"tests/{folder.name}", "tests stand in a folder named after their room")
+
+
 def check_shipped(tree):
     for room in SHIPPED:
         for other in sorted(set(LAW.get(room, ())) & set(LAW) - set(SHIPPED)):
@@ -401,7 +409,7 @@ def check_requests(tree):
                 yield Fault(f"request {file.name}", f"{file.name}:{number}", "only src/worker writes requests to the worker")
 
 
-RULES = (check_includes, check_rooms, check_shipped, check_circles, check_types, check_prose, check_requests)
+RULES = (check_includes, check_rooms, check_tests, check_shipped, check_circles, check_types, check_prose, check_requests)
 
 
 def faults(root, known=None):

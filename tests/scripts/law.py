@@ -40,6 +40,7 @@ def breaks(law):
     yield "an example with private headers", {"examples/c/one.c": '#include "plan/plan.h"\n'}, "examples/c/one.c:2: examples use the public headers only"
     yield "a room without a row", {"src/attic/attic.c": ""}, "src/attic: a room without a row"
     yield "a row without a room", {"src/redact/redact.c": None, "src/redact/redact.h": None}, "redact has a row in the law, but no folder"
+    yield "tests that are no room's", {"tests/unit/a.c": ""}, "tests/unit: tests stand in a folder named after their room"
     half = {f"src/tune/part{i}.c": "\n" * 600 for i in range(law.ROOM_LINES // 600 + 1)}
     yield "a room that is too large", half, "src/tune: "
     yield "a file that is too long", {"src/tune/long.c": "\n" * law.FILE_LINES}, f"src/tune/long.c: {law.FILE_LINES + 1} lines, at most {law.FILE_LINES}"
