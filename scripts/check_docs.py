@@ -16,7 +16,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 MACHINE = re.compile(r"(?<![\w./~$}-])/(?:home|root|work|tmp)/")
 PRINTED = re.compile(r"^(?:share|build)/|^docs/performance/(?:\w+/report\w*|written/\d.*)\.md$")   # prompts; what a script printed or a model answered
 # stands for a file of any family or device, for one that the reader writes, or for another library's
-EXAMPLE = re.compile(r"(?:^|/)(?:x(?:_\w+)?|family-x|program|my_?\w*|toy\w*|NAME|sqlite3|jansson|seccomp|microhttpd|xxhash)\.\w+$")
+EXAMPLE = re.compile(r"(?:^|[/-])(?:x(?:_\w+)?|program|sqlite3|jansson|seccomp|microhttpd|xxhash)\.\w+$")
 
 
 def anchor(heading):
