@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "output.h"
 #include "plan/table.h"
+#include "report/compare.h"
 #include "store/store.h"
 
 typedef struct settings {
@@ -112,35 +113,13 @@ static int run_show(db *d, char *const *words)
 
 /* ---- tables ---- */
 
-bool cli_db_row(gs_row *row, const gs_trial *trial, const char *gpu)
-{
-    *row = (gs_row){
-        .library = gs_library_parse(trial->candidate),
-        .us = trial->us,
-        .library_us = trial->library_us,
-        .ratio = trial->ratio,
-        .low = trial->low,
-        .high = trial->high,
-        .mhz = trial->mhz,
-        .cc = trial->cc,
-        .sms = trial->sms,
-        .cublaslt = trial->cublaslt,
-    };
-    if (gs_problem_parse(&row->problem, trial->problem, NULL) != GS_OK) return false;
-    if (!row->library && gs_schedule_parse(&row->schedule, trial->candidate, NULL) != GS_OK) return false;
-    snprintf(row->gpu, sizeof row->gpu, "%s", gpu);
-    snprintf(row->date, sizeof row->date, "%s", trial->date);
-    gs_row_sign(row, trial->version);
-    return true;
-}
-
 /* A winner that no table can hold is left out and counted by the caller through rows. */
 static bool export_trial(void *self, const gs_trial *trial)
 {
     db *const d = self;
     gs_row row;
     d->rows++;
-    if (!cli_db_row(&row, trial, d->gpu)) return true;
+    if (!gs_table_row_of(&row, trial, d->gpu)) return true;
     d->status = gs_table_put(d->table, &row);
     return d->status == GS_OK;
 }

@@ -6,11 +6,7 @@
 #include <stdbool.h>
 
 #include "command.h"
-#include "plan/table.h"
 #include "store/store.h"
-
-/* The row of a table that a winner of the store makes; gpu as the store names it. false: no table can hold it (a user kernel). */
-bool cli_db_row(gs_row *row, const gs_trial *trial, const char *gpu);
 
 /* Sets two tables side by side; left and right are tuned tables, directories of them, or stores. gpu: of both; NULL: that of their rows, and of
  * a store this machine's. Returns the exit code. */

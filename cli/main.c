@@ -7,13 +7,15 @@
 #include "command.h"
 #include "output.h"
 
-const cli_command *const cli_commands[] = {
+static const cli_command cli_help;
+
+static const cli_command *const commands[] = {
     &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_score, &cli_serve, &cli_db, &cli_train, &cli_export, &cli_report, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
 };
 
-const cli_command *cli_find(const char *name)
+static const cli_command *find(const char *name)
 {
-    for (const cli_command *const *command = cli_commands; *command; command++)
+    for (const cli_command *const *command = commands; *command; command++)
         if (strcmp((*command)->name, name) == 0) return *command;
     return NULL;
 }
@@ -26,16 +28,16 @@ static int run_help(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     if (words > 1) return cli_usage(command, "explains one command at a time");
     if (words == 0) {
-        cli_help_program();
+        cli_help_program(commands);
         return CLI_OK;
     }
-    const cli_command *const about = cli_find(argv[1]);
+    const cli_command *const about = find(argv[1]);
     if (!about || about->hidden) return cli_usage(command, "no command '%s'", argv[1]);
     cli_help_command(about);
     return CLI_OK;
 }
 
-const cli_command cli_help = {
+static const cli_command cli_help = {
     .name     = "help",
     .words    = "[COMMAND]",
     .summary  = "list the commands, or explain one",
@@ -53,10 +55,10 @@ static int run(int argc, char **argv)
         return CLI_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        cli_help_program();
+        cli_help_program(commands);
         return CLI_OK;
     }
-    const cli_command *const command = cli_find(argv[1]);
+    const cli_command *const command = find(argv[1]);
     if (!command) {
         fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", argv[1]);
         return CLI_USAGE;

@@ -243,11 +243,11 @@ void cli_help_command(const cli_command *command)
     if (command->examples) printf("\nexamples:\n%s\n", command->examples);
 }
 
-void cli_help_program(void)
+void cli_help_program(const cli_command *const *commands)
 {
     printf("gemmsmith: half-precision matrix multiplication with kernels found, proved and timed on your GPU\n\n"
            "usage: gemmsmith COMMAND [options] ...\n\ncommands:\n");
-    for (const cli_command *const *command = cli_commands; *command; command++)
+    for (const cli_command *const *command = commands; *command; command++)
         if (!(*command)->hidden) printf("  %-9s %s\n", (*command)->name, (*command)->summary);
     printf("\n"
            "A problem is written f16:4096x4096x4096:tn: the type, M x N x K, and how B is stored (nn: K x N, tn: N x K).\n"

@@ -6,7 +6,7 @@ ls data 2>/dev/null   # nothing was made
 echo gemmsmith-tuned 1 >none.tuned
 gemmsmith db import none.tuned
 try report
-grep -c 'Nothing was measured' gemmsmith-report.html
+grep -o '"sets":\[\]' gemmsmith-report.html
 cat >in.tuned <<'TABLE'
 gemmsmith-tuned 1
 f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.20  199.10  1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0
@@ -16,10 +16,12 @@ gemmsmith db import in.tuned
 try report -o all.html
 try report --gpu nvidia-a100 --out one.html
 try report --gpu nvidia-h100 --out none.html
-gemmsmith report -o - | sed 's/Made [^ ]* by//' >again.html   # but for when
-sed 's/Made [^ ]* by//' all.html | cmp - again.html
-grep -c '<canvas' all.html one.html none.html
-sed -n 's,.*<h2 id="set[0-9]*">\([^<]*\)</h2>.*,\1,p' all.html one.html
+gemmsmith report -o - | sed 's/"made":"[^"]*"//' >again.html   # but for when
+sed 's/"made":"[^"]*"//' all.html | cmp - again.html
+for page in all one none; do
+    echo "$page:"
+    sed -n 's,.*id="data">,,p' $page.html | grep -o '"gpu":"[^"]*"\|\["[a-z0-9]*:[0-9x]*:[^"]*","[^"]*",[0-9,]*"[^"]*",[a-z]*'   # sets and their problems
+done
 echo none >rows.csv
 try report rows.csv
 printf 'problem,mode\n"f16:64x64x64:nn",offline\n' >rows.csv
