@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the two files of the scanner share.   source_text.c  tokens, literals, what is shown     source_directive.c  lines that begin with # */
+ * What the files of the scanner share: scanner.c moves over the text and shows words, directive.c has the lines that begin with #, source.c tokens and
+ * literals. */
 #ifndef GS_REDACT_SCANNER_H
 #define GS_REDACT_SCANNER_H
 
@@ -38,6 +39,7 @@ typedef struct gs_scanner {
 
 char gs_scanner_peek(gs_scanner *s);   /* over joined lines */
 void gs_scanner_step(gs_scanner *s);
+bool gs_scanner_is_word(char c);      /* of an identifier or a number */
 char gs_scanner_second(const gs_scanner *s);
 bool gs_scanner_same(const char *a, const char *word, size_t size);
 void gs_scanner_drop(gs_scanner *s, const char *from, size_t size);   /* remembers what is left out */
@@ -49,6 +51,7 @@ void gs_scanner_show(gs_scanner *s, const char *bytes, size_t size);
 void gs_scanner_show_word(gs_scanner *s, const char *word, size_t size);
 size_t gs_scanner_read_word(gs_scanner *s, char word[GS_SOURCE_WORD]);
 void gs_scanner_end_row(gs_scanner *s);
+void gs_scanner_map_lines(gs_scanner *s, int to);   /* of the source up to here: they are shown in that line */
 
 size_t gs_scanner_at_hash(gs_scanner *s);    /* characters of # or of what stands for it; 0: none */
 void   gs_scanner_directive(gs_scanner *s);  /* at a # that begins a line */
