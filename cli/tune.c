@@ -48,7 +48,7 @@ static const cli_option options[] = {
     {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
     {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedules of the grammar, or whole\nkernels, which no table can have; default schedule"},
     {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model begins with,\nor nothing; default: that of the best schedule"},
-    {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: lines of development; default 4", 1, GS_WRITE_ISLANDS},
+    {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: lines of development; default 4", 1, GS_AUTHOR_ISLANDS},
     {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: questions to each of them, what the store has\nincluded; default 8", 1, 1e6},
     {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without a gain after which a line goes on\nfrom another one's kernel; default 3", 1, 1e6},
     {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: where the best kernels of each kind are written"},

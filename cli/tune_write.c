@@ -40,7 +40,7 @@ static void on_begin(void *self, int done, int total, int island)
     cli_progress("%s  turn %d of %d  island %d", w->problem, done + 1, total, island);
 }
 
-static void print_turn_json(const writing *w, const gs_write_turn *turn)
+static void print_turn_json(const writing *w, const gs_author_turn *turn)
 {
     gs_text line = {0};
     gs_json json = gs_json_into(&line);
@@ -73,7 +73,7 @@ static void print_figures(const writing *w, double us, double ratio, double floo
     else printf("%.2f us, %.3f of cuBLASLt's speed", us, ratio);
 }
 
-static void on_turn(void *self, const gs_write_turn *turn)
+static void on_turn(void *self, const gs_author_turn *turn)
 {
     const writing *const w = self;
     cli_progress_clear();
@@ -82,14 +82,14 @@ static void on_turn(void *self, const gs_write_turn *turn)
     } else if (turn->best) {
         printf("%s  %s  ", w->problem, turn->got->candidate);
         print_figures(w, turn->got->us, turn->got->ratio.median, turn->got->floor_us);
-        printf("  (turn %d of %d, from %s)\n", turn->done, turn->total, turn->base[0] ? turn->base : GS_WRITE_NOTHING);
+        printf("  (turn %d of %d, from %s)\n", turn->done, turn->total, turn->base[0] ? turn->base : GS_AUTHOR_NOTHING);
     }
     fflush(stdout);
 }
 
 /* ---- a problem's end ---- */
 
-static void put_elite(gs_json *json, const gs_written *e, bool emulated)
+static void put_elite(gs_json *json, const gs_author_kernel *e, bool emulated)
 {
     gs_json_string(json, "candidate", e->candidate);
     gs_json_string(json, "base", e->base);
@@ -103,7 +103,7 @@ static void put_elite(gs_json *json, const gs_written *e, bool emulated)
     gs_json_int(json, "island", e->island);
 }
 
-static void print_result_json(const writing *w, const gs_write_result *r)
+static void print_result_json(const writing *w, const gs_author_result *r)
 {
     const gs_spent spent = gs_ledger_spent(w->llm->ledger);
     const bool emulated = w->session->caps.emulated;
@@ -112,7 +112,7 @@ static void print_result_json(const writing *w, const gs_write_result *r)
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", w->problem);
     gs_json_string(&json, "gpu", w->session->caps.slug);
-    gs_json_string(&json, "ended", gs_write_end_name(r->end));
+    gs_json_string(&json, "ended", gs_author_end_name(r->end));
     gs_json_int(&json, "turns", r->turns);
     gs_json_int(&json, "before", r->before);
     gs_json_int(&json, "judged", r->judged);
@@ -142,7 +142,7 @@ static void print_result_json(const writing *w, const gs_write_result *r)
     gs_text_free(&line);
 }
 
-static void print_result(const writing *w, const gs_write_result *r)
+static void print_result(const writing *w, const gs_author_result *r)
 {
     char spent[CLI_TIME_TEXT];
     printf("%-32s  ", w->problem);
@@ -165,7 +165,7 @@ static gs_status keep_text(const char *folder, const char *hash, const char *nam
     return gs_file_write(path, text, strlen(text), error);
 }
 
-static gs_status keep_elite(writing *w, const gs_written *e, gs_error *error)
+static gs_status keep_elite(writing *w, const gs_author_kernel *e, gs_error *error)
 {
     char name[GS_CONTENDER_NAME];
     gs_json json = gs_json_into(&w->rows);
@@ -234,7 +234,7 @@ static gs_status open_kept(writing *w, gs_error *error)
     return drop_rows(w, error);   /* of no problem yet: it says whether they are rows */
 }
 
-static gs_status keep(writing *w, const gs_write_result *r, gs_error *error)
+static gs_status keep(writing *w, const gs_author_result *r, gs_error *error)
 {
     char path[GS_PATH];
     if (!w->s->keep) return GS_OK;
@@ -261,27 +261,27 @@ static int write_problem(writing *w, const gs_problem *problem, int left)
 {
     const cli_write_settings *const s = w->s;
     gs_llm_options llm = s->llm;
-    gs_write_result result;
+    gs_author_result result;
     gs_error error = {0};
     llm.shared = w->llm;
     const gs_environment_options environment = {.reward = (gs_reward_kind)s->reward, .dependent = s->dependent, .emulator = w->emulator};
-    const gs_write_options how = {
+    const gs_author_options how = {
         .llm = &llm, .environment = &environment, .from = s->from, .islands = (int)s->islands, .turns = (int)s->turns, .patience = (int)s->patience, .again = s->again,
         .budget_s = s->budget > 0 ? left_s(w) / left : 0, .seed = (uint64_t)s->seed, .profile = w->program[0] ? w->program : NULL,
         .begins = on_begin, .told = on_turn, .self = w,
     };
     gs_problem_format(problem, w->problem);
     announce(w, problem);
-    gs_status status = gs_write(w->session->store, &w->session->session, &w->session->worker, &w->session->caps, problem, &how, &result, &error);
+    gs_status status = gs_author_run(w->session->store, &w->session->session, &w->session->worker, &w->session->caps, problem, &how, &result, &error);
     cli_progress_clear();
     if (status == GS_OK) status = keep(w, &result, &error);
     if (status == GS_OK) (s->json ? print_result_json : print_result)(w, &result);
     fflush(stdout);
     w->passed += result.count > 0;
     w->bare += status == GS_OK && result.count == 0 && result.turns > 0;
-    w->late |= result.end == GS_WRITE_TIME;
-    w->failed += status != GS_OK || (result.end == GS_WRITE_SILENT && result.turns == result.before);   /* nobody answered */
-    gs_write_free(&result);
+    w->late |= result.end == GS_AUTHOR_TIME;
+    w->failed += status != GS_OK || (result.end == GS_AUTHOR_SILENT && result.turns == result.before);   /* nobody answered */
+    gs_author_free(&result);
     if (cli_stopped()) return cli_stopped();
     if (status == GS_OK) return -1;
     const int failed = cli_fail(w->command, w->problem, &error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The loop: whose turn it is, what is asked, what becomes of the answer. What follows from the turns is lines.c's, what is shown source_prompt.c's. */
+ * The loop: which island's turn it is, what is asked, what becomes of the answer. What follows from the turns is in lineages.c, what is shown in prompt.c. */
 #include "author/author.h"
 
 #include <math.h>
@@ -24,20 +24,20 @@ typedef struct writing {
     gs_worker              *worker;
     const gs_caps          *caps;
     const gs_problem       *problem;
-    const gs_write_options *options;
-    gs_write_result        *result;
+    const gs_author_options *options;
+    gs_author_result        *result;
     gs_environment         *environment;
     gs_llm_asker            asker;
     gs_notes               *notes;                   /* NULL: the SQLite at hand cannot search */
-    gs_lines                lines;
+    gs_lineages                lineages;
     char                    text[GS_PROBLEM_TEXT];
     char                    family[24];              /* of the template; "": from nothing */
-    int                     islands, goal[GS_WRITE_ISLANDS], total;
+    int                     islands, goal[GS_AUTHOR_ISLANDS], total;
     int64_t                 started;
     bool                    unanswered;              /* the last question failed: the endpoint's or the ledger's matter */
 } writing;
 
-const char *gs_write_end_name(gs_write_end end)
+const char *gs_author_end_name(gs_author_end end)
 {
     static const char *const words[] = {"turns", "silent", "time", "stopped"};
     return words[end];
@@ -51,7 +51,7 @@ static bool time_is_up(const writing *w) { return left_s(w) < GS_MIN(1.0, 0.1 * 
 static int done_turns(const writing *w)
 {
     int open = 0;
-    for (int i = 0; i < w->islands; i++) open += GS_MAX(w->goal[i] - w->lines.line[i].asked, 0);
+    for (int i = 0; i < w->islands; i++) open += GS_MAX(w->goal[i] - w->lineages.lineage[i].asked, 0);
     return w->total - open;
 }
 
@@ -75,7 +75,7 @@ static bool find_best(void *self, const gs_trial *trial)
     return true;
 }
 
-static void set_best(gs_write_result *r, const best *b)
+static void set_best(gs_author_result *r, const best *b)
 {
     r->library_us = b->library_us;
     r->schedule_us = b->us;
@@ -109,14 +109,14 @@ static gs_status check_from(writing *w, gs_error *error)
 {
     gs_schedule first;
     const char *const from = w->options->from;
-    if (!from || strcmp(from, GS_WRITE_NOTHING) == 0) return GS_OK;
+    if (!from || strcmp(from, GS_AUTHOR_NOTHING) == 0) return GS_OK;
     for (int f = 0; f < GS_FAMILIES; f++) {
         if (strcmp(gs_family_name((gs_family_id)f), from) != 0) continue;
         snprintf(w->family, sizeof w->family, "%s", from);
         return gs_schedule_shortlist(w->problem, w->caps, 1u << f, &first, 1) > 0 ? GS_OK
                : gs_fail(error, GS_ERROR_UNSUPPORTED, "from", "no schedule of the family %s takes the problem on this device", w->family);
     }
-    return gs_fail(error, GS_ERROR_ARGUMENT, "from", "must be a family or " GS_WRITE_NOTHING);
+    return gs_fail(error, GS_ERROR_ARGUMENT, "from", "must be a family or " GS_AUTHOR_NOTHING);
 }
 
 /* The template of whoever names none. */
@@ -132,7 +132,7 @@ static void choose_family(writing *w)
 /* The name is all that there is of a pick; "": nothing. */
 static const char *base_of(const writing *w, const gs_pick *pick)
 {
-    return pick->parent >= 0 ? w->lines.attempt[pick->parent].name : w->family;
+    return pick->parent >= 0 ? w->lineages.attempt[pick->parent].name : w->family;
 }
 
 static gs_status find_notes(writing *w, const gs_attempt *failure, gs_text *notes, gs_error *error)
@@ -148,21 +148,21 @@ static gs_status find_notes(writing *w, const gs_attempt *failure, gs_text *note
 
 static gs_status make_prompt(writing *w, int island, const gs_pick *pick, gs_random *random, gs_text *system, gs_text *question, gs_error *error)
 {
-    const gs_lines *const lines = &w->lines;
-    const gs_write_result *const r = w->result;
-    const gs_line *const line = &lines->line[island];
-    gs_attempt *const own = malloc(((size_t)lines->count + 1) * sizeof *own);
-    const gs_attempt *const failure = line->failure >= 0 && !pick->restarted ? &lines->attempt[line->failure] : NULL;
+    const gs_lineages *const lineages = &w->lineages;
+    const gs_author_result *const r = w->result;
+    const gs_lineage *const lineage = &lineages->lineage[island];
+    gs_attempt *const own = malloc(((size_t)lineages->count + 1) * sizeof *own);
+    const gs_attempt *const failure = lineage->failure >= 0 && !pick->restarted ? &lineages->attempt[lineage->failure] : NULL;
     gs_text notes = {0};
     int count = 0;
     if (!own) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was tried");
-    for (int i = 0; i < lines->count; i++)
-        if (lines->tried[i].island == island || i == pick->parent) own[count++] = lines->attempt[i];
+    for (int i = 0; i < lineages->count; i++)
+        if (lineages->tried[i].island == island || i == pick->parent) own[count++] = lineages->attempt[i];
     gs_status status = find_notes(w, failure, &notes, error);
     const gs_source_view view = {
         .folder = w->asker.options.prompts, .caps = w->caps, .problem = w->problem, .floor_us = r->floor_us, .library_us = r->library_us,
         .best = r->schedule[0] ? r->schedule : NULL, .best_us = r->schedule_us, .family = w->family[0] ? w->family : NULL,
-        .parent = pick->parent >= 0 ? &lines->attempt[pick->parent] : NULL, .attempts = own, .count = count,
+        .parent = pick->parent >= 0 ? &lineages->attempt[pick->parent] : NULL, .attempts = own, .count = count,
         .failure = failure, .notes = gs_text_string(&notes),
     };
     if (status == GS_OK) status = gs_source_prompt(&view, random, system, question, error);
@@ -241,7 +241,7 @@ static gs_evaluation repeat_of(const writing *w, const gs_turn_outcome *o)
     return got;
 }
 
-static void tell(writing *w, gs_write_turn *turn)
+static void tell(writing *w, gs_author_turn *turn)
 {
     turn->done = done_turns(w);
     turn->total = w->total;
@@ -249,7 +249,7 @@ static void tell(writing *w, gs_write_turn *turn)
 }
 
 /* Without what the candidate says in it. */
-static gs_status tell_verdict(writing *w, gs_write_turn *turn, const char *source, gs_error *error)
+static gs_status tell_verdict(writing *w, gs_author_turn *turn, const char *source, gs_error *error)
 {
     gs_source_shown shown = {0};
     gs_text reason = {0};
@@ -283,30 +283,30 @@ static void take_metrics(writing *w, const gs_submission *submission, const char
     if (gs_metrics_take(&request, metrics, NULL) != GS_OK) gs_text_clear(metrics);
 }
 
-static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_write_turn *turn, gs_error *error)
+static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_author_turn *turn, gs_error *error)
 {
     const gs_submission submission = {.source = gs_answer_block(answer, "kernel.cu"), .manifest = gs_answer_block(answer, "manifest")};
-    const gs_elite *const before = gs_archive_best(&w->lines.archive);
+    const gs_elite *const before = gs_archive_best(&w->lineages.archive);
     const double best_score = before ? before->score : 0;
     char name[GS_CONTENDER_NAME];
     gs_evaluation got;
-    const int known = gs_lines_find(&w->lines, gs_submission_name(submission.source, submission.manifest, name));
+    const int known = gs_lineages_find(&w->lineages, gs_submission_name(submission.source, submission.manifest, name));
     turn->again = known >= 0;
     if (turn->again) {
-        got = repeat_of(w, &w->lines.tried[known].outcome);
+        got = repeat_of(w, &w->lineages.tried[known].outcome);
     } else {
         const gs_status status = gs_evaluate(w->environment, w->problem, &submission, &got, error);
         if (status != GS_OK) return keep_loss(w, uid, name, status, error);
     }
-    gs_turn_outcome outcome = turn->again ? w->lines.tried[known].outcome : outcome_of(&got);
+    gs_turn_outcome outcome = turn->again ? w->lineages.tried[known].outcome : outcome_of(&got);
     gs_text metrics = {0};
     if (!turn->again && got.us > 0) take_metrics(w, &submission, name, &metrics);
     if (!turn->again) outcome.metrics = gs_text_string(&metrics);
     gs_status status = gs_store_turn_end(w->store, uid, &outcome, 1, error);
-    if (status == GS_OK) status = gs_lines_take(&w->lines, turn->island, turn->base, &outcome, submission.source, submission.manifest, &turn->improved, error);
+    if (status == GS_OK) status = gs_lineages_take(&w->lineages, turn->island, turn->base, &outcome, submission.source, submission.manifest, &turn->improved, error);
     gs_text_free(&metrics);
     GS_TRY(status);
-    if (got.second && got.us > 0) w->lines.attempt[gs_lines_find(&w->lines, name)].again = true;
+    if (got.second && got.us > 0) w->lineages.attempt[gs_lineages_find(&w->lineages, name)].again = true;
     w->result->judged++;
     w->result->passed += got.us > 0;
     if (got.library_us > 0) w->result->library_us = got.library_us;
@@ -319,7 +319,7 @@ static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_
 static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
 {
     gs_answer answer = {0};
-    gs_write_turn turn = {.island = owed->island, .number = owed->number, .base = owed->base, .fault = ""};
+    gs_author_turn turn = {.island = owed->island, .number = owed->number, .base = owed->base, .fault = ""};
     gs_status status = read_kernel(&answer, owed->answer, strlen(owed->answer), error);
     if (status == GS_OK) status = judge(w, owed->uid, &answer, &turn, error);
     else if (status != GS_ERROR_MEMORY) status = GS_OK;   /* another program could read it */
@@ -331,7 +331,7 @@ static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
 
 static gs_status finish_turn(writing *w, gs_turn *turn, const char *uid, const gs_answer *answer, const char *reason, gs_error *error)
 {
-    gs_write_turn told = {.island = turn->island, .number = turn->number, .base = turn->base, .fault = reason};
+    gs_author_turn told = {.island = turn->island, .number = turn->number, .base = turn->base, .fault = reason};
     if (!reason[0]) return judge(w, uid, answer, &told, error);
     w->result->unread++;
     tell(w, &told);
@@ -343,17 +343,17 @@ static gs_status take_turn(writing *w, int island, gs_error *error)
     char uid[GS_STORE_UID], reason[GS_LLM_REASON], base[GS_CONTENDER_NAME];
     gs_text system = {0}, question = {0};
     gs_answer answer = {0};
-    gs_line *const line = &w->lines.line[island];
-    const uint64_t key[] = {w->options->seed ? w->options->seed : 1, (uint64_t)island, (uint64_t)line->turns, gs_hash64(w->text, strlen(w->text))};
+    gs_lineage *const lineage = &w->lineages.lineage[island];
+    const uint64_t key[] = {w->options->seed ? w->options->seed : 1, (uint64_t)island, (uint64_t)lineage->turns, gs_hash64(w->text, strlen(w->text))};
     gs_random random = {gs_hash64(key, sizeof key)};
-    const gs_pick pick = gs_lines_pick(&w->lines, island, &random);
+    const gs_pick pick = gs_lineages_pick(&w->lineages, island, &random);
     snprintf(base, sizeof base, "%s", base_of(w, &pick));
-    gs_turn turn = {.uid = uid, .problem = w->text, .mode = "source", .model = w->asker.options.model, .island = island, .number = line->turns + 1, .base = base};
+    gs_turn turn = {.uid = uid, .problem = w->text, .mode = "source", .model = w->asker.options.model, .island = island, .number = lineage->turns + 1, .base = base};
     if (w->options->begins) w->options->begins(w->options->self, done_turns(w), w->total, island);
     gs_status status = make_prompt(w, island, &pick, &random, &system, &question, error);
     if (status == GS_OK) {
         status = ask_twice(w, &turn, uid, &system, &question, &answer, reason, error);
-        if (status == GS_OK) gs_lines_begin(&w->lines, island, turn.number, base, true);
+        if (status == GS_OK) gs_lineages_begin(&w->lineages, island, turn.number, base, true);
         if (status == GS_OK) status = finish_turn(w, &turn, uid, &answer, reason, error);
     }
     gs_answer_free(&answer);
@@ -367,28 +367,28 @@ static int next_island(const writing *w)
 {
     int next = -1;
     for (int i = 0; i < w->islands; i++)
-        if (w->lines.line[i].asked < w->goal[i] && (next < 0 || w->lines.line[i].turns < w->lines.line[next].turns)) next = i;
+        if (w->lineages.lineage[i].asked < w->goal[i] && (next < 0 || w->lineages.lineage[i].turns < w->lineages.lineage[next].turns)) next = i;
     return next;
 }
 
 /* What ends a run without being a failure: *end says what. */
-static bool ends(const writing *w, gs_status status, gs_write_end *end)
+static bool ends(const writing *w, gs_status status, gs_author_end *end)
 {
-    if (gs_stop_requested) *end = GS_WRITE_STOPPED;
-    else if (time_is_up(w)) *end = GS_WRITE_TIME;
-    else if (w->asker.llm->silent) *end = GS_WRITE_SILENT;
+    if (gs_stop_requested) *end = GS_AUTHOR_STOPPED;
+    else if (time_is_up(w)) *end = GS_AUTHOR_TIME;
+    else if (w->asker.llm->silent) *end = GS_AUTHOR_SILENT;
     else return false;
     return status == GS_OK || status == GS_ERROR_INTERRUPTED || w->unanswered;
 }
 
 static gs_status run_turns(writing *w, gs_error *error)
 {
-    gs_write_end *const end = &w->result->end;
+    gs_author_end *const end = &w->result->end;
     gs_status status = GS_OK;
-    *end = GS_WRITE_DONE;
-    for (int i = 0; i < w->lines.owed_count && status == GS_OK; i++) {
+    *end = GS_AUTHOR_DONE;
+    for (int i = 0; i < w->lineages.owed_count && status == GS_OK; i++) {
         if (ends(w, status, end)) return GS_OK;
-        status = settle(w, &w->lines.owed[i], error);
+        status = settle(w, &w->lineages.owed[i], error);
     }
     int island = next_island(w);
     if (island >= 0 && status == GS_OK && !ends(w, status, end)) status = measure_figures(w, error);
@@ -408,16 +408,16 @@ static gs_status run_turns(writing *w, gs_error *error)
 
 static gs_status take_elites(writing *w, gs_error *error)
 {
-    gs_write_result *const r = w->result;
-    gs_archive *const archive = &w->lines.archive;
+    gs_author_result *const r = w->result;
+    gs_archive *const archive = &w->lineages.archive;
     r->elite = calloc((size_t)archive->count + 1, sizeof *r->elite);
     if (!r->elite) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was written");
     gs_archive_sort(archive);
     for (int i = 0; i < archive->count; i++) {
         const gs_elite *const e = &archive->list[i];
-        gs_attempt *const a = &w->lines.attempt[e->attempt];
-        gs_written *const to = &r->elite[r->count++];
-        *to = (gs_written){.source = strdup(a->source), .manifest = strdup(a->manifest), .us = a->us, .ratio = a->ratio, .score = e->score, .reward = a->reward,
+        gs_attempt *const a = &w->lineages.attempt[e->attempt];
+        gs_author_kernel *const to = &r->elite[r->count++];
+        *to = (gs_author_kernel){.source = strdup(a->source), .manifest = strdup(a->manifest), .us = a->us, .ratio = a->ratio, .score = e->score, .reward = a->reward,
                            .registers = a->registers, .smem = a->smem, .island = e->island};
         snprintf(to->candidate, sizeof to->candidate, "%s", a->name);
         snprintf(to->base, sizeof to->base, "%s", a->base);
@@ -429,15 +429,15 @@ static gs_status take_elites(writing *w, gs_error *error)
 
 static gs_status set_goals(writing *w, gs_error *error)
 {
-    const gs_write_options *const o = w->options;
+    const gs_author_options *const o = w->options;
     const int turns = o->turns > 0 ? o->turns : TURNS;
-    if (o->islands < 0 || o->islands > GS_WRITE_ISLANDS) return gs_fail(error, GS_ERROR_ARGUMENT, "islands", "must be from 1 to %d", GS_WRITE_ISLANDS);
+    if (o->islands < 0 || o->islands > GS_AUTHOR_ISLANDS) return gs_fail(error, GS_ERROR_ARGUMENT, "islands", "must be from 1 to %d", GS_AUTHOR_ISLANDS);
     w->islands = o->islands > 0 ? o->islands : ISLANDS;
-    GS_TRY(gs_lines_read(&w->lines, w->store, w->session->device, w->text, w->asker.options.model, o->patience > 0 ? o->patience : PATIENCE, error));
-    for (int i = 0; i < GS_WRITE_ISLANDS; i++) w->result->before += w->lines.line[i].turns;
+    GS_TRY(gs_lineages_read(&w->lineages, w->store, w->session->device, w->text, w->asker.options.model, o->patience > 0 ? o->patience : PATIENCE, error));
+    for (int i = 0; i < GS_AUTHOR_ISLANDS; i++) w->result->before += w->lineages.lineage[i].turns;
     for (int i = 0; i < w->islands; i++) {
-        w->goal[i] = turns + (o->again ? w->lines.line[i].asked : 0);
-        w->total += GS_MAX(w->goal[i], w->lines.line[i].asked);
+        w->goal[i] = turns + (o->again ? w->lineages.lineage[i].asked : 0);
+        w->total += GS_MAX(w->goal[i], w->lineages.lineage[i].asked);
     }
     return GS_OK;
 }
@@ -462,10 +462,10 @@ static gs_status write_all(writing *w, gs_error *error)
     return take_elites(w, error);
 }
 
-gs_status gs_write(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem, const gs_write_options *options,
-                   gs_write_result *result, gs_error *error)
+gs_status gs_author_run(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem, const gs_author_options *options,
+                   gs_author_result *result, gs_error *error)
 {
-    *result = (gs_write_result){0};
+    *result = (gs_author_result){0};
     GS_TRY(gs_problem_check(problem, error));
     if (problem->m == 0 || problem->n == 0 || problem->k == 0 || problem->batch == 0)
         return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to write a kernel for");
@@ -476,22 +476,22 @@ gs_status gs_write(gs_store *store, gs_session *session, gs_worker *worker, cons
     gs_problem_format(problem, w->text);
     result->floor_us = gs_floor_us(problem, caps);
     const gs_status status = write_all(w, error);
-    for (int i = 0; i < GS_WRITE_ISLANDS; i++) result->turns += w->lines.line[i].turns;
+    for (int i = 0; i < GS_AUTHOR_ISLANDS; i++) result->turns += w->lineages.lineage[i].turns;
     result->seconds = gs_clock_since(w->started);
     gs_environment_destroy(&w->environment);
     gs_llm_asker_close(&w->asker);
     gs_notes_close(&w->notes);
-    gs_lines_free(&w->lines);
+    gs_lineages_free(&w->lineages);
     free(w);
     return status;
 }
 
-void gs_write_free(gs_write_result *result)
+void gs_author_free(gs_author_result *result)
 {
     for (int i = 0; i < result->count; i++) {
         free(result->elite[i].source);
         free(result->elite[i].manifest);
     }
     free(result->elite);
-    *result = (gs_write_result){0};
+    *result = (gs_author_result){0};
 }

@@ -14,10 +14,10 @@ enum { NUMBER_MOST = 1 << 24 };   /* of a turn: what counts from there stays an 
 
 /* ---- attempts ---- */
 
-int gs_lines_find(const gs_lines *lines, const char *candidate)
+int gs_lineages_find(const gs_lineages *lineages, const char *candidate)
 {
-    for (int i = 0; i < lines->count; i++)
-        if (strcmp(lines->attempt[i].name, candidate) == 0) return i;
+    for (int i = 0; i < lineages->count; i++)
+        if (strcmp(lineages->attempt[i].name, candidate) == 0) return i;
     return -1;
 }
 
@@ -30,11 +30,11 @@ static void free_attempt(gs_attempt *a)
 
 static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was tried"); }
 
-static gs_status add_attempt(gs_lines *lines, const gs_tried *tried, const gs_attempt *from, gs_error *error)
+static gs_status add_attempt(gs_lineages *lineages, const gs_tried *tried, const gs_attempt *from, gs_error *error)
 {
-    if (!gs_grow(&lines->attempt, lines->count, &lines->capacity, sizeof *lines->attempt)) return no_memory(error);
-    if (!gs_grow(&lines->tried, lines->count, &lines->tried_capacity, sizeof *lines->tried)) return no_memory(error);
-    gs_attempt *const to = &lines->attempt[lines->count];
+    if (!gs_grow(&lineages->attempt, lineages->count, &lineages->capacity, sizeof *lineages->attempt)) return no_memory(error);
+    if (!gs_grow(&lineages->tried, lineages->count, &lineages->tried_capacity, sizeof *lineages->tried)) return no_memory(error);
+    gs_attempt *const to = &lineages->attempt[lineages->count];
     *to = *from;
     const char **const texts[] = {&to->name, &to->source, &to->manifest, &to->base, &to->verdict, &to->reason, &to->metrics};
     bool whole = true;
@@ -42,29 +42,29 @@ static gs_status add_attempt(gs_lines *lines, const gs_tried *tried, const gs_at
         *texts[i] = strdup(*texts[i] ? *texts[i] : "");
         whole &= *texts[i] != NULL;
     }
-    lines->tried[lines->count] = *tried;
-    gs_turn_outcome *const outcome = &lines->tried[lines->count].outcome;
+    lineages->tried[lineages->count] = *tried;
+    gs_turn_outcome *const outcome = &lineages->tried[lineages->count].outcome;
     outcome->candidate = to->name;
     outcome->verdict = to->verdict;
     outcome->reason = to->reason;
     outcome->metrics = to->metrics;
-    if (whole) lines->count++;
+    if (whole) lineages->count++;
     else free_attempt(to);
     return whole ? GS_OK : no_memory(error);
 }
 
-void gs_lines_free(gs_lines *lines)
+void gs_lineages_free(gs_lineages *lineages)
 {
-    for (int i = 0; i < lines->count; i++) free_attempt(&lines->attempt[i]);
-    for (int i = 0; i < lines->owed_count; i++) {
-        free(lines->owed[i].base);
-        free(lines->owed[i].answer);
+    for (int i = 0; i < lineages->count; i++) free_attempt(&lineages->attempt[i]);
+    for (int i = 0; i < lineages->owed_count; i++) {
+        free(lineages->owed[i].base);
+        free(lineages->owed[i].answer);
     }
-    free(lines->attempt);
-    free(lines->tried);
-    free(lines->archive.list);
-    free(lines->owed);
-    *lines = (gs_lines){0};
+    free(lineages->attempt);
+    free(lineages->tried);
+    free(lineages->archive.list);
+    free(lineages->owed);
+    *lineages = (gs_lineages){0};
 }
 
 /* ---- steps ---- */
@@ -75,50 +75,50 @@ double gs_outcome_score(const gs_turn_outcome *outcome)
     return outcome->low > 0 ? outcome->low : outcome->ratio;
 }
 
-static void restart(gs_lines *lines, gs_line *line, const char *base)
+static void restart(gs_lineages *lineages, gs_lineage *lineage, const char *base)
 {
-    line->parent = gs_lines_find(lines, base);
-    line->failure = -1;
-    line->barren = 0;
-    line->score = line->parent >= 0 ? lines->tried[line->parent].score : 0;
+    lineage->parent = gs_lineages_find(lineages, base);
+    lineage->failure = -1;
+    lineage->barren = 0;
+    lineage->score = lineage->parent >= 0 ? lineages->tried[lineage->parent].score : 0;
 }
 
-void gs_lines_begin(gs_lines *lines, int island, int number, const char *base, bool asked)
+void gs_lineages_begin(gs_lineages *lineages, int island, int number, const char *base, bool asked)
 {
-    gs_line *const line = &lines->line[island];
-    if (number <= line->turns) return;   /* the second question of a turn */
-    line->turns = number;
-    line->asked += asked;
-    if (line->barren >= lines->patience) restart(lines, line, base);
-    line->barren++;
+    gs_lineage *const lineage = &lineages->lineage[island];
+    if (number <= lineage->turns) return;   /* the second question of a turn */
+    lineage->turns = number;
+    lineage->asked += asked;
+    if (lineage->barren >= lineages->patience) restart(lineages, lineage, base);
+    lineage->barren++;
 }
 
-gs_status gs_lines_take(gs_lines *lines, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
+gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
                         gs_error *error)
 {
-    gs_line *const line = &lines->line[island];
+    gs_lineage *const lineage = &lineages->lineage[island];
     const double score = gs_outcome_score(outcome);
     const bool judged = outcome->verdict && outcome->verdict[0];
     *improved = false;
     if (!source || !judged) return GS_OK;   /* nothing was said of it */
-    int at = gs_lines_find(lines, outcome->candidate);
+    int at = gs_lineages_find(lineages, outcome->candidate);
     if (at < 0) {
         const gs_attempt attempt = {
             .name = outcome->candidate, .source = source, .manifest = manifest, .base = base, .verdict = outcome->verdict, .reason = outcome->reason,
             .metrics = outcome->metrics, .us = outcome->us, .ratio = outcome->ratio, .reward = outcome->reward, .registers = outcome->registers, .smem = outcome->smem,
         };
-        at = lines->count;
-        GS_TRY(add_attempt(lines, &(gs_tried){island, score, *outcome}, &attempt, error));
+        at = lineages->count;
+        GS_TRY(add_attempt(lineages, &(gs_tried){island, score, *outcome}, &attempt, error));
         const gs_elite elite = {gs_kind_of(source, manifest, outcome->metrics, outcome->registers, outcome->smem), at, island, score};
-        if (score > 0) GS_TRY(gs_archive_put(&lines->archive, &elite, error));
+        if (score > 0) GS_TRY(gs_archive_put(&lineages->archive, &elite, error));
     }
     if (!(score > 0)) {
-        line->failure = at;
-    } else if (score > line->score) {
-        *improved = score > BETTER * line->score;
-        if (*improved) line->barren = 0;
-        line->parent = at;
-        line->score = score;
+        lineage->failure = at;
+    } else if (score > lineage->score) {
+        *improved = score > BETTER *lineage->score;
+        if (*improved) lineage->barren = 0;
+        lineage->parent = at;
+        lineage->score = score;
     }
     return GS_OK;
 }
@@ -126,20 +126,20 @@ gs_status gs_lines_take(gs_lines *lines, int island, const char *base, const gs_
 /* ---- what the store has ---- */
 
 typedef struct reading {
-    gs_lines   *lines;
+    gs_lineages   *lineages;
     gs_store   *store;
     const char *model;
     gs_status   status;
     gs_error   *error;
 } reading;
 
-static gs_status owe(gs_lines *lines, const gs_turn *turn, gs_error *error)
+static gs_status owe(gs_lineages *lineages, const gs_turn *turn, gs_error *error)
 {
-    if (!gs_grow(&lines->owed, lines->owed_count, &lines->owed_capacity, sizeof *lines->owed)) return no_memory(error);
-    gs_owed *const owed = &lines->owed[lines->owed_count];
+    if (!gs_grow(&lineages->owed, lineages->owed_count, &lineages->owed_capacity, sizeof *lineages->owed)) return no_memory(error);
+    gs_owed *const owed = &lineages->owed[lineages->owed_count];
     *owed = (gs_owed){.island = turn->island, .number = turn->number, .base = strdup(turn->base), .answer = strdup(turn->answer)};
     memcpy(owed->uid, turn->uid, GS_MIN(strlen(turn->uid), sizeof owed->uid - 1));
-    lines->owed_count++;
+    lineages->owed_count++;
     return owed->base && owed->answer ? GS_OK : no_memory(error);
 }
 
@@ -158,7 +158,7 @@ static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_out
     gs_status status = gs_store_source_get(r->store, outcome->candidate, &source, &manifest, r->error);
     if (status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT) return GS_OK;   /* a store without its texts: nothing to develop */
     const bool is = status == GS_OK && strcmp(gs_submission_name(source, manifest, name), outcome->candidate) == 0;
-    if (is) status = gs_lines_take(r->lines, turn->island, turn->base, outcome, source, manifest, &improved, r->error);
+    if (is) status = gs_lineages_take(r->lineages, turn->island, turn->base, outcome, source, manifest, &improved, r->error);
     free(source);
     free(manifest);
     return status;
@@ -167,27 +167,27 @@ static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_out
 static bool take_turn(void *self, const gs_turn *turn)
 {
     reading *const r = self;
-    if (strcmp(turn->mode, "source") != 0 || turn->island < 0 || turn->island >= GS_WRITE_ISLANDS || turn->number < 1 || turn->number > NUMBER_MOST || !is_base(turn->base))
+    if (strcmp(turn->mode, "source") != 0 || turn->island < 0 || turn->island >= GS_AUTHOR_ISLANDS || turn->number < 1 || turn->number > NUMBER_MOST || !is_base(turn->base))
         return true;
-    gs_lines_begin(r->lines, turn->island, turn->number, turn->base, strcmp(turn->model, r->model) == 0);
+    gs_lineages_begin(r->lineages, turn->island, turn->number, turn->base, strcmp(turn->model, r->model) == 0);
     for (int i = 0; i < turn->count && r->status == GS_OK; i++) r->status = take_outcome(r, turn, &turn->outcomes[i]);
-    if (turn->count == 0 && !turn->fault[0] && r->status == GS_OK) r->status = owe(r->lines, turn, r->error);
+    if (turn->count == 0 && !turn->fault[0] && r->status == GS_OK) r->status = owe(r->lineages, turn, r->error);
     return r->status == GS_OK;
 }
 
 /* An outcome does not say that its figures are second ones; the trial's stage does. */
 static bool take_confirmed(void *self, const gs_trial *trial)
 {
-    gs_lines *const lines = self;
-    const int at = strcmp(trial->stage, "confirm") == 0 && strcmp(trial->verdict, "pass") == 0 ? gs_lines_find(lines, trial->candidate) : -1;
-    if (at >= 0) lines->attempt[at].again = true;
+    gs_lineages *const lineages = self;
+    const int at = strcmp(trial->stage, "confirm") == 0 && strcmp(trial->verdict, "pass") == 0 ? gs_lineages_find(lineages, trial->candidate) : -1;
+    if (at >= 0) lineages->attempt[at].again = true;
     return true;
 }
 
-gs_status gs_lines_read(gs_lines *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error)
+gs_status gs_lineages_read(gs_lineages *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error)
 {
-    *out = (gs_lines){.patience = patience};
-    for (int i = 0; i < GS_WRITE_ISLANDS; i++) out->line[i].parent = out->line[i].failure = -1;
+    *out = (gs_lineages){.patience = patience};
+    for (int i = 0; i < GS_AUTHOR_ISLANDS; i++) out->lineage[i].parent = out->lineage[i].failure = -1;
     reading r = {out, store, model, GS_OK, error};
     GS_TRY(gs_store_turns(store, device, problem, take_turn, &r, error));
     GS_TRY(r.status);
@@ -196,14 +196,14 @@ gs_status gs_lines_read(gs_lines *out, gs_store *store, const char *device, cons
 
 /* ---- the next turn ---- */
 
-gs_pick gs_lines_pick(const gs_lines *lines, int island, gs_random *random)
+gs_pick gs_lineages_pick(const gs_lineages *lineages, int island, gs_random *random)
 {
-    const gs_line *const line = &lines->line[island];
-    if (line->barren >= lines->patience) {
-        const gs_elite *const other = gs_archive_draw(&lines->archive, island, false, random);
+    const gs_lineage *const lineage = &lineages->lineage[island];
+    if (lineage->barren >= lineages->patience) {
+        const gs_elite *const other = gs_archive_draw(&lineages->archive, island, false, random);
         return (gs_pick){other ? other->attempt : -1, true};
     }
     const bool stray = gs_random_below(random, 4) == 0;
-    const gs_elite *const elite = stray && line->parent >= 0 ? gs_archive_draw(&lines->archive, island, true, random) : NULL;
-    return (gs_pick){elite ? elite->attempt : line->parent, false};
+    const gs_elite *const elite = stray && lineage->parent >= 0 ? gs_archive_draw(&lineages->archive, island, true, random) : NULL;
+    return (gs_pick){elite ? elite->attempt : lineage->parent, false};
 }

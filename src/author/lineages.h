@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lines of development: what models have tried for a problem, island by island, and what is to be developed next. All of it follows from the turns of the
+ * Lineages: what models have tried for a problem, island by island, and what is to be developed next. All of it follows from the turns of the
  * store, so that a run that goes on is where it was. */
 #ifndef GS_AUTHOR_LINEAGES_H
 #define GS_AUTHOR_LINEAGES_H
@@ -9,13 +9,13 @@
 #include "author/prompt.h"
 #include "author/author.h"
 
-typedef struct gs_line {
-    int    turns, asked;          /* of the island; by the model that is asked now */
-    int    barren;                /* turns in a row that brought nothing */
-    int    parent;                /* the attempt that is developed; -1: none yet */
-    int    failure;               /* the last attempt that failed since it began or was restarted; -1: none */
-    double score;                 /* the parent's; 0: none */
-} gs_line;
+typedef struct gs_lineage {
+    int    turns, asked;   /* of the island; by the model that is asked now */
+    int    barren;         /* turns in a row that brought nothing */
+    int    parent;         /* the attempt that is developed; -1: none yet */
+    int    failure;        /* the last attempt that failed since it began or was restarted; -1: none */
+    double score;          /* the parent's; 0: none */
+} gs_lineage;
 
 /* An answer that was read and paid for, and of which nothing has come yet. */
 typedef struct gs_owed {
@@ -27,41 +27,41 @@ typedef struct gs_owed {
 typedef struct gs_tried {
     int             island;
     double          score;
-    gs_turn_outcome outcome;      /* its texts are the attempt's */
+    gs_turn_outcome outcome;   /* its texts are the attempt's */
 } gs_tried;
 
-typedef struct gs_lines {
-    gs_attempt *attempt;          /* every candidate once, in the order in which they came; texts are owned */
-    gs_tried   *tried;            /* of each */
+typedef struct gs_lineages {
+    gs_attempt *attempt;    /* every candidate once, in the order in which they came; texts are owned */
+    gs_tried   *tried;      /* of each */
     int         count, capacity, tried_capacity;
-    gs_line     line[GS_WRITE_ISLANDS];
+    gs_lineage  lineage[GS_AUTHOR_ISLANDS];
     gs_archive  archive;
     gs_owed    *owed;
     int         owed_count, owed_capacity;
-    int         patience;         /* barren turns after which an island is restarted from another one's elite */
-} gs_lines;
+    int         patience;   /* barren turns after which an island is restarted from another one's elite */
+} gs_lineages;
 
 /* What the store has of the device's problem, which the model is to go on with. Turns of other models count as experience, and not as asked. */
-gs_status gs_lines_read(gs_lines *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error);
-void      gs_lines_free(gs_lines *lines);
+gs_status gs_lineages_read(gs_lineages *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error);
+void      gs_lineages_free(gs_lineages *lineages);
 
 typedef struct gs_pick {
-    int  parent;                  /* attempt; -1: the template, or nothing */
+    int  parent;   /* attempt; -1: the template, or nothing */
     bool restarted;
 } gs_pick;
 
-/* What the next turn of an island develops: mostly its line's best, sometimes another elite of the island; an island that has had no luck takes an elite of
+/* What the next turn of an island develops: mostly its lineage's best, sometimes another elite of the island; an island that has had no luck takes an elite of
  * another one. */
-gs_pick gs_lines_pick(const gs_lines *lines, int island, gs_random *random);
+gs_pick gs_lineages_pick(const gs_lineages *lineages, int island, gs_random *random);
 
 /* A turn of an island begins: base as in the turn; asked: the model that is asked now. */
-void gs_lines_begin(gs_lines *lines, int island, int number, const char *base, bool asked);
+void gs_lineages_begin(gs_lineages *lineages, int island, int number, const char *base, bool asked);
 
-/* What came of its candidate. source, manifest: copied; NULL: the candidate is no kernel. improved: it is better than what the line had. MEMORY. */
-gs_status gs_lines_take(gs_lines *lines, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
+/* What came of its candidate. source, manifest: copied; NULL: the candidate is no kernel. improved: it is better than what the lineage had. MEMORY. */
+gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
                         gs_error *error);
 
-int gs_lines_find(const gs_lines *lines, const char *candidate);   /* -1: it was not tried */
+int gs_lineages_find(const gs_lineages *lineages, const char *candidate);   /* -1: it was not tried */
 
 /* How good a candidate is: the lower end of its ratio where there is one, so that luck does not count; of a prediction the ratio. 0: it did not pass. */
 double gs_outcome_score(const gs_turn_outcome *outcome);

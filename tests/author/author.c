@@ -114,7 +114,7 @@ static void whatever_comes_the_good_one_is_found(void **state)
     has(told_text, ">floor; ");
     has(told_text, ">unread; 0.10 ");
     has(told_text, ">pass +!; 0.11 ");
-    assert_int_equal(result.end, GS_WRITE_DONE);
+    assert_int_equal(result.end, GS_AUTHOR_DONE);
     assert_int_equal(result.judged, 9);
     assert_int_equal(result.passed, 3);
     assert_int_equal(result.unread, 2);
@@ -237,11 +237,11 @@ static void without_elites_an_island_begins_again(void **state)
     bench *const b = *state;
     how.turns = 4;
     how.patience = 2;
-    how.from = GS_WRITE_NOTHING;
+    how.from = GS_AUTHOR_NOTHING;
     assert_int_equal(write_script(b, misbehaves("wrong")), GS_OK);
     assert_string_equal(told_text, "0.1 >exact; 0.2 >exact again; 0.3 >exact again; 0.4 >exact again; ");
     assert_int_equal(result.count, 0);
-    assert_int_equal(result.end, GS_WRITE_DONE);
+    assert_int_equal(result.end, GS_AUTHOR_DONE);
 }
 
 static gs_trial make_trial(const char *schedule)
@@ -329,7 +329,7 @@ static void stopped_and_gone_on_is_the_same(void **state)
         gs_stop_requested = 0;
         assert_int_equal(write_with(b, "", script + i, (int)(GS_COUNT(script) - i)), GS_OK);
         assert_int_equal(server.requests, 1);
-        assert_int_equal(result.end, i + 1 < GS_COUNT(script) ? GS_WRITE_STOPPED : GS_WRITE_DONE);
+        assert_int_equal(result.end, i + 1 < GS_COUNT(script) ? GS_AUTHOR_STOPPED : GS_AUTHOR_DONE);
     }
     gs_stop_requested = 0;
     char *const pieces = kept(b);
@@ -410,7 +410,7 @@ static void a_budget_ends_it(void **state)
     llm.budget = "requests=3";
     assert_int_equal(write_script(b, takes(2 * lib(), "a"), takes(1.9 * lib(), "b"), takes(1.8 * lib(), "c")), GS_OK);
     assert_int_equal(server.requests, 3);
-    assert_int_equal(result.end, GS_WRITE_SILENT);
+    assert_int_equal(result.end, GS_AUTHOR_SILENT);
     assert_int_equal(result.judged, 3);
     assert_int_equal(notes, 1);
     has(noted, "requests");
@@ -423,7 +423,7 @@ static void an_endpoint_that_is_none_ends_it(void **state)
     how.turns = 9;
     assert_int_equal(write_script(b, {404, "application/json", .body = "{}"}), GS_OK);
     assert_int_equal(server.requests, 1);
-    assert_int_equal(result.end, GS_WRITE_SILENT);
+    assert_int_equal(result.end, GS_AUTHOR_SILENT);
     assert_int_equal(result.count, 0);
     assert_int_equal(notes, 1);
     has(noted, "http 404");
@@ -435,7 +435,7 @@ static void time_ends_it(void **state)
     how.turns = 9;
     how.budget_s = 1;
     assert_int_equal(write_script(b, {.mute = true}), GS_OK);
-    assert_int_equal(result.end, GS_WRITE_TIME);
+    assert_int_equal(result.end, GS_AUTHOR_TIME);
     assert_true(result.seconds < 20);
     assert_int_equal(notes, 0);
 }
@@ -447,7 +447,7 @@ static void a_stop_ends_it(void **state)
     assert_int_equal(write_script(b, takes(lib(), "unasked")), GS_OK);
     gs_stop_requested = 0;
     assert_int_equal(server.requests, 0);
-    assert_int_equal(result.end, GS_WRITE_STOPPED);
+    assert_int_equal(result.end, GS_AUTHOR_STOPPED);
 }
 
 static void wrong_options_are_told(void **state)
@@ -457,7 +457,7 @@ static void wrong_options_are_told(void **state)
     assert_int_equal(write_script(b, takes(lib(), "x")), GS_ERROR_ARGUMENT);
     assert_string_equal(error.field, "from");
     how.from = "mma";
-    how.islands = GS_WRITE_ISLANDS + 1;
+    how.islands = GS_AUTHOR_ISLANDS + 1;
     assert_int_equal(write_script(b, takes(lib(), "x")), GS_ERROR_ARGUMENT);
     assert_string_equal(error.field, "islands");
     how.islands = 1;
@@ -471,8 +471,8 @@ static void wrong_options_are_told(void **state)
     llm.model = "tiny";
     llm.url = "http://127.0.0.1:1";
     how.from = "ws";
-    assert_int_equal(gs_write(b->store, &b->session, &b->worker, gs_caps_find("h200"), &odd, &how, &result, &error), GS_ERROR_UNSUPPORTED);
-    assert_int_equal(gs_write(b->store, &b->session, &b->worker, gs_caps_find("h200"), &empty, &how, &result, &error), GS_ERROR_RANGE);
+    assert_int_equal(gs_author_run(b->store, &b->session, &b->worker, gs_caps_find("h200"), &odd, &how, &result, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_author_run(b->store, &b->session, &b->worker, gs_caps_find("h200"), &empty, &how, &result, &error), GS_ERROR_RANGE);
 }
 
 int main(void)

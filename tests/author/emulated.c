@@ -57,7 +57,7 @@ static bool is_one_of(const char *words, const char *word)
     return false;
 }
 
-static void told(void *self, const gs_write_turn *turn)
+static void told(void *self, const gs_author_turn *turn)
 {
     (void)self;
     if (!turn->got || turn->again) return;
@@ -103,11 +103,11 @@ static said stream_cut_at(said s, size_t size)
     return s;
 }
 
-static gs_status write_with(bench *b, const said *script, int count, const gs_write_options *asked, gs_llm_options *llm, gs_write_result *result)
+static gs_status write_with(bench *b, const said *script, int count, const gs_author_options *asked, gs_llm_options *llm, gs_author_result *result)
 {
     const gs_problem problem = problem_of(SMALL);
     const gs_environment_options rules = {.seed = 3, .timeout_s = 5};
-    gs_write_options how = *asked;
+    gs_author_options how = *asked;
     llm->model = "tiny";
     llm->note = note;
     llm->wait_s = 0.01;
@@ -116,12 +116,12 @@ static gs_status write_with(bench *b, const said *script, int count, const gs_wr
     how.told = told;
     how.islands = 1;
     how.patience = 99;
-    how.from = GS_WRITE_NOTHING;
+    how.from = GS_AUTHOR_NOTHING;
     judged = notes = 0;
     endpoint_start(&server, script, count);
     llm->url = server.url;
     b->session.device = caps.slug;
-    const gs_status status = gs_write(b->store, &b->session, &worker, &caps, &problem, &how, result, &error);
+    const gs_status status = gs_author_run(b->store, &b->session, &worker, &caps, &problem, &how, result, &error);
     endpoint_stop(&server);
     if (status != GS_OK) print_message("%s: %s\n", error.field, error.text);
     return status;
@@ -145,11 +145,11 @@ static void whatever_comes_the_good_one_is_found(void **state)
         script[count++] = says(chosen[i]);
     }
     gs_llm_options llm = {.budget = "requests=40,tokens=2000000", .stream = true};
-    gs_write_result result;
-    assert_int_equal(write_with(b, script, count, &(gs_write_options){.turns = choices}, &llm, &result), GS_OK);
+    gs_author_result result;
+    assert_int_equal(write_with(b, script, count, &(gs_author_options){.turns = choices}, &llm, &result), GS_OK);
     assert_int_equal(judged, choices);
     assert_int_equal(server.requests, count);
-    assert_int_equal(result.end, GS_WRITE_DONE);
+    assert_int_equal(result.end, GS_AUTHOR_DONE);
     assert_int_equal(result.passed, SHARE == 1 ? 3 : 2);
     assert_int_equal(result.unread, 0);
     assert_int_equal(notes, 0);
@@ -161,7 +161,7 @@ static void whatever_comes_the_good_one_is_found(void **state)
     assert_int_equal(passed, result.passed);
     assert_non_null(strstr(server.request[(count - 1) % ENDPOINT_KEPT], "ptx_"));
     for (int i = 0; i < ENDPOINT_KEPT; i++) assert_null(strstr(server.request[i], "IGNORE"));
-    gs_write_free(&result);
+    gs_author_free(&result);
 }
 
 /* What no second question can repair ends the run, with what there is. */
@@ -174,15 +174,15 @@ static void an_endpoint_that_says_nonsense(void **state)
     };
     for (size_t i = 0; i < GS_COUNT(nonsense); i++) {
         gs_llm_options llm = {0};
-        gs_write_result result;
+        gs_author_result result;
         const said script[] = {says(0), nonsense[i]};
-        gs_write_options how = {.turns = 3, .again = true};
+        gs_author_options how = {.turns = 3, .again = true};
         assert_int_equal(write_with(b, script, 2, &how, &llm, &result), GS_OK);
-        assert_int_equal(result.end, GS_WRITE_SILENT);
+        assert_int_equal(result.end, GS_AUTHOR_SILENT);
         assert_int_equal(server.requests, 2);
         assert_int_equal(notes, 1);
         assert_int_equal(result.count, 1);
-        gs_write_free(&result);
+        gs_author_free(&result);
     }
 }
 
@@ -191,17 +191,17 @@ static void budgets_are_kept(void **state)
 {
     bench *const b = *state;
     gs_llm_options llm = {.budget = "tokens=100000", .max_tokens = 1000};
-    gs_write_result result;
+    gs_author_result result;
     const said script[] = {says(0)};
-    assert_int_equal(write_with(b, script, 1, &(gs_write_options){.turns = 1000}, &llm, &result), GS_OK);
-    assert_int_equal(result.end, GS_WRITE_SILENT);
+    assert_int_equal(write_with(b, script, 1, &(gs_author_options){.turns = 1000}, &llm, &result), GS_OK);
+    assert_int_equal(result.end, GS_AUTHOR_SILENT);
     assert_true(server.requests >= 2 && server.requests < 95);
-    gs_write_free(&result);
+    gs_author_free(&result);
     llm.budget = NULL;
-    assert_int_equal(write_with(b, &(said){.mute = true}, 1, &(gs_write_options){.turns = 2000, .budget_s = 2}, &llm, &result), GS_OK);
-    assert_int_equal(result.end, GS_WRITE_TIME);
+    assert_int_equal(write_with(b, &(said){.mute = true}, 1, &(gs_author_options){.turns = 2000, .budget_s = 2}, &llm, &result), GS_OK);
+    assert_int_equal(result.end, GS_AUTHOR_TIME);
     assert_true(result.seconds < 20);
-    gs_write_free(&result);
+    gs_author_free(&result);
 }
 
 static int begin(void **state)

@@ -220,7 +220,7 @@ static void read_catalogue(const char *name, const char *plain, int *seen)
     free(text);
 }
 
-static void told(void *self, const gs_write_turn *turn)
+static void told(void *self, const gs_author_turn *turn)
 {
     answers *const a = self;
     char got[64], why[512];
@@ -251,7 +251,7 @@ static void ask_all(bench *b, const char *text, answers *a)
     static said script[HACKS + 1];
     const gs_problem problem = problem_of(text);
     const gs_environment_options rules = {.seed = 1};
-    gs_write_result result;
+    gs_author_result result;
     gs_error error = {0};
     int good = 0;
     for (int i = 0; i < a->count; i++) {
@@ -260,20 +260,20 @@ static void ask_all(bench *b, const char *text, answers *a)
     }
     endpoint_start(&server, script, a->count);
     const gs_llm_options llm = {.model = "tiny", .wait_s = 0.01, .url = server.url};
-    const gs_write_options how = {.llm = &llm, .environment = &rules, .from = GS_WRITE_NOTHING, .islands = 1, .turns = a->count, .told = told, .self = a};
+    const gs_author_options how = {.llm = &llm, .environment = &rules, .from = GS_AUTHOR_NOTHING, .islands = 1, .turns = a->count, .told = told, .self = a};
     put_figure(b, &problem, text);
-    const gs_status status = gs_write(b->store, &b->session, &worker, &caps, &problem, &how, &result, &error);
+    const gs_status status = gs_author_run(b->store, &b->session, &worker, &caps, &problem, &how, &result, &error);
     endpoint_stop(&server);
     if (status != GS_OK) fail_msg("%s: %s: %s", text, error.field, error.text);
     print_message("%s: %d kernels in %.1f s\n", text, a->count, result.seconds);
     assert_int_equal(a->judged, a->count);
     assert_int_equal(server.requests, a->count);
-    assert_int_equal(result.end, GS_WRITE_DONE);
+    assert_int_equal(result.end, GS_AUTHOR_DONE);
     assert_int_equal(result.judged, a->count);
     assert_int_equal(result.unread, 0);
     if (a->missed == 0) assert_int_equal(result.passed, good);
     if (a->missed == 0 && good > 0) assert_string_equal(result.elite[0].source, gs_text_string(&a->list[a->count - 1]->source));
-    gs_write_free(&result);
+    gs_author_free(&result);
     forget_said();
 }
 

@@ -10,8 +10,8 @@
 
 static gs_llm_options         llm;
 static gs_environment_options rules;
-static gs_write_options       how;
-static gs_write_result        result;
+static gs_author_options       how;
+static gs_author_result        result;
 static gs_error               error;
 
 /* What was told, as "island.number base>verdict" with the names of candidates cut to four digits. */
@@ -24,7 +24,7 @@ static inline void short_name(char out[32], const char *name)
     snprintf(out, 32, "%.*s", strncmp(name, "source:", 7) == 0 ? 11 : 31, name);
 }
 
-static inline void told(void *self, const gs_write_turn *turn)
+static inline void told(void *self, const gs_author_turn *turn)
 {
     char base[32];
     const size_t size = strlen(told_text);
@@ -42,7 +42,7 @@ static inline int begin(void **state)
     unset_models();
     llm = (gs_llm_options){.model = "tiny", .note = note, .wait_s = 0.01};
     rules = (gs_environment_options){.cache_path = "", .timeout_s = 1, .compile_s = 1, .seed = 5};
-    how = (gs_write_options){.llm = &llm, .environment = &rules, .told = told, .islands = 1, .turns = 1, .from = "mma"};
+    how = (gs_author_options){.llm = &llm, .environment = &rules, .told = told, .islands = 1, .turns = 1, .from = "mma"};
     notes = stop_after = 0;
     told_text[0] = '\0';
     error = (gs_error){0};
@@ -57,11 +57,11 @@ static inline gs_status write_with(bench *b, const char *worker, const said *scr
     snprintf(text, sizeof text, "library=1.1;log=%s;%s", b->log_path, worker);
     setenv("FAKE_WORKER", text, 1);
     gs_worker_stop(&b->worker);
-    gs_write_free(&result);
+    gs_author_free(&result);
     told_text[0] = '\0';
     endpoint_start(&server, script, count);
     llm.url = server.url;
-    const gs_status status = gs_write(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, &how, &result, &error);
+    const gs_status status = gs_author_run(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, &how, &result, &error);
     endpoint_stop(&server);
     return status;
 }
@@ -88,7 +88,7 @@ static inline said misbehaves(const char *word)
 
 static inline int end(void **state)
 {
-    gs_write_free(&result);
+    gs_author_free(&result);
     gs_text_free(&heard);
     forget_said();
     return finish(state);
