@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/npy.h"
 #include "base/text.h"
 #include "command.h"
 #include "device/device.h"
 #include "emu/emu.h"
-#include "npy.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
@@ -52,13 +52,13 @@ static const cli_option options[] = {
 typedef struct matrix {
     char         name;        /* 'A' to 'D' */
     int64_t      rows, row, ld;
-    cli_npy_type type;
+    gs_npy_type type;
     size_t       element, bytes;
     char        *host;        /* bytes, NULL: not read from a file */
     gs_pointer   device;
 } matrix;
 
-static cli_npy_type npy_type(gs_type type) { return type == GS_F16 ? CLI_NPY_F16 : type == GS_F32 ? CLI_NPY_F32 : CLI_NPY_U16; }
+static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 : type == GS_F32 ? GS_NPY_F32 : GS_NPY_U16; }
 
 static matrix matrix_of(const gs_problem *p, int index)
 {
@@ -83,15 +83,15 @@ static gs_status find_elements(const matrix *m, const gs_problem *problem, const
 {
     *start = 0;
     const size_t want = packed_size(m);
-    if (!cli_npy_is(data, size)) {
+    if (!gs_npy_is(data, size)) {
         if (size == want) return GS_OK;
         return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%zu bytes, %c takes %lld x %lld elements of %zu: %zu bytes", size, m->name,
                        (long long)m->rows, (long long)m->row, m->element, want);
     }
-    cli_npy npy;
-    GS_TRY(cli_npy_parse(&npy, data, size, error));
+    gs_npy npy;
+    GS_TRY(gs_npy_parse(&npy, data, size, error));
     if (npy.type != m->type) {
-        static const char *const names[] = {[CLI_NPY_F16] = "<f2", [CLI_NPY_F32] = "<f4", [CLI_NPY_U16] = "<u2"};
+        static const char *const names[] = {[GS_NPY_F16] = "<f2", [GS_NPY_F32] = "<f4", [GS_NPY_U16] = "<u2"};
         return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %c of this problem takes %s", names[npy.type], m->name,
                        names[m->type]);
     }
@@ -127,7 +127,7 @@ static gs_status write_matrix(const matrix *m, const gs_problem *problem, const 
     if (length >= 4 && strcmp(path + length - 4, ".npy") == 0) {
         const int64_t extent[] = {problem->batch, m->rows / problem->batch, m->row};
         const bool one = problem->batch == 1;
-        cli_npy_header(&text, m->type, extent + one, 3 - one);
+        gs_npy_header(&text, m->type, extent + one, 3 - one);
     }
     for (int64_t i = 0; i < m->rows && !text.failed; i++)
         gs_text_add_bytes(&text, m->host + (size_t)(i * m->ld) * m->element, row);

@@ -45,7 +45,6 @@ LAW = {
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "bench"},
     "service":  {"base", "problem", "schedule", "store", "llm", "worker", "evaluate"},
 }
-TOOLS = {"ptx", "emu", "inspect", "train", "store", "llm", "sandbox", "redact", "baseline", "verify", "bench"}
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "plan")
 LAW["cli"] = set(LAW) | {"common"}
 OUTSIDE = {   # third-party headers and the layers that may use them

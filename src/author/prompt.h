@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a model is shown when it is to write a kernel: task and contract, problem, device, the wrappers of kernels/common, a working kernel to begin from, what was
  * tried and what came of it, metrics and notes. From the texts of share/prompts, from numbers, and from the sources that the program carries. Of earlier
- * candidates it has what source_text.h lets through: code without comments and strings, messages without quotations.
+ * candidates it has what redact/redact.h lets through: code without comments and strings, messages without quotations.
  *
  *     gs_text system = {0}, question = {0};
  *     gs_source_prompt(&view, &random, &system, &question, &error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The scanner of source_text.h: directives. Definitions, conditions, includes of common/ and #pragma unroll are shown, other lines left out, and with them groups that
+ * The directives of a source (scanner.h). Definitions, conditions, includes of common/ and #pragma unroll are shown, other lines left out, and with them groups that
  * no compiler reads. */
 #include <ctype.h>
 #include <string.h>

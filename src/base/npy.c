@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reading and writing the header of .npy files. Format: the magic, two bytes of version, the header's length (2 bytes in
  * version 1, 4 from version 2 on, little endian), a Python dictionary in ASCII, padding up to a newline, then the elements. */
-#include "npy.h"
+#include "base/npy.h"
 
 #include <string.h>
 
@@ -15,12 +15,12 @@ static const struct {
     const char *descr;
     size_t      size;
 } types[] = {
-    [CLI_NPY_F16] = {"<f2", 2},
-    [CLI_NPY_F32] = {"<f4", 4},
-    [CLI_NPY_U16] = {"<u2", 2},
+    [GS_NPY_F16] = {"<f2", 2},
+    [GS_NPY_F32] = {"<f4", 4},
+    [GS_NPY_U16] = {"<u2", 2},
 };
 
-bool cli_npy_is(const void *bytes, size_t size) { return size >= MAGIC_SIZE && memcmp(bytes, MAGIC, MAGIC_SIZE) == 0; }
+bool gs_npy_is(const void *bytes, size_t size) { return size >= MAGIC_SIZE && memcmp(bytes, MAGIC, MAGIC_SIZE) == 0; }
 
 /* A string in single or double quotes, without escapes. */
 static bool scan_string(gs_scan *scan, char *word, size_t size)
@@ -36,13 +36,13 @@ static bool scan_string(gs_scan *scan, char *word, size_t size)
     return true;
 }
 
-static gs_status scan_descr(gs_scan *scan, cli_npy *npy, gs_error *error)
+static gs_status scan_descr(gs_scan *scan, gs_npy *npy, gs_error *error)
 {
     char word[32];
     if (!scan_string(scan, word, sizeof word)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "descr", "not a plain element type");
     for (size_t i = 0; i < GS_COUNT(types); i++) {
         if (strcmp(word, types[i].descr) != 0) continue;
-        npy->type = (cli_npy_type)i;
+        npy->type = (gs_npy_type)i;
         return GS_OK;
     }
     return gs_fail(error, GS_ERROR_UNSUPPORTED, "descr", "elements are %s, can be <f2, <f4 or <u2 (bf16 bits)", word);
@@ -56,14 +56,14 @@ static gs_status scan_order(gs_scan *scan, gs_error *error)
     return gs_fail(error, GS_ERROR_CORRUPT, "fortran_order", "neither True nor False");
 }
 
-static gs_status scan_shape(gs_scan *scan, cli_npy *npy, gs_error *error)
+static gs_status scan_shape(gs_scan *scan, gs_npy *npy, gs_error *error)
 {
     if (!gs_scan_take(scan, "(")) return gs_fail(error, GS_ERROR_CORRUPT, "shape", "not a tuple");
     for (npy->axes = 0;;) {
         gs_scan_space(scan);
         if (gs_scan_take(scan, ")")) break;
         int64_t value;
-        if (npy->axes == CLI_NPY_AXES) return gs_fail(error, GS_ERROR_UNSUPPORTED, "shape", "more than %d axes", CLI_NPY_AXES);
+        if (npy->axes == GS_NPY_AXES) return gs_fail(error, GS_ERROR_UNSUPPORTED, "shape", "more than %d axes", GS_NPY_AXES);
         if (!gs_scan_int(scan, &value) || value < 0) return gs_fail(error, GS_ERROR_CORRUPT, "shape", "not a tuple of extents");
         npy->extent[npy->axes++] = value;
         gs_scan_space(scan);
@@ -74,7 +74,7 @@ static gs_status scan_shape(gs_scan *scan, cli_npy *npy, gs_error *error)
     return GS_OK;
 }
 
-static gs_status scan_dictionary(gs_scan *scan, cli_npy *npy, gs_error *error)
+static gs_status scan_dictionary(gs_scan *scan, gs_npy *npy, gs_error *error)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     unsigned seen = 0;
@@ -103,10 +103,10 @@ static gs_status scan_dictionary(gs_scan *scan, cli_npy *npy, gs_error *error)
     return GS_OK;
 }
 
-gs_status cli_npy_parse(cli_npy *npy, const void *bytes, size_t size, gs_error *error)
+gs_status gs_npy_parse(gs_npy *npy, const void *bytes, size_t size, gs_error *error)
 {
     const unsigned char *const at = bytes;
-    if (!cli_npy_is(bytes, size)) return gs_fail(error, GS_ERROR_CORRUPT, "magic", "not a .npy file");
+    if (!gs_npy_is(bytes, size)) return gs_fail(error, GS_ERROR_CORRUPT, "magic", "not a .npy file");
     if (size < MAGIC_SIZE + 2) return gs_fail(error, GS_ERROR_CORRUPT, "version", "the file is cut short");
     const int version = at[MAGIC_SIZE];
     if (version < 1 || version > 3)
@@ -122,7 +122,7 @@ gs_status cli_npy_parse(cli_npy *npy, const void *bytes, size_t size, gs_error *
     memcpy(header, at + start, length);
     header[length] = '\0';
     gs_scan scan = gs_scan_from(header);
-    cli_npy read = {.data = start + length};
+    gs_npy read = {.data = start + length};
     GS_TRY(scan_dictionary(&scan, &read, error));
 
     uint64_t elements = 1;
@@ -141,7 +141,7 @@ gs_status cli_npy_parse(cli_npy *npy, const void *bytes, size_t size, gs_error *
     return GS_OK;
 }
 
-void cli_npy_header(gs_text *text, cli_npy_type type, const int64_t *extent, int axes)
+void gs_npy_header(gs_text *text, gs_npy_type type, const int64_t *extent, int axes)
 {
     gs_text header = {0};
     gs_text_addf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[type].descr);
