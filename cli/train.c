@@ -215,7 +215,7 @@ static bool on_progress(void *self, const char *stage, int done, int total, doub
     } else if (strcmp(stage, "surrogate") == 0) {
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
     } else if (strcmp(stage, "actor") == 0) {
-        cli_note("actor      %d of %d: a schedule string is worth %.3f of the surrogate's choice", done, total, value);
+        cli_note("actor      %d of %d: its samples reach %.3f of the surrogate's best", done, total, value);
     }
     return !cli_stopped() && p->status == GS_OK;
 }
