@@ -5,7 +5,7 @@
 #
 #     regret.sh BUILD TIMES.csv TRUTH.csv OUT [SEEDS]
 #
-# TIMES: rows of `gemmsmith train --rows`; TRUTH: rows of tools/pick_pool truth, of sizes that `train --held_out 10` keeps from training. OUT gets weights.SEED, what
+# TIMES: rows of `gemmsmith train --rows`; TRUTH: rows of tools/pick_pairs truth, of sizes that `train --held_out 10` keeps from training. OUT gets weights.SEED, what
 # training said (held_out.SEED.txt), rows of tools/replay (POLICY.SEED.csv), curves.csv for `gemmsmith db curves`, and table.md. Needs no GPU; minutes per seed.
 set -eu
 [ $# -ge 4 ] || { sed -n '/^#     regret/p' "$0" | sed 's/^# *//' >&2; exit 2; }

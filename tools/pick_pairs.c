@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Chooses what the time model is measured on, without a device:
+ * Chooses what is measured, without a device: problems, and pairs of a problem and a schedule of it. The same arguments, model and weights give the same output.
  *
- *     pick_pairs problems SEED COUNT LEAST            random problems, one per line, no extent below LEAST
- *     pick_pairs pairs SEED FIRST RANDOM [ROWS.csv...] < PROBLEMS
+ *     pick_pairs random SEED COUNT LEAST                    any problems, no extent below LEAST
+ *     pick_pairs held_out SEED COUNT OF FLOOR_US            problems that `gemmsmith train --held_out OF` keeps from training
+ *     pick_pairs others SEED COUNT OF FLOOR_US              problems that it learns from
+ *     pick_pairs spread SEED FIRST RANDOM [ROWS...] < PROBLEMS
+ *     pick_pairs pool SEED MODEL LEARNED RANDOM < PROBLEMS
+ *     pick_pairs best MOST ROWS...                          the fastest MOST of every problem
+ *     pick_pairs truth ROWS...                              all rows, later ones in place of earlier ones, as groups with their times
  *
- * `pairs` writes "problem,schedule": the model's shortlist of FIRST schedules, and RANDOM valid ones of all families spread over the
- * predicted time. Pairs that stand in ROWS are left out. The same arguments and the same model give the same output. */
+ * Problems are one per line, pairs "problem,schedule", ROWS what time_pairs wrote. Half of the held-out problems have extents of the grid; all others have any.
+ * `spread` is what a time model is fitted to: its shortlist of FIRST schedules, and RANDOM valid ones of all families spread over the predicted time; pairs in
+ * ROWS are left out. `pool` is what the truth about a problem is looked for in: the first MODEL of the policy enumerate, the first LEARNED of the policy
+ * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one word away, and RANDOM valid schedules. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +21,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "schedule/schedule.h"
+#include "train/train.h"
+#include "tune/tune.h"
 
-enum { MOST = 65536, LINE = 256, SLOWEST = 40 };
-
-typedef struct ranked {
-    gs_schedule schedule;
-    double      us;
-} ranked;
-
-typedef struct known {
-    char (*line)[LINE];
-    int    count, capacity;
-} known;
+enum { LINE = 512, RANKED_MOST = 65536, SLOWEST = 40, POOL_MOST = 8192, PARENTS = 3, LEAST = 32 };
 
 /* ---- problems ---- */
 
@@ -47,7 +45,7 @@ static gs_problem random_problem(gs_random *random, int64_t least)
     return problem;
 }
 
-static int print_problems(uint64_t seed, int count, int least)
+static int print_random_problems(uint64_t seed, int count, int least)
 {
     gs_random random = {seed};
     for (int i = 0; i < count; i++) {
@@ -58,9 +56,74 @@ static int print_problems(uint64_t seed, int count, int least)
     return 0;
 }
 
-/* ---- pairs ---- */
+static int print_parted_problems(uint64_t seed, int count, int of, double floor_us, bool held_out)
+{
+    static const int64_t grid[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
+    gs_random random = {seed};
+    for (int printed = 0; printed < count;) {
+        char text[GS_PROBLEM_TEXT];
+        gs_problem p = gs_train_problem(&random);
+        if (held_out && printed % 2 == 0) {
+            int64_t extent[3];
+            for (int i = 0; i < 3; i++) extent[i] = grid[gs_random_below(&random, GS_COUNT(grid))];
+            p = gs_problem_make(p.in, p.layout, extent[0], extent[1], extent[2]);
+        }
+        p.acc = GS_F32;
+        if (gs_train_held_out(&p, of) != held_out || p.m < LEAST || p.n < LEAST || p.k < LEAST || gs_floor_us(&p, gs_caps_find("h200")) > floor_us) continue;
+        printf("%s\n", gs_problem_format(&p, text));
+        printed++;
+    }
+    return 0;
+}
 
-static int by_time(const void *left, const void *right)
+/* ---- rows of time_pairs ---- */
+
+typedef struct row {
+    char   problem[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
+    double us;
+    int    place;   /* in the files: a later one is the better one */
+} row;
+
+typedef struct rows {
+    row *list;
+    int  count, capacity;
+} rows;
+
+static bool add_row(rows *r, const char *problem, const char *schedule, double us)
+{
+    if (!gs_grow(&r->list, r->count, &r->capacity, sizeof *r->list)) return false;
+    row *const next = &r->list[r->count];
+    *next = (row){.us = us, .place = r->count};
+    snprintf(next->problem, sizeof next->problem, "%s", problem);
+    snprintf(next->schedule, sizeof next->schedule, "%s", schedule);
+    r->count++;
+    return true;
+}
+
+/* timed: those that have a time. */
+static bool read_rows(rows *r, const char *path, bool timed)
+{
+    FILE *const file = fopen(path, "r");
+    char line[LINE];
+    bool enough = true;
+    while (file && fgets(line, sizeof line, file)) {
+        char *const schedule = strchr(line, ','), *const us = schedule ? strchr(schedule + 1, ',') : NULL;
+        if (!us || (timed && !(atof(us + 1) > 0))) continue;
+        *schedule = *us = '\0';
+        enough = add_row(r, line, schedule + 1, atof(us + 1));
+        if (!enough) break;
+    }
+    return file && fclose(file) == 0 && enough;
+}
+
+/* ---- spread over the predicted time ---- */
+
+typedef struct ranked {
+    gs_schedule schedule;
+    double      us;
+} ranked;
+
+static int by_prediction(const void *left, const void *right)
 {
     const double a = ((const ranked *)left)->us, b = ((const ranked *)right)->us;
     return (a > b) - (a < b);
@@ -72,43 +135,27 @@ static int rank_family(gs_family_id family, const gs_problem *problem, const gs_
     gs_schedule schedule = gs_schedule_first(family);
     do {
         if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
-        if (count < MOST) list[count++] = (ranked){schedule, gs_schedule_predict(&schedule, problem, caps)};
+        if (count < RANKED_MOST) list[count++] = (ranked){schedule, gs_schedule_predict(&schedule, problem, caps)};
     } while (gs_schedule_next(&schedule));
-    qsort(list, (size_t)count, sizeof *list, by_time);
+    qsort(list, (size_t)count, sizeof *list, by_prediction);
     return count;
 }
 
-static bool read_known(known *rows, const char *path)
-{
-    FILE *const file = fopen(path, "r");
-    char line[LINE];
-    while (file && fgets(line, sizeof line, file)) {
-        if (!gs_grow(&rows->line, rows->count, &rows->capacity, LINE)) break;
-        char *const comma = strchr(line, ',');
-        char *const second = comma ? strchr(comma + 1, ',') : NULL;
-        if (!second) continue;
-        *second = '\0';
-        memcpy(rows->line[rows->count++], line, LINE);
-    }
-    return file && fclose(file) == 0;
-}
-
 /* Prints a pair that was not printed or known before. */
-static bool print_pair(known *rows, const char *problem, const gs_schedule *schedule)
+static bool print_pair(rows *known, const char *problem, const gs_schedule *schedule)
 {
-    char pair[LINE], text[GS_SCHEDULE_TEXT];
-    snprintf(pair, sizeof pair, "%s,%s", problem, gs_schedule_format(schedule, text));
-    for (int i = 0; i < rows->count; i++)
-        if (strcmp(rows->line[i], pair) == 0) return false;
-    if (!gs_grow(&rows->line, rows->count, &rows->capacity, LINE)) return false;
-    memcpy(rows->line[rows->count++], pair, LINE);
-    printf("%s\n", pair);
+    char text[GS_SCHEDULE_TEXT];
+    gs_schedule_format(schedule, text);
+    for (int i = 0; i < known->count; i++)
+        if (strcmp(known->list[i].problem, problem) == 0 && strcmp(known->list[i].schedule, text) == 0) return false;
+    if (!add_row(known, problem, text, 0)) return false;
+    printf("%s,%s\n", problem, text);
     return true;
 }
 
 /* Random schedules of a family, their predicted time drawn evenly on a log scale between its best and SLOWEST times that; every third
  * within a factor of 1.6. */
-static void print_random(known *rows, const char *problem, const ranked *list, int count, int wanted, gs_random *random)
+static void print_random(rows *known, const char *problem, const ranked *list, int count, int wanted, gs_random *random)
 {
     const double best = count > 0 ? list[0].us : 0;
     for (int tries = 0, printed = 0; count > 0 && printed < wanted && tries < 20 * wanted; tries++) {
@@ -118,11 +165,11 @@ static void print_random(known *rows, const char *problem, const ranked *list, i
         while (at < count - 1 && list[at].us < us) at++;
         while (at > 0 && list[at].us > SLOWEST * best) at--;
         const int from = at > 20 ? at - 20 : 0;
-        printed += print_pair(rows, problem, &list[from + (int)gs_random_below(random, (uint64_t)(at - from + 1))].schedule);
+        printed += print_pair(known, problem, &list[from + (int)gs_random_below(random, (uint64_t)(at - from + 1))].schedule);
     }
 }
 
-static gs_status print_pairs(known *rows, const char *text, int first, int wanted, ranked *list[GS_FAMILIES], gs_random *random, gs_error *error)
+static gs_status print_spread(rows *known, const char *text, int first, int wanted, ranked *list[GS_FAMILIES], gs_random *random, gs_error *error)
 {
     gs_problem problem;
     GS_TRY(gs_problem_parse(&problem, text, error));
@@ -134,45 +181,160 @@ static gs_status print_pairs(known *rows, const char *text, int first, int wante
         if (count[family] > 0) best = fmin(best, list[family][0].us);
     }
     const int size = gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, shortlist, GS_MIN(first, (int)GS_COUNT(shortlist)));
-    for (int i = 0; i < size; i++) print_pair(rows, text, &shortlist[i]);
+    for (int i = 0; i < size; i++) print_pair(known, text, &shortlist[i]);
     int families = 0;
     for (int family = 0; family < GS_FAMILIES; family++) families += family != GS_FAMILY_SIMPLE && count[family] > 0;
     for (int family = 0, left = wanted; family < GS_FAMILIES; family++) {
         if (family == GS_FAMILY_SIMPLE || count[family] == 0) continue;
-        print_random(rows, text, list[family], count[family], left / families, random);
+        print_random(known, text, list[family], count[family], left / families, random);
         left -= left / families--;
     }
-    if (wanted > 0 && list[GS_FAMILY_SIMPLE][0].us < SLOWEST * best) print_pair(rows, text, &list[GS_FAMILY_SIMPLE][0].schedule);
+    if (wanted > 0 && list[GS_FAMILY_SIMPLE][0].us < SLOWEST * best) print_pair(known, text, &list[GS_FAMILY_SIMPLE][0].schedule);
     return GS_OK;
 }
 
-static int read_and_print(uint64_t seed, int first, int wanted, char **paths)
+static int read_and_spread(uint64_t seed, int first, int wanted, char **paths)
 {
     ranked *list[GS_FAMILIES];
-    known rows = {0};
+    rows known = {0};
     gs_random random = {seed};
     gs_error error = {0};
     gs_status status = GS_OK;
     for (int i = 0; i < GS_FAMILIES; i++)
-        if (!(list[i] = malloc(MOST * sizeof **list))) status = GS_ERROR_MEMORY;
+        if (!(list[i] = malloc(RANKED_MOST * sizeof **list))) status = GS_ERROR_MEMORY;
     for (; *paths && status == GS_OK; paths++)
-        if (!read_known(&rows, *paths)) status = gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%s cannot be read", *paths);
+        if (!read_rows(&known, *paths, false)) status = gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%s cannot be read", *paths);
     char line[LINE];
     while (status == GS_OK && fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\r\n")] = '\0';
-        if (*line && *line != '#') status = print_pairs(&rows, line, first, wanted, list, &random, &error);
+        if (*line && *line != '#') status = print_spread(&known, line, first, wanted, list, &random, &error);
     }
     if (status != GS_OK) fprintf(stderr, "%s\n", error.text);
     for (int i = 0; i < GS_FAMILIES; i++) free(list[i]);
-    free(rows.line);
+    free(known.list);
     return status != GS_OK;
+}
+
+/* ---- a pool ---- */
+
+typedef struct pool {
+    gs_schedule list[POOL_MOST];
+    int         count;
+} pool;
+
+static void add(pool *p, const gs_schedule *schedule)
+{
+    for (int i = 0; i < p->count; i++)
+        if (memcmp(&p->list[i], schedule, sizeof *schedule) == 0) return;
+    if (p->count < POOL_MOST) p->list[p->count++] = *schedule;
+}
+
+static bool add_proposed(pool *p, const char *name, uint64_t seed, const gs_problem *problem, int most)
+{
+    static gs_schedule said[POOL_MOST];
+    gs_policy policy;
+    gs_error error;
+    if (gs_policy_create(&policy, name, seed, &error) != GS_OK) {
+        fprintf(stderr, "pick_pairs: %s\n", error.text);
+        return false;
+    }
+    const int count = policy.propose(&policy, problem, gs_caps_find("h200"), said, GS_MIN(most, POOL_MOST));
+    for (int i = 0; i < count; i++) add(p, &said[i]);
+    policy.destroy(&policy);
+    return true;
+}
+
+static void add_neighbours(pool *p, const gs_problem *problem, const gs_schedule *from)
+{
+    const gs_family_id family = (gs_family_id)from->family;
+    for (int slot = 0; slot < gs_family_parameters(family); slot++)
+        for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
+            gs_schedule next = *from;
+            next.value[slot] = (uint8_t)word;
+            if (gs_schedule_check(&next, problem, gs_caps_find("h200"), NULL) == GS_OK) add(p, &next);
+        }
+}
+
+static int print_pool(uint64_t seed, int model, int learned, int random)
+{
+    static pool p;
+    char line[LINE], text[GS_SCHEDULE_TEXT];
+    while (fgets(line, sizeof line, stdin)) {
+        gs_problem problem;
+        line[strcspn(line, "\r\n")] = '\0';
+        if (gs_problem_parse(&problem, line, NULL) != GS_OK) continue;
+        p.count = 0;
+        if (!add_proposed(&p, "learned", seed, &problem, learned)) return 1;
+        for (int i = 0, parents = GS_MIN(PARENTS, p.count); i < parents; i++) {
+            const gs_schedule from = p.list[i];
+            add_neighbours(&p, &problem, &from);
+        }
+        if (!add_proposed(&p, "enumerate", seed, &problem, model) || !add_proposed(&p, "random", seed, &problem, random)) return 1;
+        for (int i = 0; i < p.count; i++) printf("%s,%s\n", line, gs_schedule_format(&p.list[i], text));
+    }
+    return 0;
+}
+
+/* ---- the rows again ---- */
+
+static int by_schedule(const void *left, const void *right)
+{
+    const row *const a = left, *const b = right;
+    const int problem = strcmp(a->problem, b->problem), schedule = strcmp(a->schedule, b->schedule);
+    return problem ? problem : schedule ? schedule : b->place - a->place;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const row *const a = left, *const b = right;
+    const int problem = strcmp(a->problem, b->problem);
+    return problem ? problem : (a->us > b->us) - (a->us < b->us);
+}
+
+static void leave_last(rows *r)
+{
+    int kept = 0;
+    if (r->count > 1) qsort(r->list, (size_t)r->count, sizeof *r->list, by_schedule);
+    for (int i = 0; i < r->count; i++)
+        if (kept == 0 || strcmp(r->list[i].problem, r->list[kept - 1].problem) != 0 || strcmp(r->list[i].schedule, r->list[kept - 1].schedule) != 0)
+            r->list[kept++] = r->list[i];
+    r->count = kept;
+    if (kept > 1) qsort(r->list, (size_t)kept, sizeof *r->list, by_time);
+}
+
+static int print_rows(char **paths, int most)
+{
+    rows r = {0};
+    for (; *paths; paths++)
+        if (!read_rows(&r, *paths, true)) {
+            fprintf(stderr, "pick_pairs: %s cannot be read\n", *paths);
+            free(r.list);
+            return 1;
+        }
+    leave_last(&r);
+    if (most == 0) printf("group,problem,schedule,us\n");
+    for (int i = 0, group = 0, at = 0; i < r.count; i++, at++) {
+        if (i == 0 || strcmp(r.list[i].problem, r.list[i - 1].problem) != 0) group++, at = 0;
+        if (most == 0) printf("%d,%s,%s,%.5g\n", group, r.list[i].problem, r.list[i].schedule, r.list[i].us);
+        if (at < most) printf("%s,%s\n", r.list[i].problem, r.list[i].schedule);
+    }
+    free(r.list);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "problems") == 0)
-        return print_problems(strtoull(argv[2], NULL, 10), atoi(argv[3]), GS_MIN(atoi(argv[4]), 8192));
-    if (argc >= 5 && strcmp(argv[1], "pairs") == 0) return read_and_print(strtoull(argv[2], NULL, 10), atoi(argv[3]), atoi(argv[4]), argv + 5);
-    fprintf(stderr, "usage: pick_pairs problems SEED COUNT LEAST\n       pick_pairs pairs SEED FIRST RANDOM [ROWS.csv...] < PROBLEMS\n");
+    const char *const what = argc > 1 ? argv[1] : "";
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    const bool held_out = strcmp(what, "held_out") == 0;
+    if (argc == 5 && strcmp(what, "random") == 0) return print_random_problems(seed, atoi(argv[3]), GS_MIN(atoi(argv[4]), 8192));
+    if (argc == 6 && (held_out || strcmp(what, "others") == 0)) return print_parted_problems(seed, atoi(argv[3]), atoi(argv[4]), atof(argv[5]), held_out);
+    if (argc >= 5 && strcmp(what, "spread") == 0) return read_and_spread(seed, atoi(argv[3]), atoi(argv[4]), argv + 5);
+    if (argc == 6 && strcmp(what, "pool") == 0) return print_pool(seed, atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+    if (argc >= 4 && strcmp(what, "best") == 0) return print_rows(argv + 3, GS_MAX(atoi(argv[2]), 1));
+    if (argc >= 3 && strcmp(what, "truth") == 0) return print_rows(argv + 2, 0);
+    fprintf(stderr, "usage: pick_pairs random SEED COUNT LEAST\n       pick_pairs held_out|others SEED COUNT OF FLOOR_US\n"
+                    "       pick_pairs spread SEED FIRST RANDOM [ROWS...] < PROBLEMS\n       pick_pairs pool SEED MODEL LEARNED RANDOM < PROBLEMS\n"
+                    "       pick_pairs best MOST ROWS...\n       pick_pairs truth ROWS...\n");
     return 2;
 }

@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/pick_pool and tools/replay on rows that are made up: what is chosen to be measured, which rows count, and what a policy would have found.
+# tools/pick_pairs and tools/replay on rows that are made up: what is chosen to be measured, which rows count, and what a policy would have found.
 # Usage: pool.sh SOURCE BUILD
 set -u
 source=$1 build=$2
 . "$source/tests/scripts/folder.sh"
 unset GEMMSMITH_WEIGHTS
-pick=$build/tools/pick_pool replay=$build/tools/replay
+pick=$build/tools/pick_pairs replay=$build/tools/replay
 problem=f16:512x512x512:tn
 
 # problems: as many as asked for, each kept from training or not, the same for a seed
-"$pick" problems 3 8 10 200 > held || fail "problems"
+"$pick" held_out 3 8 10 200 > held || fail "problems"
 "$pick" others 3 8 10 200 > learned || fail "others"
 expect "problems" "8 8" "$(wc -l < held | tr -d ' ') $(wc -l < learned | tr -d ' ')"
-"$pick" problems 3 8 10 200 | cmp -s - held || fail "the same seed chooses others"
-"$pick" problems 4 8 10 200 | cmp -s - held && fail "another seed chooses the same"
+"$pick" held_out 3 8 10 200 | cmp -s - held || fail "the same seed chooses others"
+"$pick" held_out 4 8 10 200 | cmp -s - held && fail "another seed chooses the same"
 grep -qxFf held learned && fail "held out and not"
 
 # pairs: without model and chance, the first of learned and what is a word away; each once
-echo $problem | "$pick" pairs 1 0 1 0 > near || fail "pairs"
+echo $problem | "$pick" pool 1 0 1 0 > near || fail "pairs"
 [ "$(wc -l < near)" -gt 10 ] || fail "few neighbours"
 awk -F , '
     { words = split($2, word, "/") }
@@ -26,12 +26,12 @@ awk -F , '
     { changed = 0; for (i = 1; i <= words; i++) changed += word[i] != first[i] }
     words != count || changed != 1 { print; bad = 1 }
     END { exit bad }' near || fail "these are not a word away"
-echo $problem | "$pick" pairs 1 5 1 7 > more || fail "pairs"
+echo $problem | "$pick" pool 1 5 1 7 > more || fail "pairs"
 head -n "$(wc -l < near)" more | cmp -s - near || fail "the same begin otherwise"
 added=$(($(wc -l < more) - $(wc -l < near)))
 { [ $added -ge 7 ] && [ $added -le 12 ]; } || fail "$added more"
 expect "pairs twice" 0 "$(sort more | uniq -d | wc -l | tr -d ' ')"
-printf 'nonsense\n%s\n' "$problem" | "$pick" pairs 1 0 1 0 | cmp -s - near || fail "what is no problem is left out"
+printf 'nonsense\n%s\n' "$problem" | "$pick" pool 1 0 1 0 | cmp -s - near || fail "what is no problem is left out"
 
 # rows: later ones in place of earlier ones, whatever they say; what was not timed does not count
 cat > a.csv <<END
