@@ -1,5 +1,5 @@
 # NVIDIA H200 SXM. [measured] on an H200; [fitted] to rows measured on an H200, docs/performance/model; [published] by the vendor or by
-# authors of public kernels; [judgement] chosen. tools/fit_profile.c replaces the fitted ones.
+# authors of public kernels; [judgement] chosen. tools/fit_profile.py replaces the fitted ones.
 name             NVIDIA H200
 slug             nvidia-h200  # file names of tuned tables
 target           sm_90a       # of the compiler

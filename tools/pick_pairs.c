@@ -12,7 +12,7 @@
  * Problems are one per line, pairs "problem,schedule", ROWS what time_pairs wrote. Half of the held-out problems have extents of the grid; all others have any.
  * `spread` is what a time model is fitted to: its shortlist of FIRST schedules, and RANDOM valid ones of all families spread over the predicted time; pairs in
  * ROWS are left out. `pool` is what the truth about a problem is looked for in: the first MODEL of the policy enumerate, the first LEARNED of the policy
- * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one word away, and RANDOM valid schedules. */
+ * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one value away, and RANDOM valid schedules. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,10 +247,10 @@ static bool add_proposed(pool *p, const char *name, uint64_t seed, const gs_prob
 static void add_neighbours(pool *p, const gs_problem *problem, const gs_schedule *from)
 {
     const gs_family_id family = (gs_family_id)from->family;
-    for (int slot = 0; slot < gs_family_parameters(family); slot++)
-        for (int word = 0; word < gs_family_parameter(family, slot)->count; word++) {
+    for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
+        for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
             gs_schedule next = *from;
-            next.value[slot] = (uint8_t)word;
+            next.value[parameter] = (uint8_t)value;
             if (gs_schedule_check(&next, problem, gs_caps_find("h200"), NULL) == GS_OK) add(p, &next);
         }
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Fits the constants of the time model to measured rows, and says how well they predict. No device needed.
+ * Measured rows beside the time model's predictions. No device needed.
  *
- *     fit_profile fit PROFILE SWEEPS [only=PREFIX,...] ROWS.csv...   the profile again, fitted constants replaced and marked [fitted]; only:
- *                                                                    those whose name begins so
- *     fit_profile report PROFILE ROWS.csv...        rank correlation and regret per problem, family and band
- *     fit_profile rows PROFILE ROWS.csv...          the rows again, predicted_us by this profile
+ *     predict_rows report PROFILE ROWS.csv...    rank correlation and regret per problem, family and band
+ *     predict_rows rows PROFILE ROWS.csv...      the rows again, predicted_us by this profile
+ *     predict_rows times PROFILE ROWS.csv...     for tools/fit_profile.py, which asks for predictions by many sets of constants
  *
  * PROFILE is a file. Rows are those of time_pairs; where a row goes on with the shape and the counters of the emulated launch (the fields
- * of gs_launch_shape and gs_launch_counts in their order), its time is that of gs_launch_us and the launch_ constants are fitted, all
- * others otherwise. The model is the library's own; this program only turns its constants. What is
- * minimised, averaged over problems: the error of the logarithm of the time, an offset per problem taken out (it counts a little),
- * near the best schedule more than far from it; and what is lost by taking the schedules that the model likes. */
+ * of gs_launch_shape and gs_launch_counts in their order), its time is that of gs_launch_us.
+ *
+ * `times` prints "rows N counted 0|1 constants K", N lines "problem's number,measured_us" and K lines "name,value,least,most". Then, for every line of K numbers
+ * that it reads, it writes the N predicted times in microseconds as doubles of this machine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +17,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/random.h"
+#include "base/text.h"
 #include "launch_row.h"
 #include "schedule/work.h"
 
-enum { LINE = 1024, MOST_ROWS = 32000, MOST_PROBLEMS = 1000, FIRST = 8, RANDOM_MOVES = 200 };
+enum { LINE = 1024, MOST_ROWS = 32000, MOST_PROBLEMS = 1000, FIRST = 8 };
 
 typedef struct row {
     gs_schedule schedule;
@@ -261,7 +260,7 @@ static void report(const gs_profile *profile)
     print_regret("best of the shortlist of eight  ", listed, lists, 1.1);
 }
 
-/* ---- fitting ---- */
+/* ---- times by other constants ---- */
 
 typedef struct knob {
     const char *name;
@@ -275,122 +274,33 @@ static const knob knobs[] = {
 #undef GS_RATE
 };
 
-static const char *only;   /* what names of the constants to be fitted begin with, separated by commas; NULL: all */
+static double *constant(gs_profile *profile, int k) { return (double *)(void *)((char *)&profile->rates + knobs[k].offset); }
 
-/* Not to be seen in such rows, fixed by the hardware, or not asked for. */
-static bool is_fixed(const char *name)
+static gs_status serve_times(gs_profile *profile, gs_error *error)
 {
-    static const char *const fixed[] = {"sustained", "issue_width", "feed_bytes", "l2_latency", "ws_read_c", "cluster4_share", "cluster16_share"};
-    if (only && strncmp(name, only, strcspn(only, ",")) != 0) {
-        const char *next = only;
-        while ((next = strchr(next, ',')) && strncmp(name, next + 1, strcspn(next + 1, ",")) != 0) next++;
-        if (!next) return true;
-    }
-    for (size_t i = 0; i < GS_COUNT(fixed); i++)
-        if (strcmp(fixed[i], name) == 0) return true;
-    return (strncmp(name, "launch_", 7) == 0) != counted;
-}
-
-static double *turn(gs_profile *profile, int k) { return (double *)(void *)((char *)&profile->rates + knobs[k].offset); }
-
-static double bent(double x) { return 0.15 * (sqrt(1 + x * x / (0.15 * 0.15)) - 1); }   /* quadratic, then linear */
-
-static double loss_of_group(const group *g)
-{
-    double weight = 0, offset = 0, spread = 0, likes = 0, lost = 0;
-    double least = INFINITY;
-    for (int i = g->from; i < g->from + g->count; i++) {
-        const double w = pow(g->best / rows[i].measured, 0.7);
-        weight += w;
-        offset += w * log(rows[i].measured / rows[i].predicted);
-        least = fmin(least, rows[i].predicted);
-    }
-    offset /= weight;
-    for (int i = g->from; i < g->from + g->count; i++) {
-        const double w = pow(g->best / rows[i].measured, 0.7), like = pow(least / rows[i].predicted, 20);
-        spread += w * bent(log(rows[i].measured / rows[i].predicted) - offset);
-        likes += like;
-        lost += like * fmin(log(rows[i].measured / g->best), 1);
-    }
-    return spread / weight + 0.2 * bent(offset) + 0.3 * lost / likes;
-}
-
-static double loss_of(const gs_profile *profile, const gs_profile *start)
-{
-    double sum = 0, far = 0;
-    predict_all(profile);
-    for (int g = 0; g < group_count; g++) sum += loss_of_group(&groups[g]);
-    for (int k = 0; k < (int)GS_COUNT(knobs); k++) {
-        const double a = *turn((gs_profile *)profile, k), b = *turn((gs_profile *)start, k);
-        if (a != b) far += pow(log((a + 1e-3) / (b + 1e-3)), 2);
-    }
-    return sum / group_count + 2e-5 * far;   /* a constant that hardly matters stays where it is */
-}
-
-/* Tries a profile; keeps it if it is better. */
-static bool keep(gs_profile *best, double *least, const gs_profile *tried, const gs_profile *start)
-{
-    const double loss = loss_of(tried, start);
-    if (!(loss < *least)) return false;
-    *least = loss;
-    *best = *tried;
-    return true;
-}
-
-static void move(gs_profile *profile, int k, double factor)
-{
-    double *const value = turn(profile, k);
-    *value = fmin(fmax(*value * factor, knobs[k].least), knobs[k].most);
-}
-
-static void fit(gs_profile *profile, int sweeps)
-{
-    const gs_profile start = *profile;
-    gs_random random = {1};
-    double step = 1.35, least = loss_of(profile, &start);
-    for (int sweep = 0; sweep < sweeps; sweep++) {
-        const double before = least;
-        for (int k = 0; k < (int)GS_COUNT(knobs); k++)
-            for (int sign = 0; sign < 2 && !is_fixed(knobs[k].name); sign++) {
-                gs_profile tried = *profile;
-                move(&tried, k, sign ? 1 / step : step);
-                if (keep(profile, &least, &tried, &start)) break;
-            }
-        for (int i = 0; i < RANDOM_MOVES; i++) {   /* several at once: along valleys */
-            gs_profile tried = *profile;
-            for (int k = 0; k < (int)GS_COUNT(knobs); k++)
-                if (!is_fixed(knobs[k].name) && gs_random_below(&random, 6) == 0) move(&tried, k, pow(step, 2 * gs_random_unit(&random) - 1));
-            keep(profile, &least, &tried, &start);
+    static double times[MOST_ROWS];
+    const int constants = (int)GS_COUNT(knobs);
+    printf("rows %d counted %d constants %d\n", row_count, counted, constants);
+    for (int g = 0; g < group_count; g++)
+        for (int i = groups[g].from; i < groups[g].from + groups[g].count; i++) printf("%d,%.17g\n", g, rows[i].measured);
+    for (int k = 0; k < constants; k++) printf("%s,%.17g,%g,%g\n", knobs[k].name, *constant(profile, k), knobs[k].least, knobs[k].most);
+    fflush(stdout);
+    char line[64 * GS_COUNT(knobs)];
+    while (fgets(line, sizeof line, stdin)) {
+        gs_scan scan = gs_scan_from(line);
+        for (int k = 0; k < constants; k++) {
+            gs_scan_space(&scan);
+            if (!gs_scan_double(&scan, constant(profile, k))) return gs_fail(error, GS_ERROR_PARSE, NULL, "expected %d numbers, not '%.60s'", constants, line);
         }
-        fprintf(stderr, "sweep %d: step %.4f, loss %.5f\n", sweep + 1, step, least);
-        if (before - least < 0.002 * least) step = pow(step, 0.7);
-        if (step < 1.002) break;
+        predict_all(profile);
+        for (int i = 0; i < row_count; i++) times[i] = rows[i].predicted;
+        if (fwrite(times, sizeof *times, (size_t)row_count, stdout) != (size_t)row_count || fflush(stdout) != 0)
+            return gs_fail(error, GS_ERROR_IO, NULL, "the times cannot be written");
     }
+    return GS_OK;
 }
 
-/* ---- the profile's text ---- */
-
-/* Copies the text; the values of turned constants are replaced and their origin becomes [fitted]. */
-static void print_profile(const char *text, const gs_profile *profile)
-{
-    while (*text) {
-        const size_t size = strcspn(text, "\n");
-        const size_t word = strcspn(text, " \t\n#");
-        int k = 0;
-        while (k < (int)GS_COUNT(knobs) && (strlen(knobs[k].name) != word || strncmp(knobs[k].name, text, word) != 0)) k++;
-        if (k == (int)GS_COUNT(knobs) || is_fixed(knobs[k].name)) {
-            printf("%.*s\n", (int)size, text);
-        } else {
-            const char *const comment = memchr(text, '#', size);
-            const size_t length = comment ? (size_t)(text + size - comment) : 0;
-            size_t origin = length;
-            while (origin > 0 && comment[origin - 1] != '[') origin--;
-            printf("%-16s %-12.4g %.*s[fitted]\n", knobs[k].name, *turn((gs_profile *)profile, k), origin ? (int)origin - 1 : (int)length,
-                   comment ? comment : "");
-        }
-        text += size + (text[size] == '\n');
-    }
-}
+/* ---- the rows again ---- */
 
 static void print_rows(const gs_profile *profile)
 {
@@ -408,11 +318,10 @@ static void print_rows(const gs_profile *profile)
 
 int main(int argc, char **argv)
 {
-    const bool fitting = argc >= 5 && strcmp(argv[1], "fit") == 0;
-    if (fitting && strncmp(argv[4], "only=", 5) == 0) only = argv[4] + 5;
-    if (!fitting && !(argc >= 4 && (strcmp(argv[1], "report") == 0 || strcmp(argv[1], "rows") == 0))) {
-        fprintf(stderr, "usage: fit_profile fit PROFILE SWEEPS [only=PREFIX,...] ROWS.csv...\n       fit_profile report PROFILE ROWS.csv...\n"
-                        "       fit_profile rows PROFILE ROWS.csv...\n");
+    const char *const what = argc >= 4 ? argv[1] : "";
+    const bool reports = strcmp(what, "report") == 0, prints = strcmp(what, "rows") == 0, serves = strcmp(what, "times") == 0;
+    if (!reports && !prints && !serves) {
+        fprintf(stderr, "usage: predict_rows report|rows|times PROFILE ROWS.csv...\n");
         return 2;
     }
     gs_error error = {0};
@@ -421,15 +330,14 @@ int main(int argc, char **argv)
     size_t size = 0;
     gs_status status = gs_file_read(argv[2], 1 << 20, &text, &size, &error);
     if (status == GS_OK) status = gs_profile_parse(&profile, text, &error);
-    if (status == GS_OK) status = read_rows(argv + (fitting ? only ? 5 : 4 : 3), &error);
-    if (status == GS_OK && fitting) {
-        fit(&profile, atoi(argv[3]));
-        print_profile(text, &profile);
-    } else if (status == GS_OK && argv[1][1] == 'e') {
+    if (status == GS_OK) status = read_rows(argv + 3, &error);
+    if (status == GS_OK && serves) {
+        status = serve_times(&profile, &error);
+    } else if (status == GS_OK && prints) {
+        print_rows(&profile);
+    } else if (status == GS_OK) {
         predict_all(&profile);
         report(&profile);
-    } else if (status == GS_OK) {
-        print_rows(&profile);
     }
     if (status != GS_OK) {
         char line[512];
