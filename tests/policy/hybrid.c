@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "asking_policy.h"
+#include "llm_policy.h"
 #include "learn/weights.h"
 
 #define GOOD_A "ws/64x64x64/s2/c1x1/coop/g1"

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "asking_policy.h"
+#include "llm_policy.h"
 #include "llm/chat.h"
 
 #define MARK "MARK-of-the-model"

@@ -3,7 +3,7 @@
 #ifndef TESTS_WRITE_RUN_H
 #define TESTS_WRITE_RUN_H
 
-#include "asking.h"
+#include "llm_endpoint.h"
 #include "author/author.h"
 #include "tuning.h"
 #include "writing.h"

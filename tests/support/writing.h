@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "asking.h"
+#include "llm_endpoint.h"
 #include "base/text.h"
 
 /* A good kernel for what tests/hacks/plain.cuh stands before: eight threads an element, an eighth of the waiting. */

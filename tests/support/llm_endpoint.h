@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A model that is asked at a scripted endpoint, for tests: the endpoint, what the asker notes, what a text has and has not, and an environment without the models
+ * A scripted endpoint for tests of the llm policy: the endpoint, what the client logs, what a text contains, and an environment without the models
  * of whoever runs the tests. Included after cmocka. */
-#ifndef TESTS_ASKING_H
-#define TESTS_ASKING_H
+#ifndef TESTS_LLM_ENDPOINT_H
+#define TESTS_LLM_ENDPOINT_H
 
 #include "endpoint.h"
 #include "texts.h"

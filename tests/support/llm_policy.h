@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A policy that asks a model at a scripted endpoint, for tests: the policy, what it proposes, and an environment for it. Included after cmocka. */
-#ifndef TESTS_ASKING_POLICY_H
-#define TESTS_ASKING_POLICY_H
+ * The llm policy at a scripted endpoint, for tests: the policy, what it proposes, and an environment for it. Included after cmocka. */
+#ifndef TESTS_LLM_POLICY_H
+#define TESTS_LLM_POLICY_H
 
-#include "asking.h"
+#include "llm_endpoint.h"
 #include "policy/policies.h"
 #include "tuning_list.h"
 
