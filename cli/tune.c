@@ -253,16 +253,16 @@ static int tune_quickly(tuning *t, const gs_tune_options *how)
 }
 
 /* A problem's share of the time that is left, if there is any. */
-static bool share_time(const tuning *t, const gs_turns *turns, gs_tune_options *how)
+static bool share_time(const tuning *t, const gs_work_queue *turns, gs_tune_options *how)
 {
     if (!(t->s->budget > 0)) return true;
     const double left = t->s->budget - 1e-9 * (double)(gs_clock_ns() - t->w.started);
-    how->budget_s = left * (t->member ? t->member->count : 1) / gs_turns_left(turns);
+    how->budget_s = left * (t->member ? t->member->count : 1) / gs_work_queue_left(turns);
     how->budget_s = GS_MIN(how->budget_s, left);
     return left >= 1;
 }
 
-static int tune_one(tuning *t, gs_turns *turns, int index, gs_tune_options *how)
+static int tune_one(tuning *t, gs_work_queue *turns, int index, gs_tune_options *how)
 {
     cli_session *const session = t->session;
     const gs_problem *const problem = &t->problems->list[index];
@@ -272,20 +272,20 @@ static int tune_one(tuning *t, gs_turns *turns, int index, gs_tune_options *how)
     const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, how, &result, &error);
     take_result(t, problem, status, &result, &error);
     t->w.at++;
-    gs_turns_end(turns, index, t->code < 0);   /* what ends this tuner may not be wrong with the problem */
+    gs_work_queue_end(turns, index, t->code < 0);   /* what ends this tuner may not be wrong with the problem */
     return t->code;
 }
 
-static int tune_singly(tuning *t, gs_turns *turns, gs_tune_options *how)
+static int tune_singly(tuning *t, gs_work_queue *turns, gs_tune_options *how)
 {
-    while (gs_turns_left(turns) > 0 && t->code < 0) {
+    while (gs_work_queue_left(turns) > 0 && t->code < 0) {
         gs_error error = {0};
         int index;
         if (!share_time(t, turns, how)) return time_is_up(t);
-        if (gs_turns_next(turns, &index, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
+        if (gs_work_queue_next(turns, &index, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
         if (index >= 0) {
             t->code = tune_one(t, turns, index, how);
-        } else if (gs_turns_left(turns) > 0) {   /* the others' */
+        } else if (gs_work_queue_left(turns) > 0) {   /* the others' */
             if (cli_stopped()) return cli_stopped();
             gs_clock_sleep_ns(OTHERS_NS);
         }
@@ -301,7 +301,7 @@ static int tune_all(tuning *t, const char *table)
     const settings *const s = t->s;
     cli_session *const session = t->session;
     const cli_member *const member = t->member;
-    gs_turns *turns;
+    gs_work_queue *turns;
     gs_error error = {0};
     gs_llm shared = {0};
     gs_llm_options llm = s->llm;
@@ -328,15 +328,15 @@ static int tune_all(tuning *t, const char *table)
         .first = member ? (int)((int64_t)t->problems->count * member->index / member->count) : 0,
     };
     if (s->quick) return tune_quickly(t, &how);
-    if (gs_turns_create(&turns, session->store, &session->session, t->problems->list, t->problems->count, &how, &error) != GS_OK)
+    if (gs_work_queue_create(&turns, session->store, &session->session, t->problems->list, t->problems->count, &how, &error) != GS_OK)
         return cli_fail(t->command, NULL, &error);
     if (asks_model(s) && gs_llm_open(&shared, &llm, &error) != GS_OK) {
-        gs_turns_destroy(&turns);
+        gs_work_queue_destroy(&turns);
         return cli_fail(t->command, NULL, &error);
     }
     const int code = tune_singly(t, turns, &how);
     gs_llm_close(&shared);
-    gs_turns_destroy(&turns);
+    gs_work_queue_destroy(&turns);
     return code;
 }
 

@@ -136,7 +136,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
 static void close_batch(gs_list *l)
 {
     for (int i = 0; i < l->items; i++) {
-        if (!l->batch[i].reported) gs_turns_end(l->turns, l->batch[i].index, false);
+        if (!l->batch[i].reported) gs_work_queue_end(l->turns, l->batch[i].index, false);
         gs_run_close(&l->batch[i].run);
         free(l->batch[i].rank);
     }
@@ -147,7 +147,7 @@ static void close_batch(gs_list *l)
 static gs_status wait_for_others(const gs_list *l, gs_error *error)
 {
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while other tuners worked on what is left");
-    gs_run_progress(&(gs_run){.options = &l->options}, GS_TUNE_OTHERS, l->count - gs_turns_left(l->turns), l->count, NULL);
+    gs_run_progress(&(gs_run){.options = &l->options}, GS_TUNE_OTHERS, l->count - gs_work_queue_left(l->turns), l->count, NULL);
     gs_clock_sleep_ns(OTHERS_NS);
     return GS_OK;
 }
@@ -156,10 +156,10 @@ static gs_status wait_for_others(const gs_list *l, gs_error *error)
 static gs_status open_batch(gs_list *l, bool *time, gs_error *error)
 {
     const int most = l->caps->emulated ? 1 : GS_LIST_BATCH;
-    while (gs_turns_left(l->turns) > 0 && l->items < most && !l->ended) {
+    while (gs_work_queue_left(l->turns) > 0 && l->items < most && !l->ended) {
         int index;
         if (!(*time = may_search(l))) break;
-        GS_TRY(gs_turns_next(l->turns, &index, error));
+        GS_TRY(gs_work_queue_next(l->turns, &index, error));
         if (index < 0) break;
         GS_TRY(open_item(l, index, error));
     }
@@ -180,7 +180,7 @@ static gs_status keep_learned(gs_list *l, gs_status status, gs_error *error)
 static gs_status run_list(gs_list *l, gs_error *error)
 {
     gs_status status = GS_OK;
-    while (gs_turns_left(l->turns) > 0 && status == GS_OK && !l->ended) {
+    while (gs_work_queue_left(l->turns) > 0 && status == GS_OK && !l->ended) {
         bool time = true;
         status = open_batch(l, &time, error);
         const bool idle = l->items == 0;
@@ -188,7 +188,7 @@ static gs_status run_list(gs_list *l, gs_error *error)
         if (status == GS_OK && !l->ended) status = finish_batch(l, error);
         close_batch(l);
         if (!idle) status = keep_learned(l, status, error);
-        const int left = gs_turns_left(l->turns);
+        const int left = gs_work_queue_left(l->turns);
         if (status != GS_OK || left == 0) continue;
         if (!time)
             status = gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s is used up after %d of %d problems", l->budget_s,
@@ -217,7 +217,7 @@ static gs_status prepare(gs_list *l, const gs_tune_options *options, gs_error *e
     }
     l->policy.found = l->options.found;
     l->policy.found_count = l->options.found_count;
-    GS_TRY(gs_turns_create(&l->turns, l->store, l->session, l->problems, l->count, &l->options, error));
+    GS_TRY(gs_work_queue_create(&l->turns, l->store, l->session, l->problems, l->count, &l->options, error));
     GS_TRY(look_up(l, error));
     return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->ahead_most, &l->options, error);
 }
@@ -235,7 +235,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);
     gs_ahead_end(&l.ahead);
-    gs_turns_destroy(&l.turns);
+    gs_work_queue_destroy(&l.turns);
     if (l.policy.destroy) l.policy.destroy(&l.policy);
     free(l.known);
     free(l.open);

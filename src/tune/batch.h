@@ -55,7 +55,7 @@ typedef struct gs_list {
     int64_t           started;
     gs_tune_finished  finished;
     void             *self;
-    gs_turns         *turns;
+    gs_work_queue         *turns;
     gs_list_known    *known;
     gs_problem       *open;         /* those that are compiled ahead */
     int               open_count;

@@ -206,7 +206,7 @@ void gs_list_report(gs_list *l, gs_list_item *it)
     const bool ended = l->ended;
     it->result.seconds = it->result.spent.compile + it->result.spent.race + it->result.spent.verify + it->result.spent.confirm;
     if (!l->finished(l->self, it->index, it->status, &it->result, &it->error)) l->ended = true;
-    gs_turns_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
+    gs_work_queue_end(l->turns, it->index, it->status == GS_OK || l->ended == ended);
 }
 
 gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error)

@@ -102,7 +102,7 @@ gs_status gs_ahead_take(gs_ahead *ahead, int problem, gs_schedule *list, int *co
 void      gs_ahead_edges(gs_ahead *ahead, int problem, const gs_schedule *schedule);
 gs_status gs_ahead_wait_edges(gs_ahead *ahead, gs_error *error);
 
-/* ---- what a language model was asked (turns.c) ---- */
+/* ---- what a language model was asked (llm_turns.c) ---- */
 
 /* Puts the turns of the policy "llm" into the store. */
 typedef struct gs_kept_turns {

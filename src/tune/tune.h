@@ -40,8 +40,8 @@ typedef struct gs_tune_options {
     bool        again;                 /* measure even what the store already has a winner for; the best schedule known races along */
     const gs_found *found;             /* for policies that build on it; NULL: what searches on this device found, also with */
     int         found_count;           /* earlier kernels, as the store knows it */
-    const gs_lessee *lessee;           /* gs_tune_list, gs_turns: other tuners have the same list; who has a problem's lease works on it */
-    int         first;                 /* gs_tune_list, gs_turns: where in the list to begin; it goes round */
+    const gs_lessee *lessee;           /* gs_tune_list, gs_work_queue: other tuners have the same list; who has a problem's lease works on it */
+    int         first;                 /* gs_tune_list, gs_work_queue: where in the list to begin; it goes round */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     const char *learn_path;            /* weights that the policy begins with, if they are there, and what it has learned when a problem
                                           is done; several tuners may share them; NULL: it forgets */
@@ -91,13 +91,13 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
  * for that with leases of its own. left: how many this tuner neither had nor knows to be done. end: when it is done with one, or, not
  * done, leaves it to others. */
 #define GS_LEASE_S 300.0   /* how long a lease lasts; gs_store_renew in time is the caller's */
-typedef struct gs_turns gs_turns;
-gs_status gs_turns_create(gs_turns **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
+typedef struct gs_work_queue gs_work_queue;
+gs_status gs_work_queue_create(gs_work_queue **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
                           const gs_tune_options *options, gs_error *error);
-gs_status gs_turns_next(gs_turns *turns, int *index, gs_error *error);
-int       gs_turns_left(const gs_turns *turns);
-void      gs_turns_end(gs_turns *turns, int index, bool done);
-void      gs_turns_destroy(gs_turns **turns);
+gs_status gs_work_queue_next(gs_work_queue *turns, int *index, gs_error *error);
+int       gs_work_queue_left(const gs_work_queue *turns);
+void      gs_work_queue_end(gs_work_queue *turns, int index, bool done);
+void      gs_work_queue_destroy(gs_work_queue **turns);
 
 /* The schedule that the last search of this problem on this device with these kernels found, as the store knows it; else the fastest
  * that passed. Empty if there is none. */

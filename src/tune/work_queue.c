@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "tune/tune.h"
 
-struct gs_turns {
+struct gs_work_queue {
     gs_store         *store;
     const char       *device;
     const gs_problem *problems;
@@ -16,25 +16,25 @@ struct gs_turns {
     bool              settled[];
 };
 
-gs_status gs_turns_create(gs_turns **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
+gs_status gs_work_queue_create(gs_work_queue **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
                           const gs_tune_options *options, gs_error *error)
 {
-    gs_turns *const turns = *out = calloc(1, sizeof *turns + (size_t)count);
+    gs_work_queue *const turns = *out = calloc(1, sizeof *turns + (size_t)count);
     if (!turns) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d problems", count);
-    *turns = (gs_turns){
+    *turns = (gs_work_queue){
         .store = store, .device = session->device, .problems = problems, .lessee = options->lessee, .count = count, .left = count,
         .at = count > 0 ? options->first % count : 0,
     };
     return GS_OK;
 }
 
-void gs_turns_destroy(gs_turns **turns)
+void gs_work_queue_destroy(gs_work_queue **turns)
 {
     free(*turns);
     *turns = NULL;
 }
 
-gs_status gs_turns_next(gs_turns *turns, int *index, gs_error *error)
+gs_status gs_work_queue_next(gs_work_queue *turns, int *index, gs_error *error)
 {
     *index = -1;
     for (int looked = 0; looked < turns->count && *index < 0; looked++) {
@@ -55,10 +55,10 @@ gs_status gs_turns_next(gs_turns *turns, int *index, gs_error *error)
     return GS_OK;
 }
 
-int gs_turns_left(const gs_turns *turns) { return turns->left; }
+int gs_work_queue_left(const gs_work_queue *turns) { return turns->left; }
 
 /* A lease that cannot be given back ends with the process; what was found is in the store by then. */
-void gs_turns_end(gs_turns *turns, int index, bool done)
+void gs_work_queue_end(gs_work_queue *turns, int index, bool done)
 {
     char text[GS_PROBLEM_TEXT];
     gs_error error = {0};
