@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The policy "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn. Whose turn it is says all schedules of it, until they are told
- * what came of them; both are told of everything, so a question shows what the weights found, and the weights learn from answers. Where one has nothing to say
- * at the beginning of its turn (no endpoint any more, a budget used up, everything said), the turn is the other's. */
+ * The policy "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn. The active policy proposes the batch, until it has learned
+ * what came of it; both learn from everything, so a question shows what the weights found, and the weights learn from answers. Where one has nothing to
+ * propose at the beginning of its turn (no endpoint any more, a budget used up, everything proposed), the turn is the other's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct hybrid {
     gs_policy member[MEMBERS];            /* in the order of their turns */
     char      problem[GS_PROBLEM_TEXT];
     int       turn;                       /* of the member whose it is */
-    bool      waits;                      /* that one has said some and was not told what came of them */
+    bool      waits;                      /* that one has proposed some and has not learned what came of them */
     int       last_most;                  /* that it was asked for then */
 } hybrid;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
- * same rate; then of the schedules that the time model finds fast and of those that the actor says, the ones
- * that the surrogate finds fastest. Then the surrogate's word is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
+ * same rate; then of the schedules that the time model finds fast and of those that the actor samples, the ones
+ * that the surrogate finds fastest. Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
  * one value away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
  * names, else the installed ones, else untrained ones, which leave the order to the time model. */
 #include <math.h>
@@ -21,21 +21,21 @@
 enum {
     BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
     KEPT     = 2048,  /* and kept, of those that the surrogate does */
-    BY_ACTOR = 128,   /* and so many schedule strings of the actor's */
+    BY_ACTOR = 128,   /* and so many samples of the actor's */
     PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
 };
 #define CURIOUS 0.5   /* deviations of what is not sure that a schedule is visited to be faster */
 
 typedef struct ranked {
     gs_schedule schedule;
-    double      us;      /* the surrogate's word */
-    double      hoped;   /* by which they stand: its logarithm, corrected */
+    double      us;      /* as the surrogate predicts */
+    double      hoped;   /* by which they are sorted: its logarithm, corrected */
 } ranked;
 
-typedef struct told {
+typedef struct observed {
     gs_schedule schedule;
     double      us;
-} told;
+} observed;
 
 typedef struct learned {
     gs_weights weights;
@@ -47,14 +47,14 @@ typedef struct learned {
     char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
     uint32_t   families;
     gs_profile profile;
-    ranked    *list;                       /* not said yet; from next on */
+    ranked    *list;                       /* not proposed yet; from next on */
     int        count, next, capacity;
     bool       ranked;                     /* the list has been made */
-    bool       stale;                      /* and something was told since it was put in order */
-    gs_schedule *said;                     /* or told of */
-    int        said_count, said_capacity;
-    told       told[GS_MOST_RESIDUALS];    /* that were timed, fastest first */
-    int        told_count;
+    bool       stale;                      /* and something was observed since it was put in order */
+    gs_schedule *proposed;                     /* or observed */
+    int        proposed_count, proposed_capacity;
+    observed   observed[GS_MOST_RESIDUALS];/* that were timed, fastest first */
+    int        observed_count;
 } learned;
 
 static int by_hope(const void *left, const void *right)
@@ -64,19 +64,19 @@ static int by_hope(const void *left, const void *right)
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
 }
 
-static bool was_said(const learned *self, const gs_schedule *schedule)
+static bool was_proposed(const learned *self, const gs_schedule *schedule)
 {
-    for (int i = 0; i < self->said_count; i++)
-        if (memcmp(&self->said[i], schedule, sizeof *schedule) == 0) return true;
+    for (int i = 0; i < self->proposed_count; i++)
+        if (memcmp(&self->proposed[i], schedule, sizeof *schedule) == 0) return true;
     return false;
 }
 
-/* Without memory it may be said again, which costs time only. */
-static void note_said(learned *self, const gs_schedule *schedule)
+/* Without memory it may be proposed again, which costs time only. */
+static void note_proposed(learned *self, const gs_schedule *schedule)
 {
-    if (was_said(self, schedule)) return;
-    if (!gs_grow(&self->said, self->said_count, &self->said_capacity, sizeof *self->said)) return;
-    self->said[self->said_count++] = *schedule;
+    if (was_proposed(self, schedule)) return;
+    if (!gs_grow(&self->proposed, self->proposed_count, &self->proposed_capacity, sizeof *self->proposed)) return;
+    self->proposed[self->proposed_count++] = *schedule;
 }
 
 /* ---- the list ---- */
@@ -105,7 +105,7 @@ static gs_status put_in_order(learned *self)
     for (int i = self->next; i < self->count; i++) {
         const ranked *const r = &self->list[i];
         if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* what both named */
-        if (self->told_count == 0 && has_twin(self->list + self->next, first - self->next, &r->schedule))
+        if (self->observed_count == 0 && has_twin(self->list + self->next, first - self->next, &r->schedule))
             late[later++] = *r;
         else
             self->list[first++] = *r;
@@ -156,7 +156,7 @@ static void begin(learned *self, const gs_policy *policy, const gs_problem *prob
     self->families = policy->families;
     self->profile = gs_profile_of(caps);
     self->random = (gs_random){self->seed};
-    self->count = self->next = self->said_count = self->told_count = 0;
+    self->count = self->next = self->proposed_count = self->observed_count = 0;
     self->ranked = self->stale = false;
 }
 
@@ -164,22 +164,22 @@ static void begin(learned *self, const gs_policy *policy, const gs_problem *prob
 
 static void take_time(learned *self, const gs_schedule *schedule, double us)
 {
-    if (self->told_count == GS_MOST_RESIDUALS && us >= self->told[GS_MOST_RESIDUALS - 1].us) return;
-    int at = self->told_count < GS_MOST_RESIDUALS ? self->told_count++ : GS_MOST_RESIDUALS - 1;
-    for (; at > 0 && self->told[at - 1].us > us; at--) self->told[at] = self->told[at - 1];
-    self->told[at] = (told){*schedule, us};
+    if (self->observed_count == GS_MOST_RESIDUALS && us >= self->observed[GS_MOST_RESIDUALS - 1].us) return;
+    int at = self->observed_count < GS_MOST_RESIDUALS ? self->observed_count++ : GS_MOST_RESIDUALS - 1;
+    for (; at > 0 && self->observed[at - 1].us > us; at--) self->observed[at] = self->observed[at - 1];
+    self->observed[at] = (observed){*schedule, us};
 }
 
 static void add_neighbours(learned *self, const gs_problem *problem, const gs_caps *caps)
 {
-    for (int i = 0; i < GS_MIN(self->told_count, PARENTS); i++) {
-        const gs_schedule from = self->told[i].schedule;
+    for (int i = 0; i < GS_MIN(self->observed_count, PARENTS); i++) {
+        const gs_schedule from = self->observed[i].schedule;
         const gs_family_id family = (gs_family_id)from.family;
         for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
             for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
                 gs_schedule next = from;
                 next.value[parameter] = (uint8_t)value;
-                if (value != from.value[parameter] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_said(self, &next)) add(self, &next, problem);
+                if (value != from.value[parameter] && gs_schedule_check(&next, problem, caps, NULL) == GS_OK && !was_proposed(self, &next)) add(self, &next, problem);
             }
     }
 }
@@ -188,12 +188,12 @@ static void correct(learned *self, const gs_problem *problem)
 {
     gs_residual residual;
     gs_schedule schedules[GS_MOST_RESIDUALS];
-    double said[GS_MOST_RESIDUALS];
-    for (int i = 0; i < self->told_count; i++) {
-        schedules[i] = self->told[i].schedule;
-        said[i] = log(self->told[i].us / gs_surrogate_us(&self->weights.surrogate, &schedules[i], problem, &self->profile));
+    double errors[GS_MOST_RESIDUALS];
+    for (int i = 0; i < self->observed_count; i++) {
+        schedules[i] = self->observed[i].schedule;
+        errors[i] = log(self->observed[i].us / gs_surrogate_us(&self->weights.surrogate, &schedules[i], problem, &self->profile));
     }
-    gs_residual_fit(&residual, schedules, said, self->told_count);
+    gs_residual_fit(&residual, schedules, errors, self->observed_count);
     for (int i = self->next; i < self->count; i++) {
         double deviation;
         self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &self->profile);   /* the weights have moved */
@@ -225,7 +225,7 @@ static void move_weights(learned *self, const gs_problem *problem, const gs_caps
     free(measured);
 }
 
-/* What was told, into the order of the list. */
+/* What was observed, into the order of the list. */
 static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps *caps)
 {
     add_neighbours(self, problem, caps);
@@ -237,7 +237,7 @@ static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps
 }
 
 /* What was found for the same problem of f16, where this one is of bf16, or the other way round. */
-static int say_other_type(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
+static int propose_other_type(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     gs_problem other = *problem;
     int count = 0;
@@ -245,10 +245,10 @@ static int say_other_type(learned *self, const gs_policy *policy, const gs_probl
     if (other.out == problem->in) other.out = other.in;
     for (int i = 0; i < policy->found_count && count < most; i++) {
         const gs_found *const found = &policy->found[i];
-        if (memcmp(&found->problem, &other, sizeof other) != 0 || was_said(self, &found->schedule)) continue;
+        if (memcmp(&found->problem, &other, sizeof other) != 0 || was_proposed(self, &found->schedule)) continue;
         if (self->families != 0 && !(self->families >> found->schedule.family & 1)) continue;
         if (gs_schedule_check(&found->schedule, problem, caps, NULL) != GS_OK) continue;
-        note_said(self, &found->schedule);
+        note_proposed(self, &found->schedule);
         list[count++] = found->schedule;
     }
     return count;
@@ -261,11 +261,11 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
     const bool first = !self->ranked;
     if (first && rank_all(self, problem, caps) != GS_OK) return 0;
     if (self->stale && take_in(self, problem, caps) != GS_OK) return 0;
-    int count = first ? say_other_type(self, policy, problem, caps, list, most) : 0;
+    int count = first ? propose_other_type(self, policy, problem, caps, list, most) : 0;
     for (; count < most && self->next < self->count; self->next++) {
         const gs_schedule schedule = self->list[self->next].schedule;
-        if (was_said(self, &schedule)) continue;
-        note_said(self, &schedule);
+        if (was_proposed(self, &schedule)) continue;
+        note_proposed(self, &schedule);
         list[count++] = schedule;
     }
     return count;
@@ -276,10 +276,10 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     learned *const self = policy->self;
     begin(self, policy, problem, caps);
     for (int i = 0; i < count; i++) {
-        note_said(self, &feedback[i].schedule);
+        note_proposed(self, &feedback[i].schedule);
         if (feedback[i].us > 0 && gs_schedule_check(&feedback[i].schedule, problem, caps, NULL) == GS_OK) take_time(self, &feedback[i].schedule, feedback[i].us);
     }
-    self->stale = self->told_count > 0;   /* the list is put in order when it is asked for: nobody may */
+    self->stale = self->observed_count > 0;   /* the list is put in order when it is asked for: nobody may */
     move_weights(self, problem, caps, feedback, count);
 }
 
@@ -338,7 +338,7 @@ static void destroy(gs_policy *policy)
         gs_weights_free(&self->weights);
         gs_weights_free(&self->before);
         free(self->list);
-        free(self->said);
+        free(self->proposed);
     }
     free(self);
     *policy = (gs_policy){0};

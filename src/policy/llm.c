@@ -23,7 +23,7 @@ enum {
     FIRST      = 4,        /* of the time model's, before the first question */
     BATCH      = 15,       /* schedule strings of an answer */
     QUESTIONS  = 16,       /* of a problem, without second ones */
-    BARREN     = 2,        /* answers in a row without a new valid schedule string; then it has no more to say */
+    BARREN     = 2,        /* answers in a row without a new valid schedule string; then it has no more to propose */
     MOST_LINES = 12        /* of what was wrong with an answer */
 };
 
@@ -36,10 +36,10 @@ typedef struct llm_policy {
     int            tried_count, tried_capacity;
     gs_text        dropped;                   /* lines of what was wrong with the last answer */
     int            questions, barren;
-    bool           begun, waits;              /* it has said its first ones; it has said a batch and was not told what came of it */
+    bool           begun, waits;              /* it has proposed its first ones; it waits for what came of a batch */
     int            last_most;                 /* that it was asked for then */
-    gs_schedule    said[BATCH];
-    int            said_count;
+    gs_schedule    proposed[BATCH];
+    int            proposed_count;
 } llm_policy;
 
 /* ---- the problem ---- */
@@ -52,7 +52,7 @@ static void forget(llm_policy *self)
     self->tried = NULL;
     self->tried_count = self->tried_capacity = self->questions = self->barren = 0;
     self->begun = self->waits = false;
-    self->said_count = 0;
+    self->proposed_count = 0;
 }
 
 static bool begin(llm_policy *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps)
@@ -87,13 +87,13 @@ static void keep_outcomes(llm_policy *self, const gs_feedback *feedback, int cou
     gs_feedback outcomes[BATCH];
     gs_error error = {0};
     int observed = 0;
-    for (int i = 0; i < self->said_count; i++)
+    for (int i = 0; i < self->proposed_count; i++)
         for (int k = 0; k < count; k++) {
-            if (memcmp(&feedback[k].schedule, &self->said[i], sizeof self->said[i]) != 0) continue;
+            if (memcmp(&feedback[k].schedule, &self->proposed[i], sizeof self->proposed[i]) != 0) continue;
             outcomes[observed++] = feedback[k];
             break;
         }
-    self->said_count = 0;
+    self->proposed_count = 0;
     if (sink && observed > 0 && sink->ended(sink->self, outcomes, observed, &error) != GS_OK)
         gs_log(GS_LOG_WARNING, "what came of a language model's schedules is not kept: %s", error.text);
 }
@@ -161,8 +161,8 @@ static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, 
     gs_text_clear(&self->dropped);
     if (status == GS_OK) status = ask_twice(self, &system, &question, schedule_strings, error);
     if (status == GS_OK) *count = choose(self, schedule_strings, caps, list, most);
-    self->said_count = *count;
-    memcpy(self->said, list, (size_t)*count * sizeof *list);
+    self->proposed_count = *count;
+    memcpy(self->proposed, list, (size_t)*count * sizeof *list);
     gs_text_free(&system);
     gs_text_free(&question);
     free(schedule_strings);
@@ -172,7 +172,7 @@ static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, 
 /* ---- the policy ---- */
 
 /* Some of the time model's, half of what is asked for at most. */
-static int say_first(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most)
+static int propose_first(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most)
 {
     const int wanted = GS_MAX(GS_MIN(most / 2, FIRST), 1);
     const int got = gs_schedule_shortlist(&self->visited.space.problem, caps, self->visited.families, list, wanted);
@@ -198,12 +198,12 @@ static int ask_for(llm_policy *self, const gs_caps *caps, gs_schedule *list, int
     return count;
 }
 
-/* Where all that it said was known to be bad, which nobody tells it, it is asked for as many again. */
+/* Where all that it proposed was known to be bad, of which it does not learn, it is asked for as many again. */
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     llm_policy *const self = policy->self;
     if (most < 1 || !begin(self, policy, problem, caps) || (self->waits && most < self->last_most)) return 0;
-    const int count = self->begun || self->tried_count > 0 ? ask_for(self, caps, list, most) : say_first(self, caps, list, most);
+    const int count = self->begun || self->tried_count > 0 ? ask_for(self, caps, list, most) : propose_first(self, caps, list, most);
     self->waits = count > 0;
     self->last_most = most;
     return count;

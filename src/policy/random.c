@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The policies "random" and "evolve". Both know only which schedules are valid. random: each as probable as any other. evolve: FIRST at random;
- * then children of the fastest that it was told of: of one with a value or two changed, or of two of a family with values of both. */
+ * then children of the fastest that it observed: of one with a value or two changed, or of two of a family with values of both. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -13,17 +13,17 @@ enum {
     TRIES     = 64     /* for a child that is valid and new; then one at random */
 };
 
-typedef struct told {
+typedef struct observed {
     gs_schedule schedule;
     double      us;
-} told;
+} observed;
 
 typedef struct drawing {
     gs_random random;
     uint64_t  seed;
     bool      evolves;
     gs_visited  visited;
-    told      best[PARENTS];   /* fastest first */
+    observed      best[PARENTS];   /* fastest first */
     int       best_count;
 } drawing;
 
@@ -55,8 +55,8 @@ static void change_word(drawing *self, gs_schedule *schedule)
 static int child(drawing *self)
 {
     for (int i = 0; i < TRIES; i++) {
-        const told *const a = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
-        const told *const b = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
+        const observed *const a = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
+        const observed *const b = &self->best[gs_random_below(&self->random, (uint64_t)self->best_count)];
         gs_schedule next = a->schedule;
         if (a != b && b->schedule.family == next.family && gs_random_below(&self->random, 2))
             for (int parameter = 0; parameter < GS_MAX_PARAMETERS; parameter++)
@@ -87,7 +87,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     drawing *const self = policy->self;
     if (!begin(self, policy, problem, caps)) return;
     for (int i = 0; i < count; i++) {
-        const told next = {feedback[i].schedule, feedback[i].us};
+        const observed next = {feedback[i].schedule, feedback[i].us};
         gs_visited_add(&self->visited, &next.schedule);
         if (!(next.us > 0) || gs_space_find(&self->visited.space, &next.schedule) < 0) continue;
         int at = self->best_count < PARENTS ? self->best_count++ : next.us < self->best[PARENTS - 1].us ? PARENTS - 1 : -1;

@@ -96,7 +96,7 @@ gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs
     gs_run_sort(list, all);
     gs_status status = GS_OK;
     for (int i = 0; i < all && *count < most && status == GS_OK; i++) {
-        /* how near two predictions must be to mean the same, nobody knows */
+        /* prediction error is uncalibrated: there is no interval to compare */
         if (*count > 0 && !run->evaluator.caps->emulated && list[i]->ratio.high < best[0]->ratio.low) break;
         if (*count > 0 && !gs_run_may_explore(run)) break;
         if (!gs_candidate_passed(list[i])) {
