@@ -224,7 +224,7 @@ static gs_status multiply(job *j, gs_error *error)
     GS_TRY(gs_verifier_create(&j->verifier, j->device, error));
     cli_announce(&j->device->caps, j->device->name, "multiplying", gs_emulated_seconds(&j->problem, 1, j->s->no_check ? 0 : 1));
     GS_TRY(fill_operands(j, error));
-    const gs_args args = {.a = (const void *)(uintptr_t)j->m[0].device, .b = (const void *)(uintptr_t)j->m[1].device,
+    const gs_args args = {.size = sizeof args, .a = (const void *)(uintptr_t)j->m[0].device, .b = (const void *)(uintptr_t)j->m[1].device,
                           .c = (const void *)(uintptr_t)j->m[2].device, .d = (void *)(uintptr_t)j->m[3].device};
     GS_TRY(gs_gemm(j->context, &j->problem, &args, NULL, error));
     GS_TRY(j->device->ops->queue_wait(j->device, NULL, error));

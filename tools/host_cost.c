@@ -53,7 +53,7 @@ static char memory[4][MOST_SETS * SET_BYTES] __attribute__((aligned(256)));
 static gs_args args_of(int set)
 {
     const size_t at = (size_t)set * SET_BYTES;
-    return (gs_args){.a = memory[0] + at, .b = memory[1] + at, .c = memory[2] + at, .d = memory[3] + at};
+    return gs_args_make(memory[0] + at, memory[1] + at, memory[2] + at, memory[3] + at);
 }
 
 static void report(const char *name, int sets, double *ns, double maps)

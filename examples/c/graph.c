@@ -22,10 +22,9 @@ static int fail(const char *what, const gs_error *error)
 /* The chain: two runs on the stream, whether it is being captured or not. */
 static gs_status run_chain(gs_plan *plan, const uint64_t *matrix, void *stream)
 {
-    const gs_args first = {
-        .a = (void *)(uintptr_t)matrix[0], .b = (void *)(uintptr_t)matrix[1], .d = (void *)(uintptr_t)matrix[3]};
-    const gs_args second = {
-        .a = (void *)(uintptr_t)matrix[3], .b = (void *)(uintptr_t)matrix[2], .d = (void *)(uintptr_t)matrix[4]};
+    void *at[5];
+    for (int i = 0; i < 5; i++) at[i] = (void *)(uintptr_t)matrix[i];
+    const gs_args first = gs_args_make(at[0], at[1], NULL, at[3]), second = gs_args_make(at[3], at[2], NULL, at[4]);
     const gs_status status = gs_plan_run(plan, &first, stream);
     return status == GS_OK ? gs_plan_run(plan, &second, stream) : status;
 }

@@ -69,7 +69,7 @@ int main(void)
         fprintf(stderr, "no device memory\n");
         return 1;
     }
-    const gs_args args = {.a = (const void *)(uintptr_t)at, .b = (const void *)(uintptr_t)bt, .d = (void *)(uintptr_t)to};
+    const gs_args args = gs_args_make((const void *)(uintptr_t)at, (const void *)(uintptr_t)bt, NULL, (void *)(uintptr_t)to);
     const gs_status status = gs_plan_run(plan, &args, NULL);
     if (status != GS_OK || gpu.stream_wait(NULL) != 0 || gpu.copy_out(d, to, sizeof d) != 0) {
         fprintf(stderr, "the run failed: %s\n", gs_status_string(status));

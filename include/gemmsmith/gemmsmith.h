@@ -6,7 +6,8 @@
  *     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
  *     gs_plan *plan;
  *     gs_plan_create(context, &problem, &plan, NULL);
- *     gs_plan_run(plan, &(gs_args){.a = a, .b = b, .d = d}, stream);
+ *     gs_args args = gs_args_make(a, b, NULL, d);
+ *     gs_plan_run(plan, &args, stream);
  *
  * status.h has the codes, problem.h the words for what is multiplied, plan.h the calls. */
 #ifndef GEMMSMITH_H
@@ -17,15 +18,15 @@
 #include <gemmsmith/status.h>
 
 #define GS_VERSION_MAJOR 0
-#define GS_VERSION_MINOR 1
+#define GS_VERSION_MINOR 9
 #define GS_VERSION_PATCH 0
-#define GS_VERSION_TEXT  "0.1.0"
+#define GS_VERSION_TEXT  "0.9.0"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that is loaded, to compare with GS_VERSION_TEXT. */
+/* "0.9.0": of the library that is loaded, to compare with GS_VERSION_TEXT. */
 GS_API const char *gs_version(void);
 
 #ifdef __cplusplus

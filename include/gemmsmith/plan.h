@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Contexts and plans: choosing a kernel for a problem once, running it many times.
  *
- * A context belongs to one device and may be used by several threads. A plan is used by one thread at a time.
- * Nothing here allocates while a plan runs; everything that is loaded is loaded when the plan is created. */
+ * A context belongs to one device. Contexts and plans may be used by any number of threads at once; a plan does not change once it is
+ * made. Nothing is allocated while a plan runs, but for a thread's first run of it; everything that is loaded is loaded when the plan is
+ * created. */
 #ifndef GEMMSMITH_PLAN_H
 #define GEMMSMITH_PLAN_H
 
+#include <string.h>
 #include <gemmsmith/problem.h>
 
 #ifdef __cplusplus
@@ -14,6 +16,7 @@ extern "C" {
 
 typedef struct gs_context gs_context;
 typedef struct gs_plan    gs_plan;
+typedef struct gs_pending gs_pending;
 typedef void             *gs_stream;   /* a CUstream / cudaStream_t; NULL is the default stream */
 
 /* Where a plan's kernel came from, in the order in which the choices are tried. */
@@ -26,38 +29,78 @@ typedef enum gs_origin {
     GS_ORIGIN_EMPTY    = 5    /* nothing to compute */
 } gs_origin;
 
+#define GS_NO_LIMIT ((size_t)-1)
+
+/* One line of the log, without a line end. level: 1 error, 2 warning, 3 information, 4 debugging. Called from any thread, at times from
+ * several at once; it must not call the library. */
+typedef void (*gs_log_line)(void *self, int level, const char *line);
+
 /* Settings of a context. Initialise with gs_config_default, then change fields. Strings are borrowed during gs_open only. */
 typedef struct gs_config {
-    const char *device;       /* "cuda:0"; "emu:h200"; NULL: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU */
-    const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; where that
-                                 is not set, those of the user's and the installed tables that there are */
-    const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */
+    uint32_t    size;         /* sizeof(gs_config) as the caller was compiled; see status.h */
     int         use_library;  /* 1: a plan may choose cuBLASLt (default); 0: own kernels only */
     int         use_own;      /* 1: a plan may choose an own kernel (default); 0: cuBLASLt only */
     int         dependent;    /* 1: a plan's launch may start before the kernel before it on the stream has ended, and waits on the device
                                  until it has (programmatic dependent launch; compute capability 9.0, CUDA 12.3; elsewhere no
                                  difference); -1: it does not; 0: $GEMMSMITH_DEPENDENT, else it does not (default) */
-    void       *reserved[12];
+    const char *device;       /* "cuda:0"; "emu:h200"; NULL: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU */
+    const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; where that
+                                 is not set, those of the user's and the installed tables that there are */
+    const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */
+    size_t      workspace_limit;  /* bytes of device memory that a plan may need for its workspace; GS_NO_LIMIT (default). A choice that
+                                     needs more is passed over; a schedule that the caller names is refused with UNSUPPORTED */
+    size_t      cached_plans; /* most plans that gs_gemm keeps, 256 (default); at least 1. A plan that a call is using counts but stays */
+    gs_log_line log;          /* where the library's log lines go, of the whole process, until this context is closed; NULL (default):
+                                 standard error, as far as $GEMMSMITH_LOG asks for them */
+    void       *log_self;     /* its first argument */
+    int         log_level;    /* 0 to 4: the most detailed level that log is called with; of no meaning without log. Default 2 */
+    int         reserved_int; /* zero */
+    uint64_t    reserved[8];  /* zero */
 } gs_config;
 
-/* Pointers of one multiplication, all device memory on the context's device, owned by the caller and alive until the
- * stream has run the call. c may be NULL when the problem's beta is 0, and may equal d (then ldc must equal ldd). */
+/* Pointers of one multiplication, all device memory on the context's device but for alpha and beta, owned by the caller and alive until
+ * the stream has run the call. c may be NULL when beta is 0, and may equal d (then ldc must equal ldd). Start from gs_args_make. */
 typedef struct gs_args {
-    const void *a;             /* M x K, problem.in */
-    const void *b;             /* nn: K x N, tn: N x K, problem.in */
-    const void *c;             /* M x N, problem.out */
-    void       *d;             /* M x N, problem.out */
-    void       *workspace;     /* NULL: the plan's own, so that runs of a plan must not overlap on the device where gs_plan_workspace
-                                  is not 0; otherwise at least that many bytes, 256-byte aligned, filled with
-                                  zeros before the plan's first run with it and after any other use: a run leaves it
+    uint32_t     size;         /* sizeof(gs_args) as the caller was compiled; see status.h */
+    uint32_t     reserved_flags;   /* zero */
+    const void  *a;            /* M x K, problem.in */
+    const void  *b;            /* nn: K x N, tn: N x K, problem.in */
+    const void  *c;            /* M x N, problem.out */
+    void        *d;            /* M x N, problem.out */
+    void        *workspace;    /* NULL: the plan's own. Where gs_plan_workspace is not 0, runs that may overlap on the device, or that
+                                  threads start at the same time, each need a workspace of their own: at least that many bytes, 256-byte
+                                  aligned, filled with zeros before the plan's first run with it and after any other use: a run leaves it
                                   as the plan's next run needs it */
+    const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is */
+    uint64_t     reserved[6];  /* zero */
 } gs_args;
 
-GS_API gs_config gs_config_default(void);
+static inline gs_args gs_args_make(const void *a, const void *b, const void *c, void *d)
+{
+    gs_args args;
+    memset(&args, 0, sizeof args);
+    args.size = (uint32_t)sizeof args;
+    args.a = a;
+    args.b = b;
+    args.c = c;
+    args.d = d;
+    return args;
+}
+
+/* What gs_config_default stands on: size is the caller's sizeof(gs_config), and no byte beyond it is written. */
+GS_API void gs_config_init(gs_config *config, size_t size);
+
+/* The default settings. */
+static inline gs_config gs_config_default(void)
+{
+    gs_config config;
+    gs_config_init(&config, sizeof config);
+    return config;
+}
 
 /* Opens a device. config may be NULL. *out is NULL on failure and *error (may be NULL) says what is missing.
- * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable); of a table that tuned_path or
- * $GEMMSMITH_TUNED names: NOT_FOUND, IO, CORRUPT (it is no table; a bad line of one is skipped, never fatal). */
+ * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable), ARGUMENT, UNSUPPORTED (config); of a
+ * table that tuned_path or $GEMMSMITH_TUNED names: NOT_FOUND, IO, CORRUPT (it is no table; a bad line of one is skipped, never fatal). */
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */
@@ -71,16 +114,40 @@ GS_API gs_status gs_plan_create(gs_context *context, const gs_problem *problem, 
  * third algorithm that it suggests, or its first if there are fewer). */
 GS_API gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error);
 
-/* Puts one multiplication on the stream: compares pointers, launches. Allocates nothing; may be captured in a CUDA graph.
- * Codes: ARGUMENT (a pointer is missing), ALIGNMENT (a pointer is less aligned than gs_plan_alignment), LAUNCH, LIBRARY. */
-GS_API gs_status gs_plan_run(gs_plan *plan, const gs_args *args, gs_stream stream);
+/* Puts one multiplication on the stream: compares pointers, launches. Any number of threads may run one plan at once. Allocates nothing
+ * but host memory at a thread's first run of the plan; may be captured in a CUDA graph.
+ * Codes: ARGUMENT (a pointer is missing; args' size; beta is 0 in one of args and problem only), ALIGNMENT (a pointer is less aligned than
+ * gs_plan_alignment), UNSUPPORTED (a reserved field; scalars that cuBLASLt cannot take), MEMORY, LAUNCH, LIBRARY. */
+GS_API gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream);
 
-/* Destroys the plan, then sets *plan to NULL. Work in flight must have finished. Accepts NULL and *plan == NULL. */
+/* Destroys the plan, then sets *plan to NULL. No thread may be running it and work in flight must have finished. Accepts NULL and
+ * *plan == NULL. */
 GS_API void gs_plan_destroy(gs_plan **plan);
 
-/* Plan from a cache inside the context, created at the first call for a problem (where it has a workspace: for a problem and a
- * stream), and run. Thread-safe; capture-safe once cached.
- * Pointers that are less aligned than the planned kernel needs are served by a kernel that takes them. */
+/* Writes the plan to a buffer: problem, choice and compiled code, with the device's architecture, this version and a checksum. *size is
+ * the buffer's size before and what is needed after the call; buffer NULL: only that. Codes: ARGUMENT, RANGE (the buffer is too small),
+ * MEMORY. */
+GS_API gs_status gs_plan_save(const gs_plan *plan, void *buffer, size_t *size, gs_error *error);
+
+/* Makes a plan from what gs_plan_save wrote. Needs no compiler, no cache and no writable disk; a plan of cuBLASLt needs cuBLASLt.
+ * Codes: CORRUPT (it is none, cut short or changed), UNSUPPORTED (another version of gemmsmith, or another GPU architecture), and those
+ * of gs_plan_create. */
+GS_API gs_status gs_plan_load(gs_context *context, const void *buffer, size_t size, gs_plan **out, gs_error *error);
+
+/* Starts gs_plan_create in a thread of the library. Every start needs a wait. Codes: ARGUMENT, MEMORY, those of gs_problem_check. */
+GS_API gs_status gs_plan_start(gs_context *context, const gs_problem *problem, gs_pending **out, gs_error *error);
+
+/* 1: gs_plan_wait would return at once. */
+GS_API int gs_plan_ready(const gs_pending *pending);
+
+/* Waits for what was started, hands over what gs_plan_create gave and sets *pending to NULL. */
+GS_API gs_status gs_plan_wait(gs_pending **pending, gs_plan **out, gs_error *error);
+
+/* Finds the problem's plan in a cache inside the context, creates it at the first call for a problem (where it has a workspace: for a
+ * problem and a stream), and runs it. Any number of threads may call it: creating a plan stops none but those that ask for the same one.
+ * The cache keeps gs_config.cached_plans plans and drops the one that was used longest ago, after the device has finished what it was
+ * given. So a graph that was captured with it may be launched only while its problems are in the cache: for graphs, create plans.
+ * Capture-safe once cached. Pointers that are less aligned than the planned kernel needs are served by a kernel that takes them. */
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 
 GS_API const char       *gs_plan_why(const gs_plan *plan);        /* "tuned table, exact: ws/..., 1.04 of cuBLASLt"; lives with the plan */

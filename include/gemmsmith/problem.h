@@ -15,7 +15,6 @@
  *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
  *     b=             batch                                    1
  *     alpha= beta=                                            1, 0
- *     ep=            epilogue: bias, relu, gelu, silu         none
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -29,40 +28,57 @@
 extern "C" {
 #endif
 
-typedef enum gs_type   { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
-typedef enum gs_layout { GS_NN = 0, GS_TN = 1 } gs_layout;
+typedef enum gs_type { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
 
-/* Epilogue operations, applied to the f32 value before it is rounded to the output type: bias first, then one activation. */
-enum { GS_EPILOGUE_NONE = 0, GS_EPILOGUE_BIAS = 1, GS_EPILOGUE_RELU = 2, GS_EPILOGUE_GELU = 4, GS_EPILOGUE_SILU = 8 };
+/* The letters are cuBLAS's. cuBLAS reads column-major matrices, so it is given row-major data with the operands exchanged: B first, A
+ * second. The first letter says whether cuBLAS transposes B, the second whether it transposes A. In the words of row-major data:
+ * GS_NN is D = A * B with B stored K x N, GS_TN is D = A * transpose(B) with B stored N x K. A is stored M x K in both. */
+typedef enum gs_layout { GS_NN = 0, GS_TN = 1 } gs_layout;
 
 #define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
 
+/* Start from gs_problem_make or gs_problem_parse, which set size and reserved, then change fields. */
 typedef struct gs_problem {
+    uint32_t  size;               /* sizeof(gs_problem) as the caller was compiled; see status.h */
     gs_type   in;                 /* type of A and B: GS_F16 or GS_BF16 */
     gs_type   acc;                /* accumulator: GS_F32 or GS_F16 (f16 inputs only) */
     gs_type   out;                /* type of C and D */
     gs_layout layout;
+    uint32_t  reserved_flags;     /* zero */
     int64_t   m, n, k;            /* extents, >= 0; an extent of 0 is an empty problem, K = 0 gives D = beta * C */
     int64_t   lda, ldb, ldc, ldd; /* leading dimensions in elements; never 0 once initialised */
     int64_t   batch;              /* >= 1; matrices of a batch follow each other at ld * rows */
     float     alpha, beta;        /* beta = 0 never reads C */
-    uint32_t  epilogue;           /* GS_EPILOGUE_* bits */
-    uint32_t  reserved[9];        /* zero; no padding follows, so problems can be compared as bytes */
+    uint64_t  reserved[12];       /* zero */
 } gs_problem;
 
+/* What the inline calls below stand on: size is the caller's sizeof(gs_problem), and no byte beyond it is written. */
+GS_API void      gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k);
+GS_API gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs_error *error);
+
 /* f16 in, f32 accumulator, f16 out, packed, alpha 1, beta 0. Cannot fail: an invalid value is found by gs_problem_check. */
-GS_API gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k);
+static inline gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k)
+{
+    gs_problem problem;
+    gs_problem_init(&problem, sizeof problem, in, layout, m, n, k);
+    return problem;
+}
 
 /* Reads a text form. On failure *problem is unchanged and *error (may be NULL) names field and column.
- * Returns GS_OK, GS_ERROR_PARSE (syntax) or GS_ERROR_RANGE (a value no problem may have). */
-GS_API gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error);
+ * Returns GS_OK, GS_ERROR_PARSE (syntax), GS_ERROR_RANGE (a value no problem may have) or GS_ERROR_UNSUPPORTED (ep=: no kernel computes
+ * one yet). */
+static inline gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error)
+{
+    return gs_problem_read(problem, sizeof *problem, text, error);
+}
 
 /* Writes the canonical text form; gs_problem_parse gives the same problem back. Returns text. */
 GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT]);
 
-/* GS_OK if the problem is one that a kernel could be asked for; GS_ERROR_RANGE or GS_ERROR_UNSUPPORTED with the field otherwise. */
+/* GS_OK if the problem is one that a kernel could be asked for; GS_ERROR_ARGUMENT (size), GS_ERROR_RANGE or GS_ERROR_UNSUPPORTED with the
+ * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
 /* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch. */

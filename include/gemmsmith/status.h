@@ -2,9 +2,18 @@
  * Status codes and error messages of every gemmsmith call.
  *
  * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
- * Calls that can say more take a gs_error (may be NULL), which names the field and the column at fault. */
+ * Calls that can say more take a gs_error (may be NULL), which names the field and the column at fault.
+ *
+ * How structs grow: what a caller passes in (gs_problem, gs_args, gs_config) starts with its size, as the caller's compiler sees it, and
+ * ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default) sets both. A later version
+ * gives names to reserved fields, or adds some behind them; zero always means what this version does. A program that was compiled with
+ * an older, smaller struct keeps working. A size of 0, or one that holds not even the named fields, is refused with ARGUMENT; so is a
+ * larger one than this version knows, if any byte beyond is not zero; a reserved field that is not zero is refused with UNSUPPORTED.
+ * gs_error, which the library fills, has no size: it stays at 512 bytes. */
 #ifndef GEMMSMITH_STATUS_H
 #define GEMMSMITH_STATUS_H
+
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define GS_API __attribute__((visibility("default")))
@@ -30,6 +39,7 @@ typedef struct gs_error {
     int       column;      /* 1-based position in the text that was parsed; 0: not about a text */
     char      field[32];   /* name of the field at fault; empty: none */
     char      text[416];   /* the message, without the field and the column */
+    uint64_t  reserved[7];
 } gs_error;
 
 /* "ok", "no usable driver", ... : a static string for every value, known or not. */

@@ -22,6 +22,7 @@ struct gs_library {
     gs_lt_heuristic    list[GS_LIBRARY_ASKED];
     gs_pointer         workspace;
     size_t             workspace_size;      /* largest that any chosen algorithm has needed so far */
+    size_t             workspace_most;      /* of a suggestion */
 };
 
 static gs_status failed(gs_error *error, const char *call, int status)
@@ -41,8 +42,6 @@ static gs_status failed(gs_error *error, const char *call, int status)
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
-    if (problem->epilogue != GS_EPILOGUE_NONE)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cuBLASLt is used without epilogues; leave the field out");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
     if (problem->m == 0 || problem->n == 0 || problem->k == 0)
@@ -93,7 +92,7 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
 {
     const gs_cublaslt *const lt = library->lt;
     const gs_problem *const p = &library->problem;
-    const uint64_t workspace = GS_LIBRARY_WORKSPACE;
+    const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
     const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 ? p->ldd : p->ldc, p->out),
                                    row_alignment(p->ldd, p->out)};
@@ -110,7 +109,7 @@ static gs_status ask(gs_library *library, gs_lt_preference preference, gs_error 
     TRY_LT("cublasLtMatmulAlgoGetHeuristic", library->lt->heuristic(library->handle, library->desc, library->b, library->a, layout_c(library), library->d,
                                                                     preference, GS_LIBRARY_ASKED, library->list, &returned));
     for (int i = 0; i < returned; i++)
-        if (library->list[i].state == GS_CUBLAS_SUCCESS && library->list[i].workspace <= GS_LIBRARY_WORKSPACE)
+        if (library->list[i].state == GS_CUBLAS_SUCCESS && library->list[i].workspace <= library->workspace_most)
             library->list[library->count++] = library->list[i];
     if (library->count == 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt suggests no algorithm for this problem");
     return GS_OK;
@@ -139,6 +138,11 @@ static gs_status fill(gs_library *library, gs_error *error)
 
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error)
 {
+    return gs_library_create_within(out, device, problem, GS_LIBRARY_WORKSPACE, error);
+}
+
+gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs_problem *problem, size_t workspace_most, gs_error *error)
+{
     *out = NULL;
     if (!device) return gs_fail(error, GS_ERROR_ARGUMENT, "device", "a device is needed");
     GS_TRY(check(problem, error));
@@ -151,6 +155,7 @@ gs_status gs_library_create(gs_library **out, gs_device *device, const gs_proble
     library->lt = lt;
     library->problem = *problem;
     library->math = gs_cublas_math_of(problem);
+    library->workspace_most = GS_MIN(workspace_most, GS_LIBRARY_WORKSPACE);
     const gs_status status = fill(library, error);
     if (status == GS_OK)
         *out = library;
@@ -228,27 +233,33 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     return GS_MAX((size_t)value, gs_type_size(type));
 }
 
-static int matmul(gs_library *library, const gs_args *args, gs_queue queue)
+static int matmul(const gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue)
 {
     const gs_lt_heuristic *const chosen = &library->list[library->chosen];
     void *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
     const void *const c = library->problem.beta == 0 ? args->d : args->c;
-    return library->lt->matmul(library->handle, library->desc, &library->math.alpha, args->b, library->b, args->a, library->a, &library->math.beta,
+    return library->lt->matmul(library->handle, library->desc, &math->alpha, args->b, library->b, args->a, library->a, &math->beta,
                                c, layout_c(library), args->d, library->d, &chosen->algo, workspace, chosen->workspace, queue);
 }
 
-void gs_library_set_scalars(gs_library *library, float alpha, float beta)
+static gs_status run_with(const gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue, gs_error *error)
 {
-    library->math.alpha.f32 = alpha;
-    library->math.beta.f32 = beta;
+    int status = matmul(library, math, args, queue);
+    if (status != GS_CUBLAS_SUCCESS && make_current(library, NULL) == GS_OK) status = matmul(library, math, args, queue);
+    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, "cublasLtMatmul", status);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */
-gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
+gs_status gs_library_run(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
-    int status = matmul(library, args, queue);
-    if (status != GS_CUBLAS_SUCCESS && make_current(library, NULL) == GS_OK) status = matmul(library, args, queue);
-    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, "cublasLtMatmul", status);
+    if (!args->alpha && !args->beta) return run_with(library, &library->math, args, queue, error);
+    gs_problem scaled = library->problem;
+    if (args->alpha) scaled.alpha = *args->alpha;
+    if (args->beta) scaled.beta = *args->beta;
+    if (scaled.acc == GS_F16 && !gs_cublas_fits_f16(&scaled))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
+    const gs_cublas_math math = gs_cublas_math_of(&scaled);
+    return run_with(library, &math, args, queue, error);
 }
 
 int gs_library_version(gs_error *error)

@@ -16,8 +16,10 @@ typedef struct gs_library gs_library;
 
 /* Descriptors of the problem and the list of suggested algorithms, best first by the library's own opinion; algorithm 0 is
  * chosen. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
- * NO_LIBRARY (also: an emulated device), UNSUPPORTED (epilogue, no algorithm), LIBRARY, DEVICE_MEMORY. */
+ * within: with suggestions that need no more workspace than that. NO_LIBRARY (also: an emulated device), UNSUPPORTED (no algorithm),
+ * LIBRARY, DEVICE_MEMORY. */
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
+gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs_problem *problem, size_t workspace_most, gs_error *error);
 void      gs_library_destroy(gs_library **library);
 
 int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */
@@ -27,11 +29,9 @@ void      gs_library_describe(const gs_library *library, char *text, size_t size
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
 size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'd' must be a multiple of */
 
-/* Other values of alpha and beta for the next runs, f32 accumulation only; whether beta is 0 must not change. */
-void gs_library_set_scalars(gs_library *library, float alpha, float beta);
-
-/* args->workspace NULL: the library object's own. */
-gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
+/* args->workspace NULL: the library object's own. Any number of threads may run it at once, each with a workspace of its own if any is
+ * needed; not while an algorithm is chosen. args->size does not count. */
+gs_status gs_library_run(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
 
 int gs_library_version(gs_error *error);                            /* of cuBLASLt, e.g. 130100; 0 if it cannot be opened */
 

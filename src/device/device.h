@@ -2,7 +2,8 @@
  * The device interface: where kernels run. One table of functions, one implementation per kind of device
  * (cuda/: driver API; emu/: an emulated device, which executes PTX on the CPU and predicts its time).
  *
- * A gs_device is used by one thread at a time, except for launch, which any thread may call. Opening it, and every call but
+ * An emulated device is used by one thread at a time, except for launch, which any thread may call; of a CUDA device any call but close
+ * and clocks. Opening it, and every call but
  * launch, leaves its context current in the calling thread, as cudaSetDevice would. Synchronous copies do not wait for
  * queues: queue_wait first. An allocation of 0 bytes gives the address 0.
  * Every function returns a status and, where it has one, fills *error with a line that names the driver call and its result.
@@ -132,6 +133,7 @@ typedef struct gs_device_ops {
     gs_status (*queue_create)(gs_device *device, gs_queue *out, gs_error *error);
     void      (*queue_destroy)(gs_device *device, gs_queue queue);
     gs_status (*queue_wait)(gs_device *device, gs_queue queue, gs_error *error);       /* FAULT if a kernel faulted */
+    gs_status (*wait)(gs_device *device, gs_error *error);       /* for all queues; may be NULL: work is done in the call that puts it there */
     gs_status (*event_create)(gs_device *device, gs_event *out, gs_error *error);
     void      (*event_destroy)(gs_device *device, gs_event event);
     gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);

@@ -150,7 +150,6 @@ static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, g
 {
     if (caps->cc < 80)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "gemv needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
-    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "gemv has no epilogue operations");
     if (problem->m > MOST_TOKENS && !is_swapped(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "gemv multiplies at most %d rows of A, or with tn columns of B", MOST_TOKENS);
     if (problem->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "gemv needs K to be a multiple of 8");

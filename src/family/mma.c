@@ -137,7 +137,6 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (caps->cc < 80)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "mma needs compute capability 8.0 (cp.async); this device has %d.%d",
                        caps->cc / 10, caps->cc % 10);
-    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "mma has no epilogue operations");
     const int64_t tiles_m = (problem->m + s.bm - 1) / s.bm;
     const int64_t tiles_n = (problem->n + s.bn - 1) / s.bn;
     if (tiles_m * tiles_n > MOST_TILES) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too many tiles for one grid; take a larger tile");

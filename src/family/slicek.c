@@ -135,7 +135,6 @@ static gs_status check_problem(const shape *s, const gs_problem *p, const gs_cap
                        caps->cc / 10, caps->cc % 10);
     if (s->split > 1 && caps->cc < 90)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "a cluster needs compute capability 9.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
-    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "slicek has no epilogue operations");
     if (p->m < 1 || p->n < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m < 1 ? "m" : "n", "slicek needs at least one row and one column");
     if (p->lda % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "lda", "rows of A must start at multiples of 16 bytes");
     if (p->ldb % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ldb", "rows of B must start at multiples of 16 bytes");

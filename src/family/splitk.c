@@ -128,7 +128,6 @@ static int resident(const gs_splitk_shape *s, int smem, const gs_problem *proble
 
 static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    if (p->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "splitk has no epilogue operations");
     if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "splitk computes one product, not a batch");
     if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
     if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)

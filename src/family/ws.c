@@ -128,7 +128,6 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "ws has no epilogue operations");
     if (problem->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "ws computes one product, not a batch");
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
     if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])

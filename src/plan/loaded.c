@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The generic launch. Everything is worked out when the kernel is loaded but the pointers and, for a pointer that was not among the last
- * few, its tensor maps. */
+ * few, its tensor maps. What a run changes belongs to its thread (plan/states.h); the rest never changes again. */
 #include "plan/loaded.h"
 
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "common/args.h"
 #include "base/error.h"
 #include "kernel/inspector.h"
+#include "plan/states.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
 #define MEMBERS 4    /* of a group */
@@ -20,22 +21,39 @@ typedef struct kept_maps {
     gs_tensor_map map[GROUPS * MEMBERS];  /* first: aligned to 64 bytes */
     gs_pointer    address[GROUPS * MEMBERS];   /* 0: none yet */
     uint8_t       next[GROUPS];           /* the member that goes for a new pointer */
-    gs_tensor     tensor;                 /* without the address */
-    size_t        pointer;                /* offset of the operand's pointer in gs_args */
 } kept_maps;
+
+/* An entry as it is launched, but for what changes. */
+typedef struct entry_plan {
+    gs_launch launch;                     /* no parameters, not prepared */
+    int       map_count;
+    gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
+    size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_args */
+} entry_plan;
 
 typedef struct launch_state {
     kept_maps      *maps;                 /* map_count of them */
     int             map_count;
     void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
+    size_t          pointer[GS_MAX_MAPS];      /* offset of the operand's pointer in gs_args */
     gs_launch       launch;
     gs_launch_ready ready;
 } launch_state;
 
-struct gs_loaded {
-    launch_state   state[GS_MAX_ENTRIES];
+/* What a thread changes when it runs the kernel. */
+typedef struct run_state {
+    gs_state       base;
     int            entry_count;
-    gs_kernel_args args;                  /* starts with the pointers, as gs_args does */
+    bool           scaled;                /* args has other scalars than the problem */
+    gs_kernel_args args;
+    launch_state   entry[];
+} run_state;
+
+struct gs_loaded {
+    gs_states      states;                /* one run_state per thread */
+    entry_plan     entry[GS_MAX_ENTRIES];
+    int            entry_count;
+    gs_kernel_args args;                  /* without pointers */
     gs_device     *device;
     gs_module      module;
     gs_manifest    manifest;
@@ -87,10 +105,6 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     };
 }
 
-#define SAME_PLACE(field) (offsetof(gs_kernel_args, field) == offsetof(gs_args, field))
-_Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(c) && SAME_PLACE(d) && SAME_PLACE(workspace) && sizeof(gs_args) == 5 * sizeof(void *),
-               "a kernel's pointers are the caller's, in their order");
-
 static size_t pointer_of(char operand)
 {
     switch (operand) {
@@ -101,7 +115,7 @@ static size_t pointer_of(char operand)
     }
 }
 
-static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_entry *entry, const gs_problem *problem, gs_error *error)
+static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_entry *entry, const gs_problem *problem, gs_error *error)
 {
     gs_device *const device = loaded->device;
     const gs_formula_names names = names_of(problem, &device->caps);
@@ -123,27 +137,65 @@ static gs_status prepare_entry(gs_loaded *loaded, launch_state *state, const gs_
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
 
     state->map_count = entry->map_count;
-    if (entry->map_count > 0) {
-        const size_t size = (size_t)entry->map_count * sizeof *state->maps;
-        state->maps = aligned_alloc(_Alignof(kept_maps), size);
-        if (!state->maps) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
-        memset(state->maps, 0, size);
-    }
     for (int i = 0; i < entry->map_count; i++) {
-        state->maps[i].tensor = tensor_of(&entry->map[i], problem);
-        state->maps[i].pointer = pointer_of(entry->map[i].operand);
-        state->params[i] = &state->maps[i].map[0];
+        state->tensor[i] = tensor_of(&entry->map[i], problem);
+        state->pointer[i] = pointer_of(entry->map[i].operand);
     }
-    state->params[entry->map_count] = &loaded->args;
-    state->launch.params = state->params;
     if (cluster > 1) {
         int clusters = 0;
         GS_TRY(device->ops->max_clusters(device, &state->launch, &clusters, error));
         if (clusters < 1) return gs_fail(error, GS_ERROR_LAUNCH, "cluster", "%u blocks of a cluster do not fit together", cluster);
     }
-    if (device->ops->prepare) device->ops->prepare(device, &state->launch, &state->ready);
     return GS_OK;
 }
+
+/* ---- a thread's state ---- */
+
+static void destroy_state(gs_state *base)
+{
+    run_state *const state = (run_state *)(void *)base;
+    for (int i = 0; i < state->entry_count; i++) free(state->entry[i].maps);
+    free(state);
+}
+
+static bool fill_entry(const gs_loaded *loaded, run_state *run, launch_state *state, const entry_plan *plan)
+{
+    state->launch = plan->launch;
+    state->map_count = plan->map_count;
+    if (plan->map_count > 0) {
+        const size_t size = (size_t)plan->map_count * sizeof *state->maps;
+        state->maps = aligned_alloc(_Alignof(kept_maps), size);
+        if (!state->maps) return false;
+        memset(state->maps, 0, size);
+    }
+    for (int i = 0; i < plan->map_count; i++) {
+        state->params[i] = &state->maps[i].map[0];
+        state->pointer[i] = plan->pointer[i];
+    }
+    state->params[plan->map_count] = &run->args;
+    state->launch.params = state->params;
+    if (loaded->device->ops->prepare) loaded->device->ops->prepare(loaded->device, &state->launch, &state->ready);
+    return true;
+}
+
+/* Calls no driver: a thread's first run may be one that is captured. */
+static gs_state *create_state(void *self, gs_error *error)
+{
+    const gs_loaded *const loaded = self;
+    run_state *const state = calloc(1, sizeof *state + (size_t)loaded->entry_count * sizeof state->entry[0]);
+    bool filled = state != NULL;
+    if (filled) state->args = loaded->args;
+    for (int i = 0; filled && i < loaded->entry_count; i++) {
+        state->entry_count = i + 1;
+        filled = fill_entry(loaded, state, &state->entry[i], &loaded->entry[i]);
+    }
+    if (filled) return &state->base;
+    if (state) destroy_state(&state->base);
+    gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a launch");
+    return NULL;
+}
+
+/* ---- loading ---- */
 
 static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem, gs_error *error)
 {
@@ -184,11 +236,44 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
-    free(loaded->image.code);
-    loaded->image.code = NULL;
-    if (user) return GS_OK;   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
-    free(loaded->image.ptx);
-    loaded->image.ptx = NULL;
+    if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
+        free(loaded->image.code);
+        loaded->image.code = NULL;
+    }
+    return GS_OK;
+}
+
+static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    gs_loaded *const loaded = calloc(1, sizeof *loaded);
+    if (!loaded) {
+        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
+        return NULL;
+    }
+    loaded->device = device;
+    loaded->manifest = *manifest;
+    loaded->entry_count = manifest->entry_count;
+    loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
+    loaded->args = (gs_kernel_args){
+        .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
+        .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
+        .alpha = problem->alpha, .beta = problem->beta,
+    };
+    return loaded;
+}
+
+/* After its code is loaded: everything that follows from the manifest. Destroys it on failure. */
+static gs_status prepare(gs_loaded *loaded, const gs_problem *problem, gs_status status, gs_loaded **out, gs_error *error)
+{
+    for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
+        status = prepare_entry(loaded, &loaded->entry[i], &loaded->manifest.entry[i], problem, error);
+    if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
+    if (status == GS_OK) status = gs_states_init(&loaded->states, error);
+    if (status != GS_OK) {
+        gs_loaded_destroy(&loaded);
+        return status;
+    }
+    *out = loaded;
     return GS_OK;
 }
 
@@ -196,27 +281,20 @@ static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *ker
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(&kernel->manifest, error));
-    gs_loaded *loaded = aligned_alloc(_Alignof(gs_loaded), sizeof *loaded);
-    if (!loaded) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
-    memset(loaded, 0, sizeof *loaded);
-    loaded->device = device;
-    loaded->manifest = kernel->manifest;
-    loaded->entry_count = kernel->manifest.entry_count;
-    loaded->args = (gs_kernel_args){
-        .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
-        .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
-        .alpha = problem->alpha, .beta = problem->beta,
-    };
-    gs_status status = compile(loaded, kernel, problem, user, error);
-    for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
-        status = prepare_entry(loaded, &loaded->state[i], &loaded->manifest.entry[i], problem, error);
-    if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
-    if (status != GS_OK) {
-        gs_loaded_destroy(&loaded);
-        return status;
-    }
-    *out = loaded;
-    return GS_OK;
+    gs_loaded *const loaded = loaded_new(device, &kernel->manifest, problem, error);
+    if (!loaded) return GS_ERROR_MEMORY;
+    return prepare(loaded, problem, compile(loaded, kernel, problem, user, error), out, error);
+}
+
+gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error)
+{
+    *out = NULL;
+    GS_TRY(gs_manifest_check(manifest, error));
+    gs_loaded *const loaded = loaded_new(device, manifest, problem, error);
+    if (!loaded) return GS_ERROR_MEMORY;
+    loaded->image = *image;
+    *image = (gs_image){0};
+    return prepare(loaded, problem, device->ops->load(device, &loaded->image, &loaded->module, error), out, error);
 }
 
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
@@ -234,7 +312,7 @@ void gs_loaded_destroy(gs_loaded **loaded)
     if (!loaded || !*loaded) return;
     gs_loaded *const l = *loaded;
     if (l->module) l->device->ops->unload(l->device, l->module);
-    for (int i = 0; i < GS_MAX_ENTRIES; i++) free(l->state[i].maps);
+    gs_states_free(&l->states);
     gs_image_free(&l->image);
     free(l);
     *loaded = NULL;
@@ -255,46 +333,77 @@ gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_err
     return status;
 }
 
-/* A pointer whose map is not the one in use: another of its group, or a new one in the place of the group's oldest. */
-static gs_status change_map(gs_device *device, kept_maps *maps, gs_pointer pointer, void **param, gs_error *error)
+/* In the place of the group's oldest map. */
+static __attribute__((noinline, cold)) gs_status encode_map(gs_device *device, const gs_tensor *described, kept_maps *maps, size_t group, gs_pointer pointer, size_t *out, gs_error *error)
+{
+    gs_tensor tensor = *described;
+    const size_t at = group * MEMBERS + maps->next[group];
+    tensor.address = pointer;
+    maps->address[at] = 0;
+    GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));
+    maps->address[at] = pointer;
+    maps->next[group] = (uint8_t)((maps->next[group] + 1) % MEMBERS);
+    *out = at;
+    return GS_OK;
+}
+
+/* A pointer whose map is not the one in use: another of its group, or a new one. */
+static inline gs_status change_map(gs_device *device, const gs_tensor *described, kept_maps *maps, gs_pointer pointer, void **param, gs_error *error)
 {
     const size_t group = (size_t)(pointer * 0x9e3779b97f4a7c15ull >> 60) % GROUPS, first = group * MEMBERS;
     size_t at = first;
     while (at < first + MEMBERS && maps->address[at] != pointer) at++;
-    if (at == first + MEMBERS) {
-        gs_tensor tensor = maps->tensor;
-        at = first + maps->next[group];
-        tensor.address = pointer;
-        maps->address[at] = 0;
-        GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));
-        maps->address[at] = pointer;
-        maps->next[group] = (uint8_t)((maps->next[group] + 1) % MEMBERS);
-    }
+    if (__builtin_expect(at == first + MEMBERS, 0)) GS_TRY(encode_map(device, described, maps, group, pointer, &at, error));
     *param = &maps->map[at];
     return GS_OK;
 }
 
-gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error)
+/* Scalars of a call stay until a call without them. */
+static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs_args *args)
+{
+    if (__builtin_expect(!args->alpha && !args->beta && !run->scaled, 1)) return;
+    run->args.alpha = args->alpha ? *args->alpha : loaded->args.alpha;
+    run->args.beta = args->beta ? *args->beta : loaded->args.beta;
+    run->scaled = args->alpha || args->beta;
+}
+
+gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
 {
     gs_device *const device = loaded->device;
-    memcpy(&loaded->args, args, sizeof *args);
-    for (int i = 0; i < loaded->entry_count; i++) {
-        launch_state *const state = &loaded->state[i];
+    run_state *const run = gs_states_mine(&loaded->states, error);
+    if (!run) return GS_ERROR_MEMORY;
+    const int count = run->entry_count;
+    run->args.a = args->a;
+    run->args.b = args->b;
+    run->args.c = args->c;
+    run->args.d = args->d;
+    run->args.workspace = workspace;
+    set_scalars(run, loaded, args);
+    for (launch_state *state = run->entry; state < run->entry + count; state++) {
         for (int j = 0; j < state->map_count; j++) {
             kept_maps *const maps = &state->maps[j];
-            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)args + maps->pointer);
+            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)args + state->pointer[j]);
             const size_t in_use = (size_t)((const gs_tensor_map *)state->params[j] - maps->map);
-            if (maps->address[in_use] != pointer) GS_TRY(change_map(device, maps, pointer, &state->params[j], error));
+            if (maps->address[in_use] != pointer)
+                GS_TRY(change_map(device, &loaded->entry[state - run->entry].tensor[j], maps, pointer, &state->params[j], error));
         }
         GS_TRY(device->ops->launch(device, &state->launch, queue, error));
     }
     return GS_OK;
 }
 
-void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta)
+gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error)
 {
-    loaded->args.alpha = alpha;
-    loaded->args.beta = beta;
+    return gs_loaded_run_in(loaded, args, args->workspace, queue, error);
+}
+
+gs_status gs_loaded_need(const gs_manifest *manifest, const gs_problem *problem, const gs_caps *caps, size_t *bytes, gs_error *error)
+{
+    const gs_formula_names names = names_of(problem, caps);
+    int64_t value;
+    GS_TRY(value_of(&manifest->workspace, &names, (int64_t)1 << 40, "workspace", &value, error));
+    *bytes = (size_t)value;
+    return GS_OK;
 }
 
 size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
@@ -303,7 +412,7 @@ size_t gs_loaded_zeroed(const gs_loaded *loaded) { return loaded->zeroed; }
 int gs_loaded_smem(const gs_loaded *loaded)
 {
     int most = 0;
-    for (int i = 0; i < loaded->entry_count; i++) most = GS_MAX(most, (int)loaded->state[i].launch.smem);
+    for (int i = 0; i < loaded->entry_count; i++) most = GS_MAX(most, (int)loaded->entry[i].launch.smem);
     return most + loaded->image.static_smem;
 }
 

@@ -29,22 +29,30 @@ gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *
  * too, also where there is no inspector. */
 gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
+/* From code that was compiled before and a manifest: needs no compiler. Takes the image over, whether it succeeds or not, unless the
+ * manifest is at fault. */
+gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error);
+
 void      gs_loaded_destroy(gs_loaded **loaded);
 
 /* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
 gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error);
 
-/* Encodes tensor maps for pointers that were not among the operand's last ones, launches every entry. Allocates nothing. args->workspace must be there if the manifest asks for one,
- * with its zeroed part zero before the first run; every run leaves it so. */
+/* Encodes tensor maps for pointers that were not among the operand's last ones of this thread, launches every entry. Any number of threads
+ * may run it at once; a thread's first run allocates host memory, but for the first thread's. args->workspace must be there if the
+ * manifest asks for one, with its zeroed part zero before the first run; every run leaves it so. args->size does not count. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 
-/* Other values of alpha and beta for the next runs; whether beta is 0 must not change. */
-void gs_loaded_set_scalars(gs_loaded *loaded, float alpha, float beta);
+/* The same with a workspace beside args. */
+gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error);
+
+/* Bytes of workspace that a manifest asks for, before anything is compiled. */
+gs_status gs_loaded_need(const gs_manifest *manifest, const gs_problem *problem, const gs_caps *caps, size_t *bytes, gs_error *error);
 
 size_t             gs_loaded_workspace(const gs_loaded *loaded);   /* bytes */
 size_t             gs_loaded_zeroed(const gs_loaded *loaded);      /* bytes at its start that every run leaves zero */
 int                gs_loaded_smem(const gs_loaded *loaded);        /* bytes of a block, static and dynamic; most of any entry */
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded);
-const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log, PTX of a user kernel; the code is dropped after loading */
+const gs_image    *gs_loaded_image(const gs_loaded *loaded);       /* registers, log, code; of a user kernel no code, but PTX */
 
 #endif

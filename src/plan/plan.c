@@ -2,35 +2,44 @@
  * Plans: the ladder of choices for a problem (table, twin, weights or nearest and model, library), and running what was chosen. */
 #include "plan/plan_internal.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "problem/sized.h"
 
-enum { DEFAULT_TRIES = 4 };   /* schedules of the model that are tried before giving up on own kernels */
+enum {
+    DEFAULT_TRIES = 4,     /* schedules of the model that are tried before giving up on own kernels */
+    DEFAULT_CHOICES = 32   /* that are looked at: those that need too much workspace are passed over */
+};
 
 void gs_plan_destroy(gs_plan **plan)
 {
     if (!plan || !*plan) return;
     gs_plan *const p = *plan;
+    gs_context_enter(p->context);
     gs_loaded_destroy(&p->loaded);
     gs_library_destroy(&p->library);
     if (p->workspace) p->device->ops->free(p->device, p->workspace);
+    gs_context_leave(p->context);
     free(p);
     *plan = NULL;
 }
 
-static gs_plan *plan_new(gs_context *context, const gs_problem *problem, gs_error *error)
+gs_plan *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error)
 {
     gs_plan *const plan = calloc(1, sizeof *plan);
     if (!plan) {
         gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
         return NULL;
     }
+    plan->context = context;
     plan->device = context->device;
-    plan->problem = *problem;
+    gs_sized_copy(&plan->problem, problem, sizeof plan->problem);
+    plan->workspace_limit = context->config.workspace_limit;
     for (int i = 0; i < 4; i++) plan->align[i] = 1;
     return plan;
 }
@@ -42,6 +51,10 @@ static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const 
     gs_kernel kernel;
     GS_TRY(gs_schedule_check(schedule, shape, caps, error));
     GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
+    size_t need;
+    GS_TRY(gs_loaded_need(&kernel.manifest, &plan->problem, caps, &need, error));
+    if (need > plan->workspace_limit)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
     GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
     for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
@@ -49,10 +62,9 @@ static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const 
     return GS_OK;
 }
 
-/* suggestion: which of cuBLASLt's, from 1; one that it no longer makes becomes the first. */
-static gs_status use_library(gs_plan *plan, int suggestion, gs_error *error)
+gs_status gs_plan_use_library(gs_plan *plan, int suggestion, gs_error *error)
 {
-    GS_TRY(gs_library_create(&plan->library, plan->device, &plan->problem, error));
+    GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
     if (suggestion > gs_library_count(plan->library)) suggestion = 1;
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
     if (chosen != GS_OK) return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
@@ -61,9 +73,16 @@ static gs_status use_library(gs_plan *plan, int suggestion, gs_error *error)
     return GS_OK;
 }
 
-static gs_status finish(gs_plan *plan, gs_origin origin, gs_error *error)
+gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
 {
     plan->origin = origin;
+    plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
+    plan->reads_c = plan->problem.beta != 0;
+    for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
+    if (plan->empty) {   /* nothing is launched, whatever was chosen */
+        gs_loaded_destroy(&plan->loaded);
+        gs_library_destroy(&plan->library);
+    }
     /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
     if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
     if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
@@ -77,10 +96,10 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     if (row->library) {
         const bool exact = origin == GS_ORIGIN_TABLE;
         if (!context->config.use_library) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
-        GS_TRY(use_library(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
+        GS_TRY(gs_plan_use_library(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
         snprintf(plan->why, sizeof plan->why, "tuned table, %s%.100s%s: cuBLASLt was faster than every own kernel (%s)", exact ? "exact" : "nearest (", exact ? "" : text,
                  exact ? "" : ")", plan->schedule);
-        return finish(plan, origin, error);
+        return gs_plan_finish(plan, origin, error);
     }
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
@@ -89,25 +108,35 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
     else
         snprintf(plan->why, sizeof plan->why, "tuned table, nearest (%.100s): %s", text, plan->schedule);
-    return finish(plan, origin, error);
+    return gs_plan_finish(plan, origin, error);
+}
+
+/* Nothing was compiled for it. */
+static bool over_limit(gs_status status, const gs_error *error)
+{
+    return status == GS_ERROR_UNSUPPORTED && strcmp(error->field, "workspace_limit") == 0;
 }
 
 static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
 
 static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
 {
-    gs_schedule list[DEFAULT_TRIES];
+    gs_schedule list[DEFAULT_CHOICES];
+    gs_error local;
+    int tried = 0;
+    if (!error) error = &local;
     const bool learned = has_weights(context);
-    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, families, list, DEFAULT_TRIES)
-                              : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_TRIES);
+    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, families, list, DEFAULT_CHOICES)
+                              : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_CHOICES);
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
-    for (int i = 0; i < count && status != GS_OK; i++) {
+    for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {
         status = use_schedule(plan, &list[i], shape, error);
+        tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
     GS_TRY(status);
     snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice", plan->schedule, learned ? "the learned weights'" : "the time model's");
-    return finish(plan, GS_ORIGIN_DEFAULT, error);
+    return gs_plan_finish(plan, GS_ORIGIN_DEFAULT, error);
 }
 
 /* A rung that fails leaves the plan as it was, for the next rung. */
@@ -130,7 +159,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     if (problem->m == 0 || problem->n == 0) {
         snprintf(plan->why, sizeof plan->why, "nothing to compute");
         snprintf(plan->schedule, sizeof plan->schedule, "empty");
-        return finish(plan, GS_ORIGIN_EMPTY, error);
+        return gs_plan_finish(plan, GS_ORIGIN_EMPTY, error);
     }
     local = (gs_error){0};
     if (context->config.use_own && problem->k > 0) {
@@ -141,99 +170,115 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     }
     if (context->config.use_own && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
     if (context->config.use_library && !(plan->device->caps.emulated && context->config.use_own)) {
-        GS_TRY(use_library(plan, 1, error));
+        GS_TRY(gs_plan_use_library(plan, 1, error));
         if (context->config.use_own)
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
         else
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: own kernels were not allowed");
-        return finish(plan, GS_ORIGIN_LIBRARY, error);
+        return gs_plan_finish(plan, GS_ORIGIN_LIBRARY, error);
     }
     if (error) *error = local;
     return local.status ? local.status : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
 }
 
-static gs_status begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
 {
     if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
     *out = NULL;
     if (!context || !problem) return gs_fail(error, GS_ERROR_ARGUMENT, context ? "problem" : "context", "must not be NULL");
     GS_TRY(gs_problem_check(problem, error));
-    *out = plan_new(context, problem, error);
+    *out = gs_plan_new(context, problem, error);
     return *out ? GS_OK : GS_ERROR_MEMORY;
 }
 
 gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
 {
-    GS_TRY(begin(context, problem, out, error));
+    GS_TRY(gs_plan_begin(context, problem, out, error));
+    gs_context_enter(context);
     const gs_status status = choose(context, *out, error);
+    gs_context_leave(context);
     if (status != GS_OK) gs_plan_destroy(out);
     return status;
 }
 
 gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error)
 {
-    GS_TRY(begin(context, problem, out, error));
+    GS_TRY(gs_plan_begin(context, problem, out, error));
     gs_plan *const plan = *out;
     gs_schedule parsed;
     gs_status status = schedule ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, "schedule", "must not be NULL");
     const int suggestion = schedule ? gs_library_parse(schedule) : 0;
+    gs_context_enter(context);
     if (suggestion) {
-        status = use_library(plan, suggestion, error);
+        status = gs_plan_use_library(plan, suggestion, error);
     } else if (status == GS_OK) {
         status = gs_schedule_parse(&parsed, schedule, error);
-        if (status == GS_OK) status = use_schedule(plan, &parsed, problem, error);
+        if (status == GS_OK) status = use_schedule(plan, &parsed, &plan->problem, error);
     }
     if (status == GS_OK) {
         snprintf(plan->why, sizeof plan->why, "named by the caller: %s", plan->schedule);
-        status = finish(plan, GS_ORIGIN_EXPLICIT, error);
+        status = gs_plan_finish(plan, GS_ORIGIN_EXPLICIT, error);
     }
+    gs_context_leave(context);
     if (status != GS_OK) gs_plan_destroy(out);
     return status;
 }
 
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
 {
-    GS_TRY(begin(context, problem, out, error));
+    GS_TRY(gs_plan_begin(context, problem, out, error));
     if (!context->config.use_own) {
         gs_plan_destroy(out);
         return gs_fail(error, GS_ERROR_ALIGNMENT, NULL, "pointers are less aligned than cuBLASLt needs, and own kernels were not allowed");
     }
     /* Odd leading dimensions promise nothing beyond the alignment of an element; the kernel is run with the real ones. */
-    gs_problem shape = *problem;
+    gs_problem shape = (*out)->problem;
     shape.lda |= 1;
     shape.ldb |= 1;
     shape.ldc |= 1;
     shape.ldd |= 1;
+    gs_context_enter(context);
     const gs_status status = choose_default(context, *out, &shape, 0, error);
+    gs_context_leave(context);
     if (status != GS_OK) gs_plan_destroy(out);
     return status;
-}
-
-void gs_plan_set_scalars(gs_plan *plan, float alpha, float beta)
-{
-    plan->problem.alpha = alpha;
-    plan->problem.beta = beta;
-    if (plan->loaded) gs_loaded_set_scalars(plan->loaded, alpha, beta);
-    if (plan->library) gs_library_set_scalars(plan->library, alpha, beta);
 }
 
 /* ---- running ---- */
 
 static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
 
-gs_status gs_plan_run(gs_plan *plan, const gs_args *args, gs_stream stream)
+static gs_status check_args(const gs_plan *plan, const gs_args *args)
 {
-    if (!plan || !args) return GS_ERROR_ARGUMENT;
-    if (plan->problem.m == 0 || plan->problem.n == 0) return GS_OK;
     const bool reads_c = plan->problem.beta != 0;
+    GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
+    if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
+    if (plan->empty) return GS_OK;
     if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c)) return GS_ERROR_ARGUMENT;
+    if (args->beta && (*args->beta != 0) != reads_c) return GS_ERROR_ARGUMENT;
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
         !aligned(args->d, plan->align[3]))
         return GS_ERROR_ALIGNMENT;
-    if (plan->library) return gs_library_run(plan->library, args, stream, NULL);
-    gs_args with = *args;
-    if (!with.workspace) with.workspace = (void *)(uintptr_t)plan->workspace;
-    return gs_loaded_run(plan->loaded, &with, stream, NULL);
+    return GS_OK;
+}
+
+/* Whether a call has something to look at: nearly none has, and few comparisons find that out. */
+static inline bool unusual(const gs_plan *plan, const gs_args *args)
+{
+    const uint64_t *const r = args->reserved;
+    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c);
+    const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | r[0] | r[1] | r[2] | r[3] | r[4] | r[5] | (uintptr_t)args->beta |
+                         ((uintptr_t)args->a & plan->below[0]) | ((uintptr_t)args->b & plan->below[1]) | ((uintptr_t)args->c & plan->below[2]) |
+                         ((uintptr_t)args->d & plan->below[3]);
+    return odd != 0;
+}
+
+gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream)
+{
+    if (!plan || !args) return GS_ERROR_ARGUMENT;
+    if (__builtin_expect(unusual(plan, args), 0)) GS_TRY(check_args(plan, args));
+    if (plan->loaded) return gs_loaded_run_in(plan->loaded, args, args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace, stream, NULL);
+    return plan->library ? gs_library_run(plan->library, args, stream, NULL) : GS_OK;
 }
 
 /* ---- asking ---- */

@@ -11,45 +11,57 @@
 #include "plan/loaded.h"
 #include "plan/table.h"
 
+/* Does not change once it is made: what a run changes belongs to its thread (plan/states.h). */
 struct gs_plan {
+    gs_context *context;
     gs_device  *device;                       /* the context's */
     gs_problem  problem;
     gs_origin   origin;
+    bool        empty;                        /* nothing to compute */
+    bool        reads_c;
+    uintptr_t   below[4];                     /* bits that a pointer a b c d may not have: its alignment less 1; c 0 where it is not read */
     gs_loaded  *loaded;                       /* an own kernel, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
     gs_pointer  workspace;
     size_t      workspace_bytes;
+    size_t      workspace_limit;
     int         align[4];                     /* a b c d, bytes */
     char        schedule[GS_SCHEDULE_TEXT];
     char        why[256];
 };
 
-/* The plans of gs_gemm: open addressing, keyed by the problem, by whether pointers are less aligned than its plan needs, and for a
- * plan with a workspace by the stream: calls on two streams may overlap on the device, and must not share it. */
-typedef struct gs_cached_plan {
-    uint64_t  hash;                           /* 0: free */
-    bool      unaligned;
-    gs_stream stream;                         /* of the call that created it */
-    gs_plan  *plan;
-} gs_cached_plan;
+typedef struct gs_plan_cache gs_plan_cache;
 
 struct gs_context {
     gs_device      *device;
     gs_config       config;                   /* strings not kept */
     gs_table       *table;
     gs_weights      weights;                  /* learned; empty where there are none for this device */
-    pthread_mutex_t lock;                     /* the cached plans, and running them */
-    gs_cached_plan *cached;
-    size_t          cached_capacity, cached_count;
-    gs_plan        *recent;                   /* of the last call of gs_gemm, for that problem as it stands there, and that stream */
-    gs_problem      recent_problem;
-    gs_stream       recent_stream;
+    gs_plan_cache  *cache;                    /* of gs_gemm */
+    pthread_mutex_t making;                   /* see gs_context_enter */
+    bool            logs;                     /* its log callback was set */
 };
 
-/* Other values of alpha and beta for the next runs; whether beta is 0 must not change, nor may the accumulator be f16. */
-void gs_plan_set_scalars(gs_plan *plan, float alpha, float beta);
+/* Around whatever makes or destroys plans: an emulated device takes one thread at a time, but for launches. On a GPU plans are made by
+ * several threads at once. */
+void gs_context_enter(gs_context *context);
+void gs_context_leave(gs_context *context);
+
+/* The start of making a plan: checks, and an empty plan. */
+gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
+gs_plan  *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error);
+
+/* suggestion: which of cuBLASLt's, from 1; one that it no longer makes becomes the first. */
+gs_status gs_plan_use_library(gs_plan *plan, int suggestion, gs_error *error);
+
+/* The end: allocates the workspace. */
+gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error);
 
 /* The time model's choice among kernels that need no more than element-aligned pointers and rows. */
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
+
+/* The plans of gs_gemm (plan/cache.c): at most `most`. */
+gs_status gs_plan_cache_create(gs_plan_cache **out, size_t most, gs_error *error);
+void      gs_plan_cache_destroy(gs_plan_cache **cache);
 
 #endif

@@ -72,7 +72,7 @@ static key key_of(const gs_problem *p)
 {
     const bool reads_c = p->beta != 0;
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
-                          (int64_t)reads_c << 16 | (int64_t)p->epilogue << 20;
+                          (int64_t)reads_c << 16;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch}};
 }
 
@@ -168,7 +168,7 @@ const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem)
 
 static bool same_kind(const gs_problem *a, const gs_problem *b)
 {
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout && a->epilogue == b->epilogue;
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
 }
 
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps)
@@ -532,7 +532,6 @@ static int by_problem(const void *left, const void *right)
     ORDER(p->layout, q->layout);
     ORDER(p->acc, q->acc);
     ORDER(p->out, q->out);
-    ORDER(p->epilogue, q->epilogue);
     ORDER(p->m, q->m);
     ORDER(p->n, q->n);
     ORDER(p->k, q->k);

@@ -85,7 +85,7 @@ const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
  * there is none. */
 const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
 
-/* Row of the same types, layout and epilogue whose schedule can run the problem, with the smallest distance
+/* Row of the same types and layout whose schedule can run the problem, with the smallest distance
  * |log2 m| + |log2 n| + |log2 k| (of the quotients) of at most 3, the earlier one of equals; NULL if none. Rows of the library
  * and of other devices do not count. */
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps);

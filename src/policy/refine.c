@@ -32,7 +32,7 @@ typedef struct refine {
 
 static bool same_kind(const gs_problem *a, const gs_problem *b)
 {
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->epilogue == b->epilogue && a->batch == b->batch && (a->beta != 0) == (b->beta != 0);
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->batch == b->batch && (a->beta != 0) == (b->beta != 0);
 }
 
 static double distance(const gs_problem *a, const gs_problem *b)

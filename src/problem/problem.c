@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "problem/sized.h"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
@@ -18,19 +19,6 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 static const char *const layout_names[] = {[GS_NN] = "nn", [GS_TN] = "tn"};
-
-/* legend: word, bit; bias first, as it is applied */
-static const struct epilogue_word {
-    const char *name;
-    uint32_t    bit;
-} epilogue_words[] = {
-    {"bias", GS_EPILOGUE_BIAS},
-    {"relu", GS_EPILOGUE_RELU},
-    {"gelu", GS_EPILOGUE_GELU},
-    {"silu", GS_EPILOGUE_SILU},
-};
-
-#define ACTIVATIONS (GS_EPILOGUE_RELU | GS_EPILOGUE_GELU | GS_EPILOGUE_SILU)
 
 /* The optional fields in the order in which they are printed. */
 enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
@@ -61,14 +49,23 @@ static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX
 
 size_t gs_type_size(gs_type type) { return type == GS_F32 ? 4 : 2; }
 
-gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k)
+/* The caller's struct may be of another version than ours: what it has beyond ours is zero. */
+static void hand_over(gs_problem *problem, size_t size, const gs_problem *made)
 {
-    gs_problem problem = {.in = in, .acc = GS_F32, .out = in, .layout = layout, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1};
-    problem.lda = least_ld(&problem, 'a');
-    problem.ldb = least_ld(&problem, 'b');
-    problem.ldc = least_ld(&problem, 'c');
-    problem.ldd = least_ld(&problem, 'd');
-    return problem;
+    const uint32_t own = (uint32_t)size;
+    memset(problem, 0, size);
+    memcpy(problem, made, GS_MIN(size, sizeof *made));
+    memcpy(problem, &own, GS_MIN(size, sizeof own));
+}
+
+void gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k)
+{
+    gs_problem made = {.size = (uint32_t)size, .in = in, .acc = GS_F32, .out = in, .layout = layout, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1};
+    made.lda = least_ld(&made, 'a');
+    made.ldb = least_ld(&made, 'b');
+    made.ldc = least_ld(&made, 'c');
+    made.ldd = least_ld(&made, 'd');
+    hand_over(problem, size, &made);
 }
 
 size_t gs_problem_bytes(const gs_problem *problem, char operand)
@@ -147,27 +144,6 @@ static gs_status read_extents(reader *r, const char *separator)
     return read_int(r, "k", 0, GS_MAX_EXTENT, &p->k);
 }
 
-static gs_status read_epilogue(reader *r)
-{
-    uint32_t bits = 0;
-    do {
-        const int column = gs_scan_column(&r->scan);
-        char word[16] = "";
-        gs_scan_word(&r->scan, word, sizeof word);
-        uint32_t bit = 0;
-        for (size_t i = 0; i < GS_COUNT(epilogue_words); i++)
-            if (strcmp(word, epilogue_words[i].name) == 0) bit = epilogue_words[i].bit;
-        if (bit == 0) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "expected bias, relu, gelu or silu");
-        if (bits & bit) return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep", "%s stands twice", word);
-        if (bits & ACTIVATIONS)
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, "ep",
-                              "the activation comes last and there is one at most: bias,relu");
-        bits |= bit;
-    } while (gs_scan_take(&r->scan, ","));
-    r->problem->epilogue = bits;
-    return GS_OK;
-}
-
 static gs_status read_field(reader *r)
 {
     const int column = gs_scan_column(&r->scan);
@@ -177,7 +153,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -201,7 +177,7 @@ static gs_status read_field(reader *r)
     case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
-    default:    return read_epilogue(r);
+    default:    return gs_fail_at(r->error, GS_ERROR_UNSUPPORTED, column, name, "no kernel computes an epilogue yet; leave the field out");
     }
 }
 
@@ -238,7 +214,7 @@ static gs_status read_long_form(reader *r)
     return GS_OK;
 }
 
-gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error)
+gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs_error *error)
 {
     gs_problem read = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
     reader r = {gs_scan_from(text), &read, {0}, error};
@@ -249,7 +225,7 @@ gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *erro
     if (!gs_scan_end(&r.scan))
         return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&r.scan), NULL, "expected ':' or the end of the problem");
     GS_TRY(join_fields(&r));
-    *problem = read;
+    hand_over(problem, size, &read);
     return GS_OK;
 }
 
@@ -297,13 +273,6 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
-    if (p->epilogue) append(text, ":ep=");
-    const char *separator = "";
-    for (size_t i = 0; i < GS_COUNT(epilogue_words); i++) {
-        if (!(p->epilogue & epilogue_words[i].bit)) continue;
-        append(text, "%s%s", separator, epilogue_words[i].name);
-        separator = ",";
-    }
     return text;
 }
 
@@ -350,15 +319,11 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
 
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
+    GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
+    if (problem->reserved_flags) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
-    const uint32_t activations = problem->epilogue & ACTIVATIONS;
-    if (problem->epilogue & ~(uint32_t)(GS_EPILOGUE_BIAS | ACTIVATIONS))
-        return gs_fail(error, GS_ERROR_RANGE, "ep", "has bits that mean nothing; there are bias, relu, gelu and silu");
-    if (activations & (activations - 1)) return gs_fail(error, GS_ERROR_RANGE, "ep", "has more than one activation");
-    for (size_t i = 0; i < GS_COUNT(problem->reserved); i++)
-        if (problem->reserved[i]) return gs_fail(error, GS_ERROR_RANGE, "reserved", "must be zero; start from gs_problem_make");
     return GS_OK;
 }

@@ -202,7 +202,6 @@ static gs_status reference_function(gs_verifier *verifier, const gs_problem *pro
     if (!verifier->reference[index].function) {
         gs_problem plain = *problem;
         plain.acc = GS_F32;
-        plain.epilogue = GS_EPILOGUE_NONE;
         const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
         gs_kernel kernel = {0};
         GS_TRY(gs_kernel_build(&kernel, &schedule, &plain, &verifier->device->caps, error));
@@ -219,8 +218,6 @@ static gs_status reference_function(gs_verifier *verifier, const gs_problem *pro
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error)
 {
-    if (p->epilogue != GS_EPILOGUE_NONE)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
     if (p->m == 0 || p->n == 0) return GS_OK;
     gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
     GS_TRY(reference_function(verifier, p, &what.function, error));

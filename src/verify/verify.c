@@ -162,8 +162,6 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
     if (!options) options = &defaults;
     *verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
     GS_TRY(gs_problem_check(problem, error));
-    if (problem->epilogue != GS_EPILOGUE_NONE)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "there is no reference with an epilogue");
     if (options->parts & ~(uint32_t)GS_PART_ALL)
         return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
     if (options->repeats < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "repeats", "must not be negative");

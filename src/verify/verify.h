@@ -42,7 +42,7 @@ void      gs_verifier_destroy(gs_verifier **verifier);
  * the machine; the verdict is about the contender. After a FAULT verdict the device is lost for this process, unless it is
  * emulated. options NULL: all zero. Afterwards the contender is prepared for whatever was tried last. What it allocates from the
  * device meanwhile is taken for its workspace: poisoned before every launch, but for the part that it declares zeroed, with a guard
- * band behind. UNSUPPORTED: an epilogue, which has no reference. */
+ * band behind. */
 gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
                     gs_verdict *verdict, gs_error *error);
 

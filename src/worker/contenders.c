@@ -51,7 +51,9 @@ static gs_status plan_prepare(gs_contender *contender, const gs_problem *problem
 static gs_status plan_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     planned *const self = contender->self;
-    const gs_status status = gs_plan_run(self->plan, args, (gs_stream)queue);
+    gs_args own = *args;
+    own.size = (uint32_t)sizeof own;   /* contenders are given arguments of this version */
+    const gs_status status = gs_plan_run(self->plan, &own, (gs_stream)queue);
     return status == GS_OK ? GS_OK : gs_fail(error, status, NULL, "the plan could not be run: %s", gs_status_string(status));
 }
 

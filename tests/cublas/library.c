@@ -128,10 +128,10 @@ static void impossible_problems_are_refused(void **state)
     (void)state;
     gs_error error = {0};
     gs_library *library;
-    gs_problem bias = small(), hollow = small();
-    bias.epilogue = GS_EPILOGUE_BIAS;
+    gs_problem wrong = small(), hollow = small();
+    wrong.reserved[0] = 1;
     hollow.k = 0;
-    assert_int_equal(gs_library_create(&library, &empty, &bias, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_library_create(&library, &empty, &wrong, &error), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_library_create(&library, &empty, &hollow, &error), GS_ERROR_UNSUPPORTED);
     assert_string_equal(error.field, "k");
     assert_null(library);

@@ -393,7 +393,7 @@ static void test_plan(void **state)
     gs_pointer memory;
     OK(ops->alloc(device, 3 * 512, &memory, &error));
     OK(ops->fill(device, memory, 0x3c003c00, 2 * 512, NULL, &error));   /* ones */
-    const gs_args args = {.a = (void *)(uintptr_t)memory, .b = (void *)(uintptr_t)(memory + 512), .d = (void *)(uintptr_t)(memory + 1024)};
+    const gs_args args = {.size = sizeof args, .a = (void *)(uintptr_t)memory, .b = (void *)(uintptr_t)(memory + 512), .d = (void *)(uintptr_t)(memory + 1024)};
     OK(gs_plan_run(plan, &args, NULL));
     uint16_t d[256];
     OK(ops->copy_out(device, d, memory + 1024, sizeof d, &error));

@@ -498,6 +498,12 @@ gs_cu_result cuStreamDestroy_v2(gs_cu_stream stream)
     return drop(stream);
 }
 
+gs_cu_result cuCtxSynchronize(void)
+{
+    ENTER_CONTEXT();
+    return GS_CU_SUCCESS;
+}
+
 gs_cu_result cuStreamSynchronize(gs_cu_stream stream)
 {
     ENTER_CONTEXT();

@@ -169,7 +169,6 @@ static void test_refuses(void **state)
     refuse(nn, "f16:8x4092x4096:nn", h200, "n");
     refuse(tn, "f16:8x4096x4096:tn:lda=4100", h200, "lda");
     refuse(tn, "f16:8x4096x4096:tn:ldb=4100", h200, "ldb");
-    refuse(tn, "f16:8x4096x4096:tn:ep=bias", h200, "ep");
     refuse(tn, "f16:9x4096x4096:tn", h200, "tile");                                  /* more rows than the tile has */
     refuse("gemv/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
     refuse(tn, "f16:8x8x4096:tn", h200, "tile");

@@ -154,7 +154,6 @@ static void test_refuses(void **state)
     assert_int_equal(gs_schedule_check(&s, &p, gs_caps_find("a100"), NULL), GS_OK);
     assert_int_equal(gs_schedule_check(&s, &p, &small, NULL), GS_OK);
     refuse(good, "f16:4096x4096x4096:tn", &turing, "family");
-    refuse(good, "f16:64x64x64:tn:ep=bias", gs_caps_find("h200"), "ep");
     refuse("mma/16x16x64/w2x1/s2/g1", "f16:64x64x64:tn", gs_caps_find("h200"), "warps");
     refuse("mma/16x16x64/w1x4/s2/g1", "f16:64x64x64:tn", gs_caps_find("h200"), "warps");
     refuse("mma/128x256x32/w2x2/s2/g1", "f16:4096x4096x4096:tn", gs_caps_find("h200"), "warps");

@@ -112,7 +112,6 @@ static void test_refuses(void **state)
     allow(small, "f16:16x16x32:nn", a100);
     refuse(small, "f16:16x16x32:tn", &turing, "family");
     refuse(good, "f16:256x256x512:tn", a100, "split");
-    refuse(good, "f16:256x256x512:tn:ep=bias", h200, "ep");
     refuse(small, "f16:0x16x32:tn", h200, "m");
     refuse(small, "f16:16x0x32:tn", h200, "n");
     refuse(good, "f16:256x256x512:tn:lda=516", h200, "lda");

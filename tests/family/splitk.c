@@ -208,7 +208,6 @@ static void test_refuses(void **state)
         const char *schedule, *problem, *field, *device;
     } rows[] = {
         {GOOD,                                "f16:512x512x512:tn",                "family", "a100"},
-        {GOOD,                                "f16:512x512x512:tn:ep=bias",        "ep"},
         {GOOD,                                "f16:512x512x512:tn:b=2",            "b"},
         {GOOD,                                "f16:512x512x0:tn",                  "m"},
         {GOOD,                                "f16:2147483600x8x8:tn",             "m"},

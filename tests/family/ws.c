@@ -197,7 +197,6 @@ static void test_refuses(void **state)
     refuse(good, "f16:4096x4095x4096:nn", h200, "ldb");
     refuse(good, "f16:4096x4096x4096:tn:b=2", h200, "b");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
-    refuse(good, "f16:64x64x64:tn:ep=bias", h200, "ep");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");
     refuse("ws/256x128x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:tn", h200, "tile");

@@ -43,7 +43,7 @@ static void make_operands(operands *o, const gs_problem *problem, size_t shift)
     for (int i = 0; i < 4; i++) at[i] = o->memory[i] + shift;
     for (int i = 0; i < 3; i++) OK(gs_generate(verifier, problem, names[i], GS_DATA_NORMAL, 7, at[i], NULL, &error));
     OK(gs_reference(verifier, problem, at[0], at[1], at[2], o->reference, NULL, &error));
-    o->args = (gs_args){.a = (void *)at[0], .b = (void *)at[1], .c = (void *)at[2], .d = (void *)at[3]};
+    o->args = (gs_args){.size = sizeof(gs_args), .a = (void *)at[0], .b = (void *)at[1], .c = (void *)at[2], .d = (void *)at[3]};
     OK(device->ops->fill(device, o->memory[3], 0x7fff7fff, (gs_problem_bytes(problem, 'd') + 256) / 4 * 4, NULL, &error));
     OK(device->ops->queue_wait(device, NULL, &error));
 }
@@ -218,7 +218,7 @@ static void run_chain(gs_context *on, const char *const schedule[2], const gs_pr
     if (captured) OK(device->ops->capture_begin(device, queue, &error));
     for (int i = 0; i < LINKS; i++) {
         const void *const a = i ? (const void *)(uintptr_t)at[(i + 1) % 2] : o->args.a;
-        OK(gs_plan_run(plan[i % 2], &(gs_args){.a = a, .b = o->args.b, .d = (void *)(uintptr_t)at[i % 2]}, queue));
+        OK(gs_plan_run(plan[i % 2], &(gs_args){.size = sizeof(gs_args), .a = a, .b = o->args.b, .d = (void *)(uintptr_t)at[i % 2]}, queue));
     }
     if (captured) OK(device->ops->capture_end(device, queue, &graph, &error));
     for (int replay = 0; captured && replay < 3; replay++) OK(device->ops->graph_launch(device, graph, queue, &error));

@@ -73,7 +73,7 @@ static gs_context *open_with(const char *rows)
 }
 
 static char operand[1 << 16] __attribute__((aligned(256)));
-static const gs_args good = {.a = operand, .b = operand + 16384, .c = operand + 32768, .d = operand + 49152};
+static const gs_args good = {.size = sizeof(gs_args), .a = operand, .b = operand + 16384, .c = operand + 32768, .d = operand + 49152};
 
 static const char row_4096[] =
     "f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/coop/g8 196.2 199.1 1.0150 1.0120 1.0170"
@@ -247,7 +247,7 @@ static void test_ladder(void **state)
     assert_int_equal(calls("cuLaunchKernelEx"), before);
     gs_plan_destroy(&plan);
 
-    assert_int_equal(gs_plan_create_schedule(context, &(gs_problem){0}, "simple", &plan, &error), GS_ERROR_RANGE);
+    assert_int_equal(gs_plan_create_schedule(context, &(gs_problem){0}, "simple", &plan, &error), GS_ERROR_ARGUMENT);
     problem = gs_problem_make(GS_F16, GS_NN, 33, 35, 37);
     assert_int_equal(gs_plan_create_schedule(context, &problem, "simple", &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_EXPLICIT);
@@ -255,7 +255,7 @@ static void test_ladder(void **state)
     /* an empty problem is not launched, whoever named the schedule */
     const gs_problem empty = gs_problem_make(GS_F16, GS_TN, 64, 0, 64);
     assert_int_equal(gs_plan_create_schedule(context, &empty, "simple", &plan, &error), GS_OK);
-    assert_int_equal(gs_plan_run(plan, &(gs_args){.a = operand, .b = operand}, NULL), GS_OK);
+    assert_int_equal(gs_plan_run(plan, &(gs_args){.size = sizeof(gs_args), .a = operand, .b = operand}, NULL), GS_OK);
     assert_int_equal(calls("cuLaunchKernelEx"), before);
     gs_plan_destroy(&plan);
     assert_int_equal(gs_plan_create_schedule(context, &problem, "ws/128x256x64/s4/c2x1/coop/g8", &plan, &error),
@@ -320,7 +320,7 @@ static void test_runs_allocate_nothing(void **state)
     assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 4);   /* and one more */
     for (int i = 0; i < 160; i++) {   /* buffers in rotation are encoded once, and launched with their own maps */
         const char *const buffer = operand + i % 16 * 256;
-        const gs_args rotated = {.a = buffer, .b = buffer + 16384, .c = buffer + 32768, .d = (char *)operand + 49152 + i % 16 * 256};
+        const gs_args rotated = {.size = sizeof(gs_args), .a = buffer, .b = buffer + 16384, .c = buffer + 32768, .d = (char *)operand + 49152 + i % 16 * 256};
         assert_int_equal(gs_plan_run(plan, &rotated, NULL), GS_OK);
         assert_ptr_equal(last_launch()->addresses[0], buffer);
         assert_ptr_equal(last_launch()->addresses[1], buffer + 16384);

@@ -100,9 +100,9 @@ static void round_trips_sorted_and_aligned(void **state)
 {
     (void)state;
     static const char *const problems[] = {"bf16:64x64x64:nn", "f16:4096x64x64:tn", "f16:64x64x64:tn:acc=f16", "f16:512x64x64:tn",
-                                           "f16:512x8x64:tn", "f16:64x64x64:nn:ep=bias,gelu", "f16:512x64x64:tn:b=3",
+                                           "f16:512x8x64:tn", "f16:64x64x64:nn", "f16:512x64x64:tn:b=3",
                                            "f16:512x64x64:tn:beta=1"};
-    static const char *const sorted[] = {"f16:64x64x64:nn:ep=bias,gelu", "f16:64x64x64:tn:acc=f16", "f16:512x8x64:tn",
+    static const char *const sorted[] = {"f16:64x64x64:nn", "f16:64x64x64:tn:acc=f16", "f16:512x8x64:tn",
                                          "f16:512x64x64:tn", "f16:512x64x64:tn:b=3", "f16:512x64x64:tn:beta=1",
                                          "f16:4096x64x64:tn", "bf16:64x64x64:nn"};
     gs_table *table;
@@ -319,7 +319,6 @@ static void scalars_count_only_as_zero_or_not(void **state)
     assert_non_null(find(table, "f16:64x64x64:nn"));           /* C is not read: its leading dimension does not count */
     assert_null(find(table, "f16:64x64x64:nn:ldd=72"));
     assert_null(find(table, "f16:64x64x64:nn:b=2"));
-    assert_null(find(table, "f16:64x64x64:nn:ep=relu"));
     assert_null(find(table, "f16:64x64x64:nn:acc=f16"));
     assert_null(find(table, "f16:64x64x64:nn:d=f32"));
     gs_table_destroy(&table);
@@ -360,9 +359,8 @@ static void nearest_is_near_and_can_run(void **state)
                                  "f16:1024x4096x4096:tn simple 2 1 1 1 1" TAIL
                                  "f16:3000x4096x4096:tn library 3 1 1 1 1" TAIL
                                  "f16:4096x4096x4096:nn simple 4 1 1 1 1" TAIL
-                                 "f16:3000x4096x4096:tn:ep=relu simple 5 1 1 1 1" TAIL
                                  "f16:3000x4096x4096:tn simple 6 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
-    /* not the library, not another epilogue, not another device */
+    /* not the library, not another device */
     assert_true(nearest(table, "f16:3000x4096x4096:tn")->us == 1);
     assert_true(nearest(table, "f16:1500x4096x4096:tn")->us == 2);
     assert_true(nearest(table, "f16:4096x4096x4096:nn")->us == 4);
@@ -454,7 +452,7 @@ static void look_up_stays_fast_when_big(void **state)
 static void no_text_crashes_the_reader(void **state)
 {
     (void)state;
-    static const char text[] = HEAD "# problem\nf16:4096x4096x4096:tn:d=f32:ep=bias,gelu  " WS "  " TIMES TAIL
+    static const char text[] = HEAD "# problem\nf16:4096x4096x4096:tn:d=f32  " WS "  " TIMES TAIL
                                     "bf16:64x64x64:nn library 1 2 3 4 5 6 g 90 132 1 - -\n";
     static const char awkward[] = {'\n', ' ', ':', '/', '-', '9', '\x80', '#', '\0'};
     const size_t size = sizeof text;

@@ -167,7 +167,7 @@ static void refine_builds_on_its_own_kind_only(void **state)
     found[0].problem.in = GS_BF16;
     found[1].problem.acc = GS_F16;
     found[2].problem.out = GS_F32;
-    found[3].problem.epilogue = GS_EPILOGUE_RELU;
+    found[3].problem.batch = 3;
     found[4].problem.batch = 2;
     found[5].problem.beta = 1;
     found[6].problem = problem_of("f16:64x256x512:tn");   /* seven octaves */

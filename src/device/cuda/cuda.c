@@ -153,6 +153,7 @@ static const gs_device_ops ops = {
     .queue_create = gs_cuda_queue_create,
     .queue_destroy = gs_cuda_queue_destroy,
     .queue_wait = gs_cuda_queue_wait,
+    .wait = gs_cuda_wait,
     .event_create = gs_cuda_event_create,
     .event_destroy = gs_cuda_event_destroy,
     .event_record = gs_cuda_event_record,

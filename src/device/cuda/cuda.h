@@ -57,6 +57,7 @@ gs_status gs_cuda_launch(gs_device *device, const gs_launch *launch, gs_queue qu
 gs_status gs_cuda_queue_create(gs_device *device, gs_queue *out, gs_error *error);
 void      gs_cuda_queue_destroy(gs_device *device, gs_queue queue);
 gs_status gs_cuda_queue_wait(gs_device *device, gs_queue queue, gs_error *error);
+gs_status gs_cuda_wait(gs_device *device, gs_error *error);
 gs_status gs_cuda_event_create(gs_device *device, gs_event *out, gs_error *error);
 void      gs_cuda_event_destroy(gs_device *device, gs_event event);
 gs_status gs_cuda_event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error);

@@ -28,6 +28,13 @@ gs_status gs_cuda_queue_wait(gs_device *device, gs_queue queue, gs_error *error)
     return gs_cuda_check(cuda->api, cuda->api->cuStreamSynchronize(queue), "cuStreamSynchronize", error);
 }
 
+gs_status gs_cuda_wait(gs_device *device, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check(cuda->api, cuda->api->cuCtxSynchronize(), "cuCtxSynchronize", error);
+}
+
 gs_status gs_cuda_event_create(gs_device *device, gs_event *out, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);
