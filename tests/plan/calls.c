@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * The calls around plans, over a fake driver: sizes of structs, saving and loading, making in the background, the workspace limit, the log
+ * callback, scalars of a call, and that gs_gemm keeps no more plans than it was told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "device/device.h"
+#include "fake/opened.h"
+
+#define OK(call)                                                                  \
+    do {                                                                          \
+        if ((call) != GS_OK) fail_msg("%s: %s %s", #call, error.field, error.text); \
+    } while (0)
+
+static gs_error error;
+static char     operand[1 << 16] __attribute__((aligned(256)));
+
+static int group_setup(void **state)
+{
+    (void)state;
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    setenv("GEMMSMITH_CUBLASLT", "/nonexistent", 1);
+    setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+    open_fake();
+    return 0;
+}
+
+static void need_compiler(void)
+{
+    gs_error why;
+    if (gs_compiler_version(&why) == 0) skip();
+}
+
+static gs_config settings(void)
+{
+    gs_config config = gs_config_default();
+    config.tuned_path = GS_SOURCE_DIR "/tests/plan";   /* a folder without tables */
+    config.use_library = 0;
+    return config;
+}
+
+static gs_context *open_context(const gs_config *config)
+{
+    gs_context *context = NULL;
+    OK(gs_open(&context, config, &error));
+    return context;
+}
+
+static gs_args arguments(void) { return gs_args_make(operand, operand + 16384, operand + 32768, operand + 49152); }
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config good = settings();
+    gs_config config = good;
+    gs_context *context;
+    config.size = 0;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "size");
+    assert_null(context);
+    config = good;
+    config.reserved[7] = 1;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_UNSUPPORTED);
+    config = good;
+    config.reserved_int = 1;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_UNSUPPORTED);
+    config = good;
+    config.cached_plans = 0;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    config = good;
+    config.size = offsetof(gs_config, reserved);   /* an older program's */
+    context = open_context(&config);
+
+    gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, 16, 16);
+    gs_plan *plan;
+    problem.size = offsetof(gs_problem, reserved);
+    problem.reserved[0] = 1;
+    OK(gs_plan_create_schedule(context, &problem, "simple", &plan, &error));
+    assert_int_equal(gs_plan_problem(plan)->size, sizeof(gs_problem));
+    assert_int_equal(gs_plan_problem(plan)->reserved[0], 0);
+    struct {
+        gs_args  known;
+        uint64_t later;
+    } larger = {.known = arguments()};
+    larger.known.size = sizeof larger;
+    assert_int_equal(gs_plan_run(plan, &larger.known, NULL), GS_OK);
+    assert_int_equal(gs_gemm(context, &problem, &larger.known, NULL, &error), GS_OK);
+    larger.later = 1;
+    assert_int_equal(gs_plan_run(plan, &larger.known, NULL), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_gemm(context, &problem, &larger.known, NULL, &error), GS_ERROR_ARGUMENT);
+    gs_args args = arguments();
+    args.size = 0;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ARGUMENT);
+    args = arguments();
+    args.size = offsetof(gs_args, reserved);
+    args.reserved[0] = 1;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
+    args.size = sizeof args;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_UNSUPPORTED);
+    args = arguments();
+    args.reserved_flags = 1;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_gemm(context, &problem, &args, NULL, &error), GS_ERROR_UNSUPPORTED);
+    problem.size = sizeof problem;
+    args = arguments();
+    assert_int_equal(gs_gemm(context, &problem, &args, NULL, &error), GS_ERROR_UNSUPPORTED);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+static void test_scalars(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, 16, 16);
+    const float zero = 0, one = 1;
+    gs_plan *plan;
+    OK(gs_plan_create_schedule(context, &problem, "simple", &plan, &error));
+    gs_args args = arguments();
+    args.alpha = &one;
+    args.beta = &zero;
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
+    args.beta = &one;   /* the kernel does not read C */
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ARGUMENT);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+}
+
+static void test_saved(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 256, 64), nothing = gs_problem_make(GS_F16, GS_TN, 0, 256, 64);
+    static const char *const schedules[] = {"ws/64x64x64/s4/c2x1/coop/g8", "simple", NULL};
+    for (int i = 0; i < 3; i++) {
+        gs_plan *plan = NULL, *again = NULL;
+        size_t size = 0, room;
+        OK(schedules[i] ? gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error) : gs_plan_create(context, &nothing, &plan, &error));
+        OK(gs_plan_save(plan, NULL, &size, &error));
+        char *const bytes = malloc(size);
+        assert_non_null(bytes);
+        room = size - 1;
+        assert_int_equal(gs_plan_save(plan, bytes, &room, &error), GS_ERROR_RANGE);
+        assert_int_equal(room, size);
+        OK(gs_plan_save(plan, bytes, &room, &error));
+        setenv("GEMMSMITH_NVRTC", "/nonexistent", 1);
+        OK(gs_plan_load(context, bytes, size, &again, &error));
+        unsetenv("GEMMSMITH_NVRTC");
+        assert_string_equal(gs_plan_schedule(again), gs_plan_schedule(plan));
+        assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
+        assert_int_equal(gs_plan_origin(again), gs_plan_origin(plan));
+        assert_memory_equal(gs_plan_problem(again), gs_plan_problem(plan), sizeof problem);
+        for (const char *name = "abcd"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        const gs_args args = arguments();
+        assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
+        const fake_cuda_launch before = *last_launch();
+        assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
+        assert_memory_equal(before.grid, last_launch()->grid, sizeof before.grid);
+        gs_plan_destroy(&again);
+        for (size_t at = 0; at < size; at += 1 + size / 97) {   /* changed, cut short */
+            bytes[at] ^= 1;
+            assert_int_equal(gs_plan_load(context, bytes, size, &again, &error), GS_ERROR_CORRUPT);
+            assert_null(again);
+            bytes[at] ^= 1;
+            assert_int_equal(gs_plan_load(context, bytes, at, &again, &error), GS_ERROR_CORRUPT);
+        }
+        assert_int_equal(gs_plan_load(NULL, bytes, size, &again, &error), GS_ERROR_ARGUMENT);
+        assert_int_equal(gs_plan_load(context, NULL, size, &again, &error), GS_ERROR_ARGUMENT);
+        assert_int_equal(gs_plan_load(context, bytes, size, NULL, &error), GS_ERROR_ARGUMENT);
+        assert_int_equal(gs_plan_save(NULL, bytes, &size, &error), GS_ERROR_ARGUMENT);
+        assert_int_equal(gs_plan_save(plan, bytes, NULL, &error), GS_ERROR_ARGUMENT);
+
+        char *const version = memmem(bytes, size, GS_VERSION_TEXT, strlen(GS_VERSION_TEXT)), *const target = memmem(bytes, size, "sm_90a", 6);
+        char *const places[] = {version, target};
+        for (int j = 0; j < 2; j++) {   /* another version, another GPU: the checksum is right */
+            places[j][4] ^= 1;
+            const gs_hash hash = gs_hash_bytes(bytes + 25, size - 25);
+            memcpy(bytes + 9, &hash, sizeof hash);
+            assert_int_equal(gs_plan_load(context, bytes, size, &again, &error), GS_ERROR_UNSUPPORTED);
+            assert_non_null(strstr(error.text, "save it again"));
+            places[j][4] ^= 1;
+        }
+        free(bytes);
+        gs_plan_destroy(&plan);
+    }
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+static void test_pending(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, 16, 16), wrong = gs_problem_make(GS_F16, GS_NN, -1, 16, 16);
+    gs_pending *pending;
+    gs_plan *plan;
+    assert_int_equal(gs_plan_start(context, &wrong, &pending, &error), GS_ERROR_RANGE);
+    assert_null(pending);
+    assert_int_equal(gs_plan_start(NULL, &problem, &pending, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_start(context, &problem, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_wait(&pending, &plan, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_ready(NULL), 0);
+    OK(gs_plan_start(context, &problem, &pending, &error));
+    while (!gs_plan_ready(pending)) continue;
+    assert_int_equal(gs_plan_wait(&pending, NULL, &error), GS_ERROR_ARGUMENT);
+    OK(gs_plan_wait(&pending, &plan, &error));
+    assert_null(pending);
+    const gs_args args = arguments();
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
+    gs_plan_destroy(&plan);
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    OK(gs_plan_start(context, &problem, &pending, &error));
+    assert_int_not_equal(gs_plan_wait(&pending, &plan, &error), GS_OK);
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_null(plan);
+    assert_non_null(strstr(error.text, "cuModuleLoadDataEx"));
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+static void test_workspace_limit(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char schedule[] = "splitk/64x64x64/s4/ab/c1x1/k2/any";
+    gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 512, 512, 512);
+    gs_plan *plan;
+    OK(gs_plan_create_schedule(context, &problem, schedule, &plan, &error));
+    const size_t need = gs_plan_workspace(plan);
+    assert_true(need > 0);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    config.workspace_limit = need;
+    context = open_context(&config);
+    OK(gs_plan_create_schedule(context, &problem, schedule, &plan, &error));
+    size_t size = 0;
+    OK(gs_plan_save(plan, NULL, &size, &error));
+    char *const bytes = malloc(size);
+    OK(gs_plan_save(plan, bytes, &size, &error));
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    config.workspace_limit = need - 1;
+    context = open_context(&config);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, schedule, &plan, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "workspace_limit");
+    assert_int_equal(gs_plan_load(context, bytes, size, &plan, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "workspace_limit");
+    gs_close(&context);
+    config.workspace_limit = 0;
+    context = open_context(&config);
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    assert_int_equal(gs_plan_workspace(plan), 0);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    free(bytes);
+    assert_int_equal(live(), 0);
+}
+
+static int lines;
+
+static void count_line(void *self, int level, const char *line)
+{
+    assert_ptr_equal(self, &lines);
+    assert_true(level >= 1 && level <= 4);
+    assert_null(strchr(line, '\n'));
+    lines++;
+}
+
+static void test_log(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_config config = settings();
+    config.log = count_line;
+    config.log_self = &lines;
+    config.log_level = 9;
+    gs_context *context;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "log_level");
+    config.log_level = GS_LOG_INFO;
+    lines = 0;
+    context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, 16, 16);
+    gs_plan *plan;
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    assert_int_not_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_true(lines > 0);   /* "own kernel not used" */
+    gs_close(&context);
+    const int before = lines;
+    gs_log(GS_LOG_ERROR, "nobody is told");
+    assert_int_equal(lines, before);
+}
+
+static void test_bounded_cache(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_config config = settings();
+    config.cached_plans = 3;
+    gs_context *context = open_context(&config);
+    const gs_args args = arguments();
+    const int loads = calls("cuModuleLoadDataEx"), unloads = calls("cuModuleUnload");
+    for (int i = 0; i < 6; i++) {
+        const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 17 + i, 17, 17), first = gs_problem_make(GS_F16, GS_NN, 17, 17, 17);
+        OK(gs_gemm(context, &problem, &args, NULL, &error));
+        OK(gs_gemm(context, &first, &args, NULL, &error));   /* the one that is used stays */
+    }
+    assert_int_equal(calls("cuModuleLoadDataEx") - loads, 6);
+    assert_int_equal(calls("cuModuleUnload") - unloads, 3);
+    setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);   /* the device cannot say that it is done: nothing is dropped */
+    const gs_problem more = gs_problem_make(GS_F16, GS_NN, 40, 17, 17);
+    OK(gs_gemm(context, &more, &args, NULL, &error));
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_int_equal(calls("cuModuleUnload") - unloads, 3);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved),         cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_workspace_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_bounded_cache),
+    };
+    return cmocka_run_group_tests(tests, group_setup, NULL);
+}
