@@ -24,24 +24,28 @@ __all__ = ["Context", "Error", "Plan", "Problem", "open", "version"]
 # ---- the C structures of include/gemmsmith/*.h ----
 
 class _Error(_c.Structure):
-    _fields_ = [("status", _c.c_int), ("column", _c.c_int), ("field", _c.c_char * 32), ("text", _c.c_char * 416)]
+    _fields_ = [("status", _c.c_int), ("column", _c.c_int), ("field", _c.c_char * 32), ("text", _c.c_char * 416), ("reserved", _c.c_uint64 * 7)]
 
 
 class _Problem(_c.Structure):
-    _fields_ = [("in_", _c.c_int), ("acc", _c.c_int), ("out", _c.c_int), ("layout", _c.c_int),
+    _fields_ = [("size", _c.c_uint32), ("in_", _c.c_int), ("acc", _c.c_int), ("out", _c.c_int), ("layout", _c.c_int), ("reserved_flags", _c.c_uint32),
                 ("m", _c.c_int64), ("n", _c.c_int64), ("k", _c.c_int64),
                 ("lda", _c.c_int64), ("ldb", _c.c_int64), ("ldc", _c.c_int64), ("ldd", _c.c_int64),
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
-                ("epilogue", _c.c_uint32), ("reserved", _c.c_uint32 * 9)]
+                ("reserved", _c.c_uint64 * 12)]
 
 
 class _Config(_c.Structure):
-    _fields_ = [("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
-                ("use_library", _c.c_int), ("use_own", _c.c_int), ("dependent", _c.c_int), ("reserved", _c.c_void_p * 12)]
+    _fields_ = [("size", _c.c_uint32), ("use_library", _c.c_int), ("use_own", _c.c_int), ("dependent", _c.c_int),
+                ("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
+                ("workspace_limit", _c.c_size_t), ("cached_plans", _c.c_size_t), ("log", _c.c_void_p), ("log_self", _c.c_void_p),
+                ("log_level", _c.c_int), ("reserved_int", _c.c_int), ("reserved", _c.c_uint64 * 8)]
 
 
 class _Args(_c.Structure):
-    _fields_ = [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")]
+    _fields_ = [("size", _c.c_uint32), ("reserved_flags", _c.c_uint32)] + \
+               [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")] + \
+               [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("reserved", _c.c_uint64 * 6)]
 
 
 _P = _c.POINTER
@@ -49,27 +53,30 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_version": (_c.c_char_p, []),
     "gs_status_string": (_c.c_char_p, [_c.c_int]),
     "gs_status_name": (_c.c_char_p, [_c.c_int]),
-    "gs_problem_parse": (_c.c_int, [_P(_Problem), _c.c_char_p, _P(_Error)]),
+    "gs_problem_read": (_c.c_int, [_P(_Problem), _c.c_size_t, _c.c_char_p, _P(_Error)]),
     "gs_problem_format": (_c.c_char_p, [_P(_Problem), _c.c_char_p]),
     "gs_problem_check": (_c.c_int, [_P(_Problem), _P(_Error)]),
     "gs_problem_bytes": (_c.c_size_t, [_P(_Problem), _c.c_char]),
     "gs_problem_flops": (_c.c_double, [_P(_Problem)]),
-    "gs_config_default": (_Config, []),
+    "gs_config_init": (None, [_P(_Config), _c.c_size_t]),
     "gs_open": (_c.c_int, [_P(_c.c_void_p), _P(_Config), _P(_Error)]),
     "gs_close": (None, [_P(_c.c_void_p)]),
     "gs_plan_create": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_create_schedule": (_c.c_int, [_c.c_void_p, _P(_Problem), _c.c_char_p, _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_run": (_c.c_int, [_c.c_void_p, _P(_Args), _c.c_void_p]),
+    "gs_plan_save": (_c.c_int, [_c.c_void_p, _c.c_void_p, _P(_c.c_size_t), _P(_Error)]),
+    "gs_plan_load": (_c.c_int, [_c.c_void_p, _c.c_char_p, _c.c_size_t, _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_destroy": (None, [_P(_c.c_void_p)]),
     "gs_gemm": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_Args), _c.c_void_p, _P(_Error)]),
     "gs_plan_why": (_c.c_char_p, [_c.c_void_p]),
     "gs_plan_schedule": (_c.c_char_p, [_c.c_void_p]),
     "gs_plan_origin": (_c.c_int, [_c.c_void_p]),
+    "gs_plan_problem": (_P(_Problem), [_c.c_void_p]),
     "gs_plan_workspace": (_c.c_size_t, [_c.c_void_p]),
     "gs_plan_alignment": (_c.c_size_t, [_c.c_void_p, _c.c_char]),
 }
 _PROBLEM_TEXT = 256
-_SONAME = "libgemmsmith.so.0"
+_SONAME = "libgemmsmith.so.1"
 _ORIGINS = ("table", "nearest", "default", "library", "explicit", "empty")
 _loaded = None
 
@@ -119,7 +126,7 @@ class Problem:
     def __init__(self, text):
         self._c = _Problem()
         error = _Error()
-        _check(_lib().gs_problem_parse(_c.byref(self._c), text.encode(), _c.byref(error)), error)
+        _check(_lib().gs_problem_read(_c.byref(self._c), _c.sizeof(self._c), text.encode(), _c.byref(error)), error)
         _check(_lib().gs_problem_check(_c.byref(self._c), _c.byref(error)), error)
 
     m = property(lambda self: self._c.m)
@@ -156,22 +163,35 @@ def _pointer(value):
     raise TypeError(f"no device pointer: {type(value).__name__}")
 
 
-def _args(a, b, d, c, workspace=None):
-    return _Args(_pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace))
+def _args(a, b, d, c, workspace=None, alpha=None, beta=None):
+    scalar = lambda value: None if value is None else _c.pointer(_c.c_float(value))
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta))
+
+
+def _problem_of(plan):
+    text = _c.create_string_buffer(_PROBLEM_TEXT)
+    _lib().gs_problem_format(_lib().gs_plan_problem(plan), text)
+    return text.value.decode()
 
 
 class Plan:
-    """A chosen, loaded kernel for one problem. Used by one thread at a time; made by Context.plan.
+    """A chosen, loaded kernel for one problem. Any number of threads may run it; made by Context.plan or Context.load.
 
     .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "library", "explicit", "empty"),
     .schedule is its text, .workspace its size in bytes."""
 
-    def __init__(self, context, problem, schedule=None):
-        self.problem = _problem(problem)
+    def __init__(self, context, problem, schedule=None, saved=None):
         self._context = context
         self._c = _c.c_void_p()
         error = _Error()
-        if schedule is None:
+        if saved is not None:
+            status = _lib().gs_plan_load(context._c, saved, len(saved), _c.byref(self._c), _c.byref(error))
+            _check(status, error)
+            problem = _problem_of(self._c)
+        self.problem = _problem(problem)
+        if saved is not None:
+            status = 0
+        elif schedule is None:
             status = _lib().gs_plan_create(context._c, _c.byref(self.problem._c), _c.byref(self._c), _c.byref(error))
         else:
             status = _lib().gs_plan_create_schedule(context._c, _c.byref(self.problem._c), schedule.encode(),
@@ -179,11 +199,21 @@ class Plan:
         _check(status, error)
         context._plans.add(self)
 
-    def run(self, a, b, d, c=None, workspace=None, stream=0):
+    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0.
-        The operands must stay alive until it has run."""
+        alpha, beta: other values than the problem's, beta 0 exactly where the problem's is. The operands must stay alive until it
+        has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace)), stream))
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta)), stream))
+
+    def save(self):
+        """The plan as bytes, compiled code included, for Context.load."""
+        self._open()
+        size, error = _c.c_size_t(0), _Error()
+        _check(_lib().gs_plan_save(self._c, None, _c.byref(size), _c.byref(error)), error)
+        buffer = _c.create_string_buffer(size.value)
+        _check(_lib().gs_plan_save(self._c, buffer, _c.byref(size), _c.byref(error)), error)
+        return buffer.raw
 
     def _open(self):
         if not self._c:
@@ -215,16 +245,20 @@ class Plan:
 class Context:
     """One device with its tuned tables. May be used by several threads."""
 
-    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True, dependent=None):
-        """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not."""
+    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True, dependent=None, workspace_limit=None):
+        """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not.
+        workspace_limit: most bytes of workspace that a plan may need."""
         self._c = _c.c_void_p()
         self._plans = set()
-        config = _lib().gs_config_default()
+        config = _Config()
+        _lib().gs_config_init(_c.byref(config), _c.sizeof(config))
         config.device = device.encode() if device else None
         config.tuned_path = _os.fsencode(tuned) if tuned else None
         config.cache_path = _os.fsencode(cache) if cache else None
         config.use_library, config.use_own = int(library), int(own)
         config.dependent = 0 if dependent is None else 1 if dependent else -1
+        if workspace_limit is not None:
+            config.workspace_limit = workspace_limit
         error = _Error()
         _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
 
@@ -233,6 +267,11 @@ class Context:
         "library", or "library/3" for the third algorithm that cuBLASLt suggests."""
         self._open()
         return Plan(self, problem, schedule)
+
+    def load(self, saved):
+        """A plan from what Plan.save gave: needs no compiler and no cache. An Error where it was saved by another version or for another GPU."""
+        self._open()
+        return Plan(self, None, saved=bytes(saved))
 
     def gemm(self, problem, a, b, d, c=None, stream=0):
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
@@ -258,7 +297,8 @@ class Context:
         self.close()
 
 
-def open(device=None, tuned=None, cache=None, library=True, own=True):
+def open(device=None, tuned=None, cache=None, library=True, own=True, dependent=None, workspace_limit=None):
     """Opens a device ("cuda:0", "emu:h200"; None: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU). tuned: a table or a folder of them instead of
-    $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; library, own: whether plans may be cuBLASLt, or own kernels."""
-    return Context(device, tuned, cache, library, own)
+    $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; library, own: whether plans may be cuBLASLt, or own kernels; dependent,
+    workspace_limit: as in Context."""
+    return Context(device, tuned, cache, library, own, dependent, workspace_limit)
