@@ -4,7 +4,7 @@
 # apt-get; NVRTC (and, where there is a GPU, cuBLAS) from PyPI into build/deps if the machine has no CUDA toolkit.
 # Does nothing where everything is there. Writes build/deps/env, which the other scripts read.
 #   setup.sh          what building and running need
-#   setup.sh tests    and openssl, which makes certificates for tests, and a browser, in which they open the page of gemmsmith report
+#   setup.sh tests    and openssl, which makes certificates for tests, abigail-tools, which compare the ABI, and a browser, in which they open the page of gemmsmith report
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -28,6 +28,7 @@ need libxxhash-dev     header xxhash.h
 need libjs-chart.js    sh -c 'test -e /usr/share/javascript/chart.js/chart.min.js || test -e /usr/share/javascript/chart.js/chart.umd.js'
 need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"
 [ "${1:-}" != tests ] || need openssl openssl version
+[ "${1:-}" != tests ] || need abigail-tools abidiff --version
 if [ -n "$missing" ]; then
     command -v apt-get >/dev/null || { echo "setup: please install:$missing" >&2; exit 1; }
     root=
