@@ -75,6 +75,7 @@ typedef struct gs_args {
     uint64_t     reserved[6];  /* zero */
 } gs_args;
 
+/* Arguments with these operands, the plan's own workspace and the problem's alpha and beta. */
 static inline gs_args gs_args_make(const void *a, const void *b, const void *c, void *d)
 {
     gs_args args;
@@ -150,11 +151,11 @@ GS_API gs_status gs_plan_wait(gs_pending **pending, gs_plan **out, gs_error *err
  * Capture-safe once cached. Pointers that are less aligned than the planned kernel needs are served by a kernel that takes them. */
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 
-GS_API const char       *gs_plan_why(const gs_plan *plan);        /* "tuned table, exact: ws/..., 1.04 of cuBLASLt"; lives with the plan */
+GS_API const char       *gs_plan_why(const gs_plan *plan);        /* in words where the kernel came from; lives with the plan */
 GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "library", "library/3" or "empty"; lives with the plan */
-GS_API gs_origin         gs_plan_origin(const gs_plan *plan);
-GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* lives with the plan */
-GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes */
+GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
+GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */
+GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes of device memory that a run needs */
 GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd') must be a multiple of */
 
 #ifdef __cplusplus
