@@ -8,12 +8,7 @@
 
 const char *const gs_baseline_names[GS_BASELINES] = {"cublas", "cublaslt-heuristic", "cublaslt-autotuning"};
 
-static gs_pick_function pick_function;
-
-void gs_baseline_set_pick(gs_pick_function pick) { pick_function = pick; }
-gs_pick_function gs_baseline_pick(void) { return pick_function; }
-
-gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_error *error)
+gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_pick_function pick, gs_error *error)
 {
     *out = (gs_contender){0};
     bool known = false;
@@ -24,9 +19,9 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
     if (!strcmp(name, "cublas"))
         status = gs_baseline_cublas(out, device, error);
     else if (!strcmp(name, "cublaslt-heuristic"))
-        status = gs_baseline_cublaslt(out, device, false, error);
+        status = gs_baseline_cublaslt(out, device, false, NULL, error);
     else if (!strcmp(name, "cublaslt-autotuning"))
-        status = gs_baseline_cublaslt(out, device, true, error);
+        status = gs_baseline_cublaslt(out, device, true, pick, error);
     else
         return gs_fail(error, GS_ERROR_NOT_FOUND, NULL,
                        "no baseline is called \"%s\"; there are cublas, cublaslt-heuristic and cublaslt-autotuning", name);

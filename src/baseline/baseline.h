@@ -13,13 +13,13 @@
 #define GS_BASELINES 3
 extern const char *const gs_baseline_names[GS_BASELINES];
 
-/* NO_LIBRARY (also: an emulated device), NOT_FOUND (no such name), MEMORY. */
-gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_error *error);
-
 /* Times the prepared contenders of one problem against each other, for auto-tuning: fills us[] with the median device time.
  * Provided by whoever sits above (src/bench), so that baseline does not depend on its sibling. */
 typedef gs_status (*gs_pick_function)(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us,
                                       gs_error *error);
-void gs_baseline_set_pick(gs_pick_function pick);   /* once, at start-up */
+
+/* pick: what cublaslt-autotuning times with; NULL: it cannot be prepared, the others can. NO_LIBRARY (also: an emulated device),
+ * NOT_FOUND (no such name), MEMORY. */
+gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_pick_function pick, gs_error *error);
 
 #endif

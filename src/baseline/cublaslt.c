@@ -13,6 +13,7 @@ typedef struct cublaslt {
     gs_device  *device;
     gs_library *library;       /* of the problem prepared last */
     bool        tune;
+    gs_pick_function pick;     /* NULL: none was given */
 } cublaslt;
 
 /* One suggestion of a shared library object; its run does not allocate, because every suggestion was chosen once before. */
@@ -57,7 +58,7 @@ static gs_status keep_fastest(cublaslt *self, const gs_problem *problem, gs_cont
                               int count, gs_error *error)
 {
     double us[GS_LIBRARY_ASKED];
-    GS_TRY(gs_baseline_pick()(self->device, problem, list, count, us, error));
+    GS_TRY(self->pick(self->device, problem, list, count, us, error));
     int best = -1;
     for (int i = 0; i < count; i++)
         if (isfinite(us[i]) && (best < 0 || us[i] < us[best])) best = i;
@@ -84,9 +85,9 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     cublaslt *const self = contender->self;
     gs_library_destroy(&self->library);
-    if (self->tune && !gs_baseline_pick())
+    if (self->tune && !self->pick)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
-                       "cublaslt-autotuning needs a timing function: call gs_baseline_set_pick first");
+                       "cublaslt-autotuning needs a timing function: give gs_baseline_create one");
     GS_TRY(gs_library_create(&self->library, self->device, problem, error));
     const gs_status status = self->tune ? tune(self, problem, error) : GS_OK;
     if (status != GS_OK) {
@@ -114,13 +115,14 @@ static void destroy(gs_contender *contender)
     contender->self = NULL;
 }
 
-gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune_it, gs_error *error)
+gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune_it, gs_pick_function pick, gs_error *error)
 {
     if (gs_library_version(error) == 0) return GS_ERROR_NO_LIBRARY;
     cublaslt *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
     self->device = device;
     self->tune = tune_it;
+    self->pick = pick;
     out->self = self;
     out->prepare = prepare;
     out->run = run;

@@ -6,8 +6,6 @@
 #include "baseline/baseline.h"
 
 gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error);
-gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_error *error);
-
-gs_pick_function gs_baseline_pick(void);   /* NULL: none was set */
+gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);
 
 #endif

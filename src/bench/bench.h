@@ -62,7 +62,7 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
                    const gs_bench_options *options, gs_measurement **out, gs_error *error);
 void      gs_measurement_destroy(gs_measurement **measurement);
 
-/* For gs_baseline_set_pick. */
+/* For gs_baseline_create. */
 gs_status gs_bench_pick(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *error);
 
 #endif

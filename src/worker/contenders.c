@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "baseline/baseline.h"
+#include "bench/bench.h"
 #include "problem/layout.h"
 
 static bool is_user_kernel(const char *name) { return strncmp(name, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0; }
@@ -85,7 +86,7 @@ gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char
     *out = (gs_contender){0};
     if (strcmp(name, "plan") == 0) return plan_contender(cache, out, error);
     for (int i = 0; i < GS_BASELINES; i++)
-        if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, error);
+        if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, gs_bench_pick, error);
     if (!is_user_kernel(name)) return gs_contender_schedule(out, cache->device, name, error);
     if (strcmp(name, cache->user.name) != 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "contender", "%.80s: the request does not bring it", name);
     return gs_contender_kernel(out, cache->device, name, &cache->user.kernel, error);

@@ -154,7 +154,7 @@ static gs_contender *need_yardstick(server *s)
 {
     gs_error why = {0};
     if (s->device->caps.emulated) return NULL;
-    if (!s->yardstick_tried && gs_baseline_create(&s->yardstick, s->device, "cublaslt-heuristic", &why) != GS_OK) {
+    if (!s->yardstick_tried && gs_baseline_create(&s->yardstick, s->device, "cublaslt-heuristic", NULL, &why) != GS_OK) {
         s->yardstick = (gs_contender){0};
         gs_log(GS_LOG_WARNING, "no yardstick: %s", why.text);
     }
@@ -479,7 +479,6 @@ int gs_worker_serve(const char *device)
 {
     const int to = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (to < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
-    gs_baseline_set_pick(gs_bench_pick);
     server s = {.name = device};
     gs_error error = {0};
     if (gs_sandbox_start(&s.sandbox, &error) != GS_OK) fprintf(stderr, "%s\n", error.text);   /* every reply is the last one then */

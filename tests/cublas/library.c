@@ -74,7 +74,7 @@ static void missing_file_is_named(void **state)
     assert_null(library);
     for (int i = 0; i < GS_BASELINES; i++) {
         gs_contender contender;
-        assert_int_equal(gs_baseline_create(&contender, &empty, gs_baseline_names[i], &error), GS_ERROR_NO_LIBRARY);
+        assert_int_equal(gs_baseline_create(&contender, &empty, gs_baseline_names[i], NULL, &error), GS_ERROR_NO_LIBRARY);
         assert_null(contender.self);
     }
 }
@@ -142,20 +142,20 @@ static void baselines(void **state)
     (void)state;
     gs_error error = {0};
     gs_contender contender;
-    assert_int_equal(gs_baseline_create(&contender, &empty, "mkl", &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(gs_baseline_create(&contender, &empty, "mkl", NULL, &error), GS_ERROR_NOT_FOUND);
     assert_non_null(strstr(error.text, "cublaslt-autotuning"));
     if (gs_library_version(NULL) == 0 || !gs_cublas_open(NULL)) skip();
     const gs_problem problem = small();
     gs_problem wide = small();
     for (int i = 0; i < GS_BASELINES; i++) {
-        assert_int_equal(gs_baseline_create(&contender, &absent, gs_baseline_names[i], &error), GS_OK);
+        assert_int_equal(gs_baseline_create(&contender, &absent, gs_baseline_names[i], NULL, &error), GS_OK);
         assert_string_equal(contender.name, gs_baseline_names[i]);
         const bool tuned = strstr(contender.name, "autotuning") != NULL;   /* no timing function was given */
         assert_int_equal(contender.prepare(&contender, &problem, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_NO_DEVICE);
         contender.destroy(&contender);
         contender.destroy(&contender);
     }
-    assert_int_equal(gs_baseline_create(&contender, &absent, "cublas", &error), GS_OK);
+    assert_int_equal(gs_baseline_create(&contender, &absent, "cublas", NULL, &error), GS_OK);
     wide.acc = GS_F16;
     wide.out = GS_F32;
     assert_int_equal(contender.prepare(&contender, &wide, &error), GS_ERROR_UNSUPPORTED);

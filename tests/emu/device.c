@@ -153,10 +153,10 @@ static void test_no_library(void **state)
     assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_NO_LIBRARY);
     assert_mentions(&error, "emu:h200");
     for (int i = 0; i < GS_BASELINES; i++) {
-        assert_int_equal(gs_baseline_create(&contender, device, gs_baseline_names[i], &error), GS_ERROR_NO_LIBRARY);
+        assert_int_equal(gs_baseline_create(&contender, device, gs_baseline_names[i], NULL, &error), GS_ERROR_NO_LIBRARY);
         assert_mentions(&error, "emu:h200");
     }
-    assert_int_equal(gs_baseline_create(&contender, device, "mkl", &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(gs_baseline_create(&contender, device, "mkl", NULL, &error), GS_ERROR_NOT_FOUND);
     gs_device_close(&device);
 }
 

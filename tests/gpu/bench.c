@@ -149,12 +149,11 @@ static void baselines_agree(void **state)
     (void)state;
     if (gs_library_version(NULL) == 0) skip();
     gs_error error = {0};
-    gs_baseline_set_pick(gs_bench_pick);
     gs_contender list[2 * GS_BASELINES];
     gs_problem problems[2 * GS_BASELINES];
     for (int i = 0; i < 2 * GS_BASELINES; i++) {
         problems[i] = gs_problem_make(GS_F16, i < GS_BASELINES ? GS_TN : GS_NN, 512, 1024, 2048);
-        must(gs_baseline_create(&list[i], device, gs_baseline_names[i % GS_BASELINES], &error), &error);
+        must(gs_baseline_create(&list[i], device, gs_baseline_names[i % GS_BASELINES], gs_bench_pick, &error), &error);
         must(list[i].prepare(&list[i], &problems[i], &error), &error);
     }
     gs_bench_options options = quick();
