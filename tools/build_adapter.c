@@ -28,9 +28,8 @@ const char *build_plan(const char *problem, const char *schedule, void **plan)
 
 int build_run(void *plan, const void *a, const void *b, const void *c, void *d, void *stream)
 {
-#ifdef GS_ARGS_INIT
-    gs_args args = GS_ARGS_INIT;
-    args.a = a, args.b = b, args.c = c, args.d = d;
+#if GS_VERSION_MAJOR > 0 || GS_VERSION_MINOR > 1
+    const gs_args args = gs_args_make(a, b, c, d);
 #else
     const gs_args args = {.a = a, .b = b, .c = c, .d = d};
 #endif

@@ -93,16 +93,6 @@ static gs_status take_config(gs_context *context, const gs_config *config, gs_er
     return GS_OK;
 }
 
-void gs_context_enter(gs_context *context)
-{
-    if (context->device->caps.emulated) pthread_mutex_lock(&context->making);
-}
-
-void gs_context_leave(gs_context *context)
-{
-    if (context->device->caps.emulated) pthread_mutex_unlock(&context->making);
-}
-
 gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
 {
     if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
