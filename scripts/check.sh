@@ -59,10 +59,21 @@ suite() { # suite PRESET [CTEST OPTIONS]: runs the tests of what was built; a li
     preset=$1
     shift
     log=build/$preset/ctest.log
-    ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" "$@" 2>&1 | tee "$log" |
-        awk -v preset="$preset" '/^ *[0-9]+\/[0-9]+ Test/ { print "         " preset ": " $0; fflush(); shown = /\*\*\*/ && !/\*\*\*Skipped/; lines = 0; next }
-                                 /^ *Start +[0-9]+: / || /^[0-9]+% tests passed/ { if (/tests passed/) shown = 0; next }
-                                 /^Error/ || shown && ++lines <= 120 { print; fflush() }'
+    ctest --test-dir "build/$preset" --output-on-failure --parallel "$jobs" "$@" 2>&1 | tee "$log" | {
+        shown= lines=0
+        while IFS= read -r line; do   # no awk: some read a pipe in large pieces, and nothing would appear for minutes
+            case $line in
+            *[0-9]/[0-9]*Test*"#"*)
+                echo "         $preset: $line"
+                lines=0
+                case $line in *"***Skipped"*) shown= ;; *"***"*) shown=1 ;; *) shown= ;; esac ;;
+            *" Start "*[0-9]": "*) ;;
+            [0-9]*"% tests passed"*) shown= ;;
+            Error*) printf '%s\n' "$line" ;;
+            *) [ -z "$shown" ] || { lines=$((lines + 1)); [ "$lines" -gt 120 ] || printf '%s\n' "$line"; } ;;
+            esac
+        done
+    }
     p=$(grep -cE '^ *[0-9]+/[0-9]+ Test.* Passed ' "$log")
     s=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*Skipped' "$log")
     all=$(grep -cE '^ *[0-9]+/[0-9]+ Test' "$log")

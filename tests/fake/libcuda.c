@@ -464,6 +464,7 @@ gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type typ
                                     gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion, gs_cu_tensor_fill fill)
 {
     ENTER();
+    if (!current) return GS_CU_ERROR_INVALID_CONTEXT;   /* as the driver says to a thread that has none */
     const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
     const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
     if (rank != 2 || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||

@@ -119,6 +119,7 @@ static void one_plan_on_a_fake_driver(void **state)
     setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
     open_fake();
     in_threads("cuda:0", "f16:16x16x16:tn:d=f32", "simple", false);
+    in_threads("cuda:0", "f16:16x16x16:tn:d=f32", "ws/64x64x64/s4/c1x1/coop/g8", false);   /* tensor maps, in threads that have no context */
     const int before = calls("cuModuleLoadDataEx");
     in_threads("cuda:0", "f16:16x16x16:tn:d=f32", NULL, false);
     assert_int_equal(calls("cuModuleLoadDataEx") - before, 1);   /* eight asked, one made it */

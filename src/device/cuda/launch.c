@@ -148,15 +148,26 @@ static gs_cu_result launch_once(const gs_cuda_device *cuda, const gs_launch *lau
     return cuda->api->cuLaunchKernelEx(&config, launch->function, launch->params, NULL);
 }
 
-/* The thread has no context or another device's: launch under ours, then give its own back. A thread without one keeps ours. */
+/* Makes ours the thread's context where it has none or another device's. false: it was ours already, or cannot be. A thread without one keeps
+ * ours; *before is to be given back otherwise. */
+static bool borrow_context(const gs_cuda_device *cuda, gs_cu_context *before)
+{
+    *before = NULL;
+    if (cuda->api->cuCtxGetCurrent(before) != GS_CU_SUCCESS || *before == cuda->context) return false;
+    return cuda->api->cuCtxSetCurrent(cuda->context) == GS_CU_SUCCESS;
+}
+
+static void give_back_context(const gs_cuda_device *cuda, gs_cu_context before)
+{
+    if (before) cuda->api->cuCtxSetCurrent(before);
+}
+
 static gs_cu_result launch_again(const gs_cuda_device *cuda, const gs_launch *launch, gs_queue queue, gs_cu_result first)
 {
-    gs_cu_context current = NULL;
-    if (cuda->api->cuCtxGetCurrent(&current) != GS_CU_SUCCESS || current == cuda->context) return first;
-    const gs_cu_result set = cuda->api->cuCtxSetCurrent(cuda->context);
-    if (set != GS_CU_SUCCESS) return set;
+    gs_cu_context before;
+    if (!borrow_context(cuda, &before)) return first;
     const gs_cu_result result = launch_once(cuda, launch, queue);
-    if (current) cuda->api->cuCtxSetCurrent(current);
+    give_back_context(cuda, before);
     return result;
 }
 
@@ -197,9 +208,16 @@ static bool tensor_format(const gs_tensor *tensor, gs_cu_tensor_type *type, gs_c
     }
 }
 
-gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error)
+static gs_cu_result encode(const gs_cuda_api *api, gs_cu_tensor_map *map, const gs_tensor *tensor, gs_cu_tensor_type type, gs_cu_tensor_swizzle swizzle)
 {
     static const uint32_t element_strides[2] = {1, 1};
+    return api->cuTensorMapEncodeTiled(map, type, 2, (void *)(uintptr_t)tensor->address, tensor->extent, &tensor->stride, tensor->box, element_strides,
+                                       GS_CU_TENSOR_INTERLEAVE_NONE, swizzle,
+                                       tensor->fetch == 128 ? GS_CU_TENSOR_PROMOTION_128 : GS_CU_TENSOR_PROMOTION_256, GS_CU_TENSOR_FILL_ZERO);
+}
+
+gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error)
+{
     const gs_cuda_api *const api = gs_cuda_of(device)->api;
     gs_cu_tensor_type type;
     gs_cu_tensor_swizzle swizzle;
@@ -209,9 +227,12 @@ gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tens
     if (!tensor_format(tensor, &type, &swizzle))
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "a tensor map of element type %d and swizzle %d does not exist", tensor->element,
                        tensor->swizzle);
-    const gs_cu_result result = api->cuTensorMapEncodeTiled(&map, type, 2, (void *)(uintptr_t)tensor->address, tensor->extent, &tensor->stride,
-                                                            tensor->box, element_strides, GS_CU_TENSOR_INTERLEAVE_NONE, swizzle,
-                                                            tensor->fetch == 128 ? GS_CU_TENSOR_PROMOTION_128 : GS_CU_TENSOR_PROMOTION_256, GS_CU_TENSOR_FILL_ZERO);
+    gs_cu_result result = encode(api, &map, tensor, type, swizzle);
+    gs_cu_context before;
+    if (result == GS_CU_ERROR_INVALID_CONTEXT && borrow_context(gs_cuda_of(device), &before)) {   /* a thread's first call into the driver */
+        result = encode(api, &map, tensor, type, swizzle);
+        give_back_context(gs_cuda_of(device), before);
+    }
     if (result == GS_CU_ERROR_INVALID_VALUE)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
                        "cuTensorMapEncodeTiled refuses %llu x %llu elements, row stride %llu bytes, box %u x %u, swizzle %d, address %#llx",
