@@ -134,7 +134,8 @@ static void test_default(void **state)
     assert_string_equal(gs_device_gpu(), "emu:a100");
     assert_int_equal(gs_open(&context, NULL, &error), GS_ERROR_ARGUMENT);   /* the environment alone does not divert a program */
     assert_string_equal(error.field, "GEMMSMITH_DEVICE");
-    const gs_config named = {.device = "emu:a100"};
+    gs_config named = gs_config_default();
+    named.device = "emu:a100";
     OK(gs_open(&context, &named, &error));
     gs_close(&context);
     unsetenv("GEMMSMITH_DEVICE");

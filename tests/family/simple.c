@@ -28,7 +28,6 @@ static void test_accepts(void **state)
     (void)state;
     for (size_t i = 0; i < GS_COUNT(problems); i++) allow("simple", problems[i], gs_caps_find("a100"));
     allow("simple", "f16:0x1x0:nn", gs_caps_find("h200"));
-    refuse("simple", "f16:64x64x64:tn:ep=bias", gs_caps_find("h200"), "ep");
 }
 
 static void compile(const char *target, const gs_caps *caps, const char *text)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Shared objects that are not the emulated device of this build: DOOR is what they say of themselves; without it, nothing. */
+#include <gemmsmith/gemmsmith.h>
+
 #include "device/emulator.h"
 
 int gs_test_nothing(void);

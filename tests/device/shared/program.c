@@ -98,7 +98,7 @@ static void test_multiply(void **state)
     assert_int_equal(device->ops->alloc(device, 3 * 512, &memory, &error), GS_OK);
     assert_int_equal(device->ops->fill(device, memory, 0x3c003c00, 512, NULL, &error), GS_OK);         /* ones */
     assert_int_equal(device->ops->fill(device, memory + 512, 0x40004000, 512, NULL, &error), GS_OK);   /* twos */
-    const gs_args args = {.a = (void *)(uintptr_t)memory, .b = (void *)(uintptr_t)(memory + 512), .d = (void *)(uintptr_t)(memory + 1024)};
+    const gs_args args = gs_args_make((void *)(uintptr_t)memory, (void *)(uintptr_t)(memory + 512), NULL, (void *)(uintptr_t)(memory + 1024));
     assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
     uint16_t d[256];
     assert_int_equal(device->ops->copy_out(device, d, memory + 1024, sizeof d, &error), GS_OK);

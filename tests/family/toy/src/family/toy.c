@@ -24,7 +24,6 @@ static int threads_of(const gs_schedule *schedule) { return gs_parameter_numbers
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     (void)schedule, (void)caps;
-    if (problem->epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "toy has no epilogue");
     if (problem->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "toy computes one product, not a batch");
     if (problem->in != GS_F16 || problem->out != GS_F32 || problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "toy multiplies f16 into f32");
     return GS_OK;
