@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,7 +431,7 @@ static bool refuse_early(exchange *x, const endpoint *to, const char *method, en
     else if (post && (!length || header(x, "Transfer-Encoding"))) *result = refuse(x, 411, GS_ERROR_ARGUMENT, "Content-Length", "is needed");
     else if (post && !is_json(header(x, "Content-Type"))) *result = refuse(x, 415, GS_ERROR_ARGUMENT, "Content-Type", "must be application/json");
     else if (size > (int64_t)x->http->options.most_body) *result = refuse(x, 413, GS_ERROR_RANGE, "body", "is too long");
-    else if ((x->http->bodies += x->reserved = size) > BODIES_MOST) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "body", "too many long requests at once");
+    else if (atomic_fetch_add(&x->http->bodies, x->reserved = size) + size > BODIES_MOST) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "body", "too many long requests at once");
     else return false;
     return true;
 }

@@ -424,7 +424,7 @@ gs_cu_result cuLaunchKernelEx(const gs_cu_launch_config *config, gs_cu_function 
     ENTER_CONTEXT();
     (void)extra;
     fake_cuda_launch what = {.smem = config->smem, .extensible = 1};
-    for (long long i = 0; i < setting("FAKE_CUDA_MAPS", 0) && i < 3; i++) what.addresses[i] = (const void *)(uintptr_t)((const gs_cu_tensor_map *)params[i])->word[0];
+    for (long long i = 0; i < setting("FAKE_CUDA_MAPS", 0) && i < 3; i++) memcpy(&what.addresses[i], params[i], sizeof what.addresses[i]);   /* the first word of the map */
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
     for (unsigned int i = 0; i < config->attribute_count; i++) {
