@@ -15,6 +15,7 @@
 #include "plan/table.h"
 #include "report/compare.h"
 #include "store/store.h"
+#include "verify/verdict.h"
 
 typedef struct settings {
     cli_common  common;
@@ -81,7 +82,7 @@ static bool print_trial(void *self, const gs_trial *trial)
         printf("  %9.2f us  %.3f [%.3f, %.3f]", trial->us, trial->ratio, trial->low, trial->high);
     else if (trial->predicted_us > 0)
         printf("  predicted %.2f us", trial->predicted_us);
-    if (*trial->verdict && strcmp(trial->verdict, "pass") != 0) printf("  %s: %s", trial->verdict, trial->reason);
+    if (*trial->verdict && !gs_verdict_passed(trial->verdict)) printf("  %s: %s", trial->verdict, trial->reason);
     printf("%s%s\n", *trial->stage ? "  " : "", trial->stage);
     return true;
 }

@@ -20,6 +20,7 @@
 #include "output.h"
 #include "store/curves.h"
 #include "store/store.h"
+#include "verify/verdict.h"
 
 enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 
@@ -74,7 +75,7 @@ static bool take_trial(void *self, const gs_trial *trial)
 {
     samples *const s = self;
     char key[sizeof s->key];
-    if (!(trial->us > 0) || !isfinite(trial->us) || (strcmp(trial->verdict, "pass") != 0 && trial->verdict[0] != '\0')) return true;
+    if (!(trial->us > 0) || !isfinite(trial->us) || (!gs_verdict_passed(trial->verdict) && trial->verdict[0] != '\0')) return true;
     snprintf(key, sizeof key, "%s %s %d", trial->problem, trial->version, s->store);
     return take(s, key, trial->problem, trial->candidate, trial->us);
 }
@@ -187,16 +188,16 @@ typedef struct progress {
     gs_error       *error;
 } progress;
 
-/* A stage that has no value to tell ("imitate") has no curve. */
-static void note_point(progress *p, const char *stage, int done, double value)
+/* A stage that has no value to tell has no curve. */
+static void note_point(progress *p, gs_train_stage stage, int done, double value)
 {
     char series[GS_CURVE_NAME];
-    if (!p->s->store || p->status != GS_OK || (strcmp(stage, "surrogate") != 0 && strcmp(stage, "actor") != 0)) return;
-    snprintf(series, sizeof series, "train/%s", stage);
+    if (!p->s->store || p->status != GS_OK || stage == GS_TRAIN_IMITATE) return;
+    snprintf(series, sizeof series, "train/%s", gs_train_stage_name(stage));
     p->status = gs_curves_add(&p->curves, series, p->name, done, value, p->error);
 }
 
-static bool on_progress(void *self, const char *stage, int done, int total, double value)
+static bool on_progress(void *self, gs_train_stage stage, int done, int total, double value)
 {
     progress *const p = self;
     const settings *const s = p->s;
@@ -205,16 +206,16 @@ static bool on_progress(void *self, const char *stage, int done, int total, doub
         gs_text line = {0};
         gs_json json = gs_json_into(&line);
         gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "stage", stage);
+        gs_json_string(&json, "stage", gs_train_stage_name(stage));
         gs_json_int(&json, "done", done);
         gs_json_int(&json, "total", total);
         gs_json_double(&json, "value", value);
         gs_json_end(&json, '}');
         printf("%s\n", gs_text_string(&line));
         gs_text_free(&line);
-    } else if (strcmp(stage, "surrogate") == 0) {
+    } else if (stage == GS_TRAIN_SURROGATE) {
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
-    } else if (strcmp(stage, "actor") == 0) {
+    } else if (stage == GS_TRAIN_ACTOR) {
         cli_note("actor      %d of %d: its samples reach %.3f of the surrogate's best", done, total, value);
     }
     return !cli_stopped() && p->status == GS_OK;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "worker/contenders.h"
+#include "verify/verdict.h"
 
 #define BETTER 1.01   /* a gain within the noise does not keep an island going */
 enum { NUMBER_MOST = 1 << 24 };   /* of a turn: what counts from there stays an int */
@@ -71,7 +72,7 @@ void gs_lineages_free(gs_lineages *lineages)
 
 double gs_outcome_score(const gs_turn_outcome *outcome)
 {
-    if (!outcome->verdict || strcmp(outcome->verdict, "pass") != 0 || !(outcome->us > 0)) return 0;
+    if (!outcome->verdict || !gs_verdict_passed(outcome->verdict) || !(outcome->us > 0)) return 0;
     return outcome->low > 0 ? outcome->low : outcome->ratio;
 }
 
@@ -179,7 +180,7 @@ static bool take_turn(void *self, const gs_turn *turn)
 static bool take_confirmed(void *self, const gs_trial *trial)
 {
     gs_lineages *const lineages = self;
-    const int at = strcmp(trial->stage, "confirm") == 0 && strcmp(trial->verdict, "pass") == 0 ? gs_lineages_find(lineages, trial->candidate) : -1;
+    const int at = strcmp(trial->stage, gs_stage_name(GS_STAGE_CONFIRM)) == 0 && gs_verdict_passed(trial->verdict) ? gs_lineages_find(lineages, trial->candidate) : -1;
     if (at >= 0) lineages->attempt[at].again = true;
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "verify/verdict.h"
 
 /* ---- columns ---- */
 
@@ -70,7 +71,7 @@ void gs_row_messages(gs_json *json, const char *name, const gs_message *messages
 
 /* ---- what came of a candidate ---- */
 
-bool gs_trial_passed(const gs_trial *trial) { return strcmp(trial->verdict, "pass") == 0; }
+bool gs_trial_passed(const gs_trial *trial) { return gs_verdict_passed(trial->verdict); }
 
 gs_turn_outcome gs_outcome_of(const gs_trial *t)
 {
@@ -82,7 +83,7 @@ gs_turn_outcome gs_outcome_of(const gs_trial *t)
 static gs_turn_outcome as_known(const gs_known *k, const gs_turn_outcome *outcome)
 {
     gs_turn_outcome o = *outcome;
-    const gs_trial *const later = o.candidate && strcmp(o.verdict, "pass") == 0 ? gs_known_trial(k, o.candidate) : NULL;
+    const gs_trial *const later = o.candidate && gs_verdict_passed(o.verdict) ? gs_known_trial(k, o.candidate) : NULL;
     if (!later || gs_trial_passed(later)) return o;
     o.verdict = later->verdict;
     o.reason = later->reason;
@@ -92,7 +93,7 @@ static gs_turn_outcome as_known(const gs_known *k, const gs_turn_outcome *outcom
 
 bool gs_outcome_passed(const gs_known *k, const gs_turn_outcome *outcome)
 {
-    return outcome->us > 0 && strcmp(as_known(k, outcome).verdict, "pass") == 0;
+    return outcome->us > 0 && gs_verdict_passed(as_known(k, outcome).verdict);
 }
 
 static double l2_hit_of(const gs_known *k, const char *candidate)

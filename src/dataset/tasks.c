@@ -11,6 +11,7 @@
 #include "dataset/rows.h"
 #include "policy/llm_prompt.h"
 #include "author/prompt.h"
+#include "verify/verdict.h"
 
 static const char *const modes[] = {"schedule", "source"};
 
@@ -128,7 +129,7 @@ static gs_status source_prompt(const gs_known *k, bool examples, gs_text *system
     view.attempts = tried.list;
     view.count = tried.count;
     for (int i = 0; i < tried.count; i++)
-        if (strcmp(tried.list[i].verdict, "pass") != 0) view.failure = &tried.list[i];
+        if (!gs_verdict_passed(tried.list[i].verdict)) view.failure = &tried.list[i];
     if (status == GS_OK) status = gs_source_prompt(&view, &random, system, ask, error);
     free_attempts(&tried);
     return status;

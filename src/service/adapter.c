@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "llm/completion.h"
+#include "verify/verdict.h"
 
 enum { TAIL = 64 };   /* bytes of a prompt's end by which it is found */
 
@@ -160,7 +161,7 @@ static json_t *reply_openrlhf(const outcome *o, int count)
     for (int i = 0; i < count; i++) {
         json_array_append_new(rewards, json_real(o[i].reward));
         json_array_append_new(scores, json_real(GS_MIN(GS_MAX((o[i].reward + 1) / 2, 0.0), 1.0)));
-        json_array_append_new(passed, json_real(strcmp(o[i].verdict, "pass") == 0));
+        json_array_append_new(passed, json_real(gs_verdict_passed(o[i].verdict)));
         json_array_append_new(us, json_real(o[i].us));
         json_array_append_new(ratio, json_real(o[i].ratio));
     }
@@ -186,7 +187,7 @@ json_t *gs_service_adapter_reply(gs_service_adapter which, const gs_service_comp
     } else {
         if (which == GS_SERVICE_OPENRLHF) out = reply_openrlhf(o, asked->count);
         else if (!details) out = json_real(o->reward);
-        else out = json_pack("{s:f, s:s, s:b, s:f, s:f}", "reward", o->reward, "verdict", o->verdict, "passed", strcmp(o->verdict, "pass") == 0, "us", o->us, "ratio", o->ratio);
+        else out = json_pack("{s:f, s:s, s:b, s:f, s:f}", "reward", o->reward, "verdict", o->verdict, "passed", gs_verdict_passed(o->verdict), "us", o->us, "ratio", o->ratio);
     }
     if (!out && missing == 0 && !lost) gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
     free(o);

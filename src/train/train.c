@@ -85,7 +85,13 @@ typedef struct train {
     bool                    ended;
 } train;
 
-static void tell(train *t, const char *stage, int done, int total, double value)
+const char *gs_train_stage_name(gs_train_stage stage)
+{
+    static const char *const names[] = {"surrogate", "imitate", "actor"};
+    return names[stage];
+}
+
+static void tell(train *t, gs_train_stage stage, int done, int total, double value)
 {
     if (t->options->progress && !t->options->progress(t->options->self, stage, done, total, value)) t->ended = true;
 }
@@ -93,7 +99,7 @@ static void tell(train *t, const char *stage, int done, int total, double value)
 static bool after_epoch(void *self, int epoch, double loss)
 {
     train *const t = self;
-    tell(t, "surrogate", epoch + 1, t->options->epochs, sqrt(loss));
+    tell(t, GS_TRAIN_SURROGATE, epoch + 1, t->options->epochs, sqrt(loss));
     return !t->ended;
 }
 
@@ -131,7 +137,7 @@ static gs_status imitate(train *t, gs_error *error)
         }
         finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
         if (!finite) return gs_net_diverged("actor", error);
-        tell(t, "imitate", epoch + 1, IMITATE_EPOCHS, 0);
+        tell(t, GS_TRAIN_IMITATE, epoch + 1, IMITATE_EPOCHS, 0);
     }
     return GS_OK;
 }
@@ -211,7 +217,7 @@ static gs_status try_problems(train *t, gs_error *error)
         status = try_together(t, trials, count, largest_us(gone), &share, error);
         done += count;
         if (status != GS_OK || (done % TELL != 0 && done < t->options->problems)) continue;
-        tell(t, "actor", done, t->options->problems, share / (done - told));
+        tell(t, GS_TRAIN_ACTOR, done, t->options->problems, share / (done - told));
         told = done;
         share = 0;
     }

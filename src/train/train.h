@@ -6,13 +6,18 @@
 
 #include "learn/weights.h"
 
+/* surrogate: the value is the root of the loss. imitate: it has none. actor: mean over schedule strings of the time that the surrogate
+ * predicts for its own choice over what it predicts for the sampled one. */
+typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_ACTOR } gs_train_stage;
+
+const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "actor" */
+
 typedef struct gs_train_options {
     int      epochs;        /* over the measured groups */
     int      problems;      /* at random, for the actor's own trials; half of them near those that were measured, if any were */
     uint64_t seed;
-    /* What goes on: stage "surrogate" (value: root of the loss), "imitate" (nothing) or "actor" (mean over schedule strings of the
-     * time that the surrogate predicts for its own choice over what it predicts for the schedule string); false ends the training, with what has been learned. NULL: nobody looks. */
-    bool   (*progress)(void *self, const char *stage, int done, int total, double value);
+    /* What goes on; false ends the training, with what has been learned. NULL: nobody looks. */
+    bool   (*progress)(void *self, gs_train_stage stage, int done, int total, double value);
     void    *self;
 } gs_train_options;
 

@@ -20,6 +20,9 @@ const char     *gs_verdict_text(gs_verdict_code code);
 gs_verdict_code gs_verdict_find(const char *name);            /* UNKNOWN if there is none of this name */
 gs_verdict_code gs_verdict_from_status(gs_status status);     /* COMPILE, SPILL, FAULT, ... for a failed prepare or run; UNKNOWN: it is the machine's fault */
 
+/* Of a verdict as stores and JSON have it. */
+static inline bool gs_verdict_passed(const char *name) { return gs_verdict_find(name) == GS_VERDICT_PASS; }
+
 /* There is a verdict, and it is not "pass". */
 static inline bool gs_verdict_failed(gs_verdict_code code) { return code != GS_VERDICT_UNKNOWN && code != GS_VERDICT_PASS; }
 

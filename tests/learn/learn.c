@@ -374,11 +374,11 @@ static int planted_samples(gs_sample *samples, int groups, uint64_t seed)
     return count;
 }
 
-static bool count_calls(void *self, const char *stage, int done, int total, double value)
+static bool count_calls(void *self, gs_train_stage stage, int done, int total, double value)
 {
     int *const calls = self;
     assert_true(done >= 1 && done <= total && value >= 0);
-    calls[strcmp(stage, "surrogate") == 0 ? 0 : strcmp(stage, "imitate") == 0 ? 1 : 2]++;
+    calls[stage]++;
     return true;
 }
 
@@ -417,7 +417,7 @@ static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
     gs_weights_free(&again);
 }
 
-static bool stop_at_once(void *self, const char *stage, int done, int total, double value)
+static bool stop_at_once(void *self, gs_train_stage stage, int done, int total, double value)
 {
     (void)stage, (void)total, (void)value;
     assert_int_equal(done, 1);
