@@ -39,7 +39,7 @@ enum {
     SMALL    = 160,      /* problems of up to 300 per extent */
     LARGE    = 8,        /* problems of 1500 to 1800 rows and columns: several tiles for a multiprocessor */
     PROBLEMS = SMALL + LARGE,
-    FEWEST   = 50,       /* rows of a family without which nothing is proved */
+    FEWEST   = 50,       /* rows of a family that takes most problems, without which nothing is proved */
     TRIES    = 4000,     /* random schedules until one is valid */
     MOST_JOBS = 16
 };
@@ -370,7 +370,8 @@ static void every_row_ran(void **state)
         int count = 0;
         for (int i = 0; i < PROBLEMS; i++) count += found->rows[i][family].ran;
         print_message("%s: %d rows\n", gs_family_name((gs_family_id)family), count);
-        if (!gs_families[family]->hopper || found->cc == 90) assert_true(count >= FEWEST);
+        const bool common = family == GS_FAMILY_SIMPLE || family == GS_FAMILY_MMA || family == GS_FAMILY_WS;   /* the others want problems of their own kind */
+        if (common && (!gs_families[family]->hopper || found->cc == 90)) assert_true(count >= FEWEST);
     }
 }
 

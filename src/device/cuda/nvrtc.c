@@ -196,13 +196,15 @@ static void first_error(const char *log, char *text, size_t size)
 
 /* ---- compiling ---- */
 
-static gs_status make_options(const char *architecture, const gs_source *source, const char **options, int *count, gs_error *error)
+static gs_status make_options(const compiler *nvrtc, const char *architecture, const gs_source *source, const char **options, int *count, gs_error *error)
 {
     /* The last one keeps #include "file" from finding files of the current folder. */
     const char *const ours[] = {architecture, "--std=c++17", "-default-device", "--ptxas-options=-v", "--no-source-include"};
     *count = 0;
     for (size_t i = 0; i < GS_COUNT(ours); i++) options[(*count)++] = ours[i];
     if (source->ptx) options[(*count)++] = "-lineinfo";
+    /* NVRTC keeps what it compiled, beside a GPU, and then gives no log: registers and spills would be unknown. */
+    if (nvrtc->version >= 13000) options[(*count)++] = "--no-cache";
     if (source->option_count > MAX_OPTIONS - *count)
         return gs_fail(error, GS_ERROR_RANGE, "options", "%d options, at most %d are possible", source->option_count, MAX_OPTIONS - *count);
     for (int i = 0; i < source->option_count; i++) {
@@ -283,7 +285,7 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
     GS_TRY(load(&nvrtc, error));
     if ((size_t)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target) >= sizeof architecture)
         return gs_fail(error, GS_ERROR_ARGUMENT, "target", "\"%.64s\" is no compile target", target);
-    GS_TRY(make_options(architecture, source, options, &count, error));
+    GS_TRY(make_options(nvrtc, architecture, source, options, &count, error));
     gs_nvrtc_program program = NULL;
     const gs_nvrtc_result result =
         nvrtc->create(&program, source->text, source->name, source->header_count, source->header_texts, source->header_names);
