@@ -60,4 +60,5 @@ if command -v abidiff >/dev/null; then
     fi
 else
     echo "skipped: abidiff is missing (scripts/setup.sh tests)"
+    exit 77
 fi

@@ -24,7 +24,6 @@ static gs_context *context;
 
 typedef struct job {
     const gs_plan     *plan;
-    const gs_problem  *problem;
     gs_queue           queue;
     gs_pointer         a[SETS], b[SETS], d[SETS];
     unsigned char     *want[SETS];    /* D, as one thread computed it alone */
@@ -99,7 +98,6 @@ static void one_plan_in_eight_threads(void **state)
         assert_non_null(got);
         for (int i = 0; i < THREADS; i++) {
             jobs[i].plan = plan;
-            jobs[i].problem = &problem;
             assert_int_equal(device->ops->queue_create(device, &jobs[i].queue, NULL), GS_OK);
             for (int set = 0; set < SETS; set++) {
                 put_random(&jobs[i].a[set], gs_problem_bytes(&problem, 'a'), &random);
