@@ -35,6 +35,7 @@ typedef struct launch_state {
     kept_maps      *maps;                 /* map_count of them */
     int             map_count;
     void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
+    gs_pointer      in_use[GS_MAX_MAPS];       /* what they describe; 0: none yet */
     size_t          pointer[GS_MAX_MAPS];      /* offset of the operand's pointer in gs_args */
     gs_launch       launch;
     gs_launch_ready ready;
@@ -334,28 +335,34 @@ gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_err
 }
 
 /* In the place of the group's oldest map. */
-static __attribute__((noinline, cold)) gs_status encode_map(gs_device *device, const gs_tensor *described, kept_maps *maps, size_t group, gs_pointer pointer, size_t *out, gs_error *error)
+static __attribute__((noinline)) gs_status encode_map(gs_device *device, const gs_tensor *described, launch_state *state, int index, size_t group, gs_pointer pointer, gs_error *error)
 {
-    gs_tensor tensor = *described;
+    kept_maps *const maps = &state->maps[index];
     const size_t at = group * MEMBERS + maps->next[group];
+    gs_tensor tensor = *described;
     tensor.address = pointer;
     maps->address[at] = 0;
+    state->in_use[index] = 0;   /* it may be the one that goes */
     GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));
     maps->address[at] = pointer;
     maps->next[group] = (uint8_t)((maps->next[group] + 1) % MEMBERS);
-    *out = at;
+    state->params[index] = &maps->map[at];
+    state->in_use[index] = pointer;
     return GS_OK;
 }
 
 /* A pointer whose map is not the one in use: another of its group, or a new one. */
-static inline gs_status change_map(gs_device *device, const gs_tensor *described, kept_maps *maps, gs_pointer pointer, void **param, gs_error *error)
+static inline gs_status change_map(gs_device *device, const gs_tensor *described, launch_state *state, int index, gs_pointer pointer, gs_error *error)
 {
+    kept_maps *const maps = &state->maps[index];
     const size_t group = (size_t)(pointer * 0x9e3779b97f4a7c15ull >> 60) % GROUPS, first = group * MEMBERS;
-    size_t at = first;
-    while (at < first + MEMBERS && maps->address[at] != pointer) at++;
-    if (__builtin_expect(at == first + MEMBERS, 0)) GS_TRY(encode_map(device, described, maps, group, pointer, &at, error));
-    *param = &maps->map[at];
-    return GS_OK;
+    for (size_t at = first; at < first + MEMBERS; at++) {
+        if (maps->address[at] != pointer) continue;
+        state->params[index] = &maps->map[at];
+        state->in_use[index] = pointer;
+        return GS_OK;
+    }
+    return encode_map(device, described, state, index, group, pointer, error);
 }
 
 /* Scalars of a call stay until a call without them. */
@@ -379,13 +386,11 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.d = args->d;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
-    for (launch_state *state = run->entry; state < run->entry + count; state++) {
+    for (int i = 0; i < count; i++) {
+        launch_state *const state = &run->entry[i];
         for (int j = 0; j < state->map_count; j++) {
-            kept_maps *const maps = &state->maps[j];
             const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)args + state->pointer[j]);
-            const size_t in_use = (size_t)((const gs_tensor_map *)state->params[j] - maps->map);
-            if (maps->address[in_use] != pointer)
-                GS_TRY(change_map(device, &loaded->entry[state - run->entry].tensor[j], maps, pointer, &state->params[j], error));
+            if (state->in_use[j] != pointer) GS_TRY(change_map(device, &loaded->entry[i].tensor[j], state, j, pointer, error));
         }
         GS_TRY(device->ops->launch(device, &state->launch, queue, error));
     }

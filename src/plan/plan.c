@@ -248,7 +248,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
 
 static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
 
-static gs_status check_args(const gs_plan *plan, const gs_args *args)
+static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const gs_args *args)
 {
     const bool reads_c = plan->problem.beta != 0;
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
@@ -265,11 +265,12 @@ static gs_status check_args(const gs_plan *plan, const gs_args *args)
 /* Whether a call has something to look at: nearly none has, and few comparisons find that out. */
 static inline bool unusual(const gs_plan *plan, const gs_args *args)
 {
-    const uint64_t *const r = args->reserved;
+    typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+    _Static_assert(sizeof args->reserved == 3 * sizeof(pair) && offsetof(gs_args, c) == offsetof(gs_args, a) + sizeof(pair), "as they are read here");
+    const pair *const reserved = (const pair *)args->reserved, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
+    const pair bits = reserved[0] | reserved[1] | reserved[2] | (pointers[0] & below[0]) | (pointers[1] & below[1]);
     const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c);
-    const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | r[0] | r[1] | r[2] | r[3] | r[4] | r[5] | (uintptr_t)args->beta |
-                         ((uintptr_t)args->a & plan->below[0]) | ((uintptr_t)args->b & plan->below[1]) | ((uintptr_t)args->c & plan->below[2]) |
-                         ((uintptr_t)args->d & plan->below[3]);
+    const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | bits[0] | bits[1];
     return odd != 0;
 }
 
