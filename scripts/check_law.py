@@ -26,7 +26,7 @@ LAW = {
     "device":   {"base", "schedule"},
     "emu":      {"base", "schedule", "device", "ptx"},
     "inspect":  {"base", "kernel", "ptx"},
-    "cublas":   {"base", "device", "plan"},
+    "cublas":   {"base", "device"},
     "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "common"},
     "train":    {"base", "problem", "schedule", "learn"},
     "store":    {"base", "problem", "schedule"},
@@ -68,10 +68,7 @@ EDGES = {
 }
 
 # Faults that are there today, by name. An entry that no longer occurs is a fault too, so that this only shrinks.
-KNOWN = {
-    "prose src/inspect/inspect.c",
-    "rooms cublas plan",
-}
+KNOWN = set()
 
 Fault = collections.namedtuple("Fault", "name place text")   # name: the same wherever the line moves
 

@@ -7,9 +7,8 @@
 #include <gemmsmith/plan.h>
 
 #include "device/device.h"
-#include "plan/table.h"
 
-#define GS_LIBRARY_ASKED     GS_MAX_SUGGESTIONS   /* algorithms asked for */
+#define GS_LIBRARY_ASKED     100            /* algorithms asked for; a tuned table names one by its number */
 #define GS_LIBRARY_WORKSPACE (64u << 20)       /* bytes offered to the heuristic */
 
 typedef struct gs_library gs_library;

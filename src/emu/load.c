@@ -55,7 +55,7 @@ static void free_module(gs_emu_device *emu, module *m)
 static gs_status fill_module(gs_emu_device *emu, module *m, const gs_image *image, gs_error *error)
 {
     gs_error why = {0};
-    const gs_status status = gs_ptx_parse(&m->ptx, image->ptx, image->ptx_size, &why);
+    const gs_status status = gs_ptx_parse(&m->ptx, image->ptx, image->ptx_size, NULL, &why);
     /* the text is the compiler's, not the caller's */
     if (status != GS_OK)
         return gs_fail(error, status == GS_ERROR_PARSE ? GS_ERROR_UNSUPPORTED : status, NULL, "PTX cannot be executed: %s", why.text);

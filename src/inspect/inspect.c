@@ -153,10 +153,9 @@ static gs_status check_module(gs_inspector *i)
 
 /* ---- what the parser does not read ---- */
 
-/* The line that the parser's message names, shortened and made printable. */
-static void line_of(const char *ptx, size_t size, const char *message, char out[96])
+/* A line of the text, shortened and made printable; number 0: none. */
+static void line_of(const char *ptx, size_t size, int number, char out[96])
 {
-    int number = strncmp(message, "line ", 5) == 0 ? atoi(message + 5) : 0;
     const char *at = ptx, *const end = ptx + size;
     out[0] = '\0';
     if (number <= 0) return;
@@ -169,15 +168,22 @@ static void line_of(const char *ptx, size_t size, const char *message, char out[
     out[n] = '\0';
 }
 
-/* Functions, whether called or declared, and attributes are what the parser does not know; the reason is read off its message. */
-static gs_status unreadable(const char *ptx, size_t size, const gs_error *why, gs_error *error)
+static gs_refusal refusal_of(gs_ptx_unread_kind kind)
+{
+    switch (kind) {
+    case GS_PTX_UNREAD_EXTERNAL:  return GS_REFUSAL_EXTERNAL;
+    case GS_PTX_UNREAD_FUNCTION:  return GS_REFUSAL_CALL;
+    case GS_PTX_UNREAD_ATTRIBUTE: return GS_REFUSAL_STATE;
+    case GS_PTX_UNREAD_OTHER:     break;
+    }
+    return GS_REFUSAL_UNREADABLE;
+}
+
+static gs_status unreadable(const char *ptx, size_t size, const gs_ptx_unread *what, const gs_error *why, gs_error *error)
 {
     char line[96];
-    line_of(ptx, size, why->text, line);
-    const bool function = strstr(why->text, ".func") || strstr(why->text, "calls are not");
-    const bool outside = strstr(line, ".extern") || strstr(why->text, ".alias");
-    const gs_refusal refusal = outside ? GS_REFUSAL_EXTERNAL : function ? GS_REFUSAL_CALL : strstr(why->text, ".attribute") ? GS_REFUSAL_STATE : GS_REFUSAL_UNREADABLE;
-    return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal), "PTX %.160s: %s", why->text, line);
+    line_of(ptx, size, what->line, line);
+    return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal_of(what->kind)), "PTX %.160s: %s", why->text, line);
 }
 
 /* What NVRTC never writes and what two readers may take differently: a backslash in a string or at a line's end, a carriage return behind
@@ -199,6 +205,7 @@ gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manife
 {
     gs_inspector i = {.manifest = manifest, .problem = problem, .error = error};
     gs_ptx_module *module = NULL;
+    gs_ptx_unread what;
     gs_error why = {0};
     if (!ptx) return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_UNREADABLE), "the compiler gave no PTX");
     if (size > GS_INSPECT_PTX_MAX)
@@ -207,9 +214,9 @@ gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manife
     if (problem->acc == GS_F32 && manifest->accumulator != GS_F32)
         return gs_inspect_refuse(&i, GS_REFUSAL_ACCUMULATOR, NULL, "the problem asks for f32 accumulators, the manifest declares f16");
     i.wide = problem->acc == GS_F32 || manifest->accumulator == GS_F32;
-    gs_status status = gs_ptx_parse(&module, ptx, size, &why);
+    gs_status status = gs_ptx_parse(&module, ptx, size, &what, &why);
     if (status == GS_ERROR_MEMORY) return gs_fail(error, status, NULL, "%s", why.text);
-    if (status != GS_OK) return unreadable(ptx, size, &why, error);
+    if (status != GS_OK) return unreadable(ptx, size, &what, &why, error);
     i.module = module;
     status = check_module(&i);
     gs_ptx_free(&module);

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "cublas/library.h"
 
 #define MAGIC        "gemmsmith-tuned"
 #define VERSION      1
@@ -254,7 +255,7 @@ int gs_library_parse(const char *text)
     gs_scan scan = gs_scan_from(text);
     int64_t number;
     if (!gs_scan_take(&scan, "library/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
-    return number >= 1 && number <= GS_MAX_SUGGESTIONS ? (int)number : 0;
+    return number >= 1 && number <= GS_LIBRARY_ASKED ? (int)number : 0;
 }
 
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])

@@ -34,8 +34,6 @@ typedef struct gs_row {
     char        by[32];
 } gs_row;
 
-#define GS_MAX_SUGGESTIONS 100
-
 /* Whether the row comes from an emulated device: us is predicted, there is no library_us, and ratio is the floor over us. */
 bool gs_row_predicted(const gs_row *row);
 bool gs_gpu_emulated(const char *gpu);   /* the same of a device's short name */

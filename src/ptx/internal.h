@@ -134,6 +134,8 @@ typedef struct gs_ptx_parser {
     int             line;                /* of at */
     gs_ptx_token    token;
     const char     *opcode;              /* of the instruction being read, for messages; NULL: none */
+    gs_ptx_unread  *unread;              /* may be NULL */
+    bool            external;            /* the declaration being read is .extern */
     gs_error       *error;
     gs_ptx_arena    kept, scratch;
     gs_ptx_names    names;
@@ -149,6 +151,8 @@ typedef struct gs_ptx_parser {
 } gs_ptx_parser;
 
 gs_status gs_ptx_fail(const gs_ptx_parser *p, int line, gs_status status, const char *format, ...) GS_PRINTF(4, 5);
+gs_status gs_ptx_fail_as(const gs_ptx_parser *p, int line, gs_ptx_unread_kind kind, const char *message);   /* UNSUPPORTED */
+gs_status gs_ptx_fail_directive(const gs_ptx_parser *p, const char *where);   /* UNSUPPORTED: the token; where: in what, or NULL */
 gs_status gs_ptx_no_memory(const gs_ptx_parser *p);
 gs_status gs_ptx_unexpected(const gs_ptx_parser *p, const char *wanted);   /* PARSE: the token is not what was wanted */
 
@@ -181,7 +185,7 @@ gs_status gs_ptx_refer(gs_ptx_parser *p, gs_ptx_name *name, int line, int32_t op
 /* declarations and statements; each starts at its first token and ends behind its last */
 bool      gs_ptx_space_of(const gs_ptx_parser *p, gs_ptx_space *out);
 gs_status gs_ptx_read_registers(gs_ptx_parser *p);
-gs_status gs_ptx_read_variables(gs_ptx_parser *p, bool external);
+gs_status gs_ptx_read_variables(gs_ptx_parser *p);
 gs_status gs_ptx_read_parameter(gs_ptx_parser *p);
 gs_status gs_ptx_read_instruction(gs_ptx_parser *p);   /* at its guard or behind the label check at its WORD */
 

@@ -16,7 +16,24 @@ gs_status gs_ptx_fail(const gs_ptx_parser *p, int line, gs_status status, const 
     va_start(values, format);
     vsnprintf(message, sizeof message, format, values);
     va_end(values);
+    if (p->unread) *p->unread = (gs_ptx_unread){p->external ? GS_PTX_UNREAD_EXTERNAL : GS_PTX_UNREAD_OTHER, line};
     return gs_fail(p->error, status, NULL, "line %d: %.64s%s%s", line, p->opcode ? p->opcode : "", p->opcode ? ": " : "", message);
+}
+
+gs_status gs_ptx_fail_as(const gs_ptx_parser *p, int line, gs_ptx_unread_kind kind, const char *message)
+{
+    const gs_status status = gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, "%s", message);
+    if (p->unread && !p->external) p->unread->kind = kind;
+    return status;
+}
+
+gs_status gs_ptx_fail_directive(const gs_ptx_parser *p, const char *where)
+{
+    const gs_ptx_unread_kind kind = gs_ptx_word(p, ".func") ? GS_PTX_UNREAD_FUNCTION : gs_ptx_word(p, ".alias") ? GS_PTX_UNREAD_EXTERNAL
+                                  : gs_ptx_word(p, ".attribute") ? GS_PTX_UNREAD_ATTRIBUTE : GS_PTX_UNREAD_OTHER;
+    char message[128];
+    snprintf(message, sizeof message, "%.*s%s%s is not supported", (int)GS_MIN(p->token.size, 40u), p->token.at, where ? " in " : "", where ? where : "");
+    return gs_ptx_fail_as(p, p->token.line, kind, message);
 }
 
 gs_status gs_ptx_no_memory(const gs_ptx_parser *p) { return gs_ptx_fail(p, p->line, GS_ERROR_MEMORY, "out of memory for the PTX text"); }

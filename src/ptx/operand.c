@@ -314,7 +314,7 @@ gs_status gs_ptx_read_instruction(gs_ptx_parser *p)
     made.name = opcode->text;
     made.parts = opcode->opcode->parts;
     memcpy(made.part, opcode->opcode->part, sizeof made.part);
-    if (strcmp(made.part[0], "call") == 0) return gs_ptx_fail(p, made.line, GS_ERROR_UNSUPPORTED, "calls are not supported");
+    if (strcmp(made.part[0], "call") == 0) return gs_ptx_fail_as(p, made.line, GS_PTX_UNREAD_FUNCTION, "calls are not supported");
     GS_TRY(read_operands(p, opcode->opcode->branch, list, &count));
     GS_TRY(finish(p, &made, list, count));
     p->opcode = NULL;

@@ -112,34 +112,35 @@ static gs_status read_pragma(gs_ptx_parser *p)
 static gs_status not_supported(const gs_ptx_parser *p)
 {
     if (p->token.kind != GS_PTX_DIRECTIVE) return gs_ptx_unexpected(p, "a directive");
-    return gs_ptx_fail(p, p->token.line, GS_ERROR_UNSUPPORTED, "%.*s is not supported", (int)GS_MIN(p->token.size, 40u), p->token.at);
+    return gs_ptx_fail_directive(p, NULL);
 }
 
 /* .extern, .visible and their kin; then a space or, at module scope, .entry is left. */
-static gs_status read_linking(gs_ptx_parser *p, bool *external)
+static gs_status read_linking(gs_ptx_parser *p)
 {
-    *external = gs_ptx_word(p, ".extern");
-    if (*external || gs_ptx_word(p, ".visible") || gs_ptx_word(p, ".weak") || gs_ptx_word(p, ".common")) return gs_ptx_next(p);
+    p->external = gs_ptx_word(p, ".extern");
+    if (p->external || gs_ptx_word(p, ".visible") || gs_ptx_word(p, ".weak") || gs_ptx_word(p, ".common")) return gs_ptx_next(p);
     return GS_OK;
 }
 
-static gs_status read_declaration(gs_ptx_parser *p, bool external)
+static gs_status read_declaration(gs_ptx_parser *p)
 {
     gs_ptx_space space;
     if (!gs_ptx_space_of(p, &space)) return not_supported(p);
-    return space == GS_PTX_REG ? gs_ptx_read_registers(p) : gs_ptx_read_variables(p, external);
+    GS_TRY(space == GS_PTX_REG ? gs_ptx_read_registers(p) : gs_ptx_read_variables(p));
+    p->external = false;
+    return GS_OK;
 }
 
 /* ---- entries ---- */
 
 static gs_status body_directive(gs_ptx_parser *p)
 {
-    bool external;
     if (gs_ptx_word(p, ".loc")) return read_loc(p);
     if (gs_ptx_word(p, ".file")) return read_file(p);
     if (gs_ptx_word(p, ".pragma")) return read_pragma(p);
-    GS_TRY(read_linking(p, &external));
-    return read_declaration(p, external);
+    GS_TRY(read_linking(p));
+    return read_declaration(p);
 }
 
 static gs_status statement(gs_ptx_parser *p)
@@ -310,14 +311,13 @@ static gs_status read_address_size(gs_ptx_parser *p)
 
 static gs_status module_directive(gs_ptx_parser *p)
 {
-    bool external;
     if (gs_ptx_word(p, ".address_size")) return read_address_size(p);
     if (gs_ptx_word(p, ".file")) return read_file(p);
     if (gs_ptx_word(p, ".section")) return read_section(p);
     if (gs_ptx_word(p, ".pragma")) return read_pragma(p);
-    GS_TRY(read_linking(p, &external));
-    if (gs_ptx_word(p, ".entry") && !external) return read_entry(p);
-    return read_declaration(p, external);
+    GS_TRY(read_linking(p));
+    if (gs_ptx_word(p, ".entry") && !p->external) return read_entry(p);
+    return read_declaration(p);
 }
 
 static gs_status read_module(gs_ptx_parser *p)
@@ -346,10 +346,11 @@ static void free_parser(gs_ptx_parser *p)
     gs_ptx_release(&p->scratch);
 }
 
-gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_error *error)
+gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_ptx_unread *unread, gs_error *error)
 {
-    gs_ptx_parser p = {.at = text, .line = 1, .error = error};
+    gs_ptx_parser p = {.at = text, .line = 1, .unread = unread, .error = error};
     *out = NULL;
+    if (unread) *unread = (gs_ptx_unread){0};
     if (!text) return gs_fail(error, GS_ERROR_PARSE, NULL, "line 1: no text");
     if (size > GS_PTX_TEXT_MAX) return gs_fail(error, GS_ERROR_RANGE, NULL, "a PTX text of more than %u bytes", GS_PTX_TEXT_MAX);
     if (size > 0 && text[size - 1] == '\0') size--;   /* NVRTC counts its terminator */

@@ -113,9 +113,23 @@ typedef struct gs_ptx_module {
     void            *memory;    /* the parser's own */
 } gs_ptx_module;
 
+/* What stands where a text could not be read. */
+typedef enum gs_ptx_unread_kind {
+    GS_PTX_UNREAD_OTHER,        /* anything but these */
+    GS_PTX_UNREAD_EXTERNAL,     /* something that is defined elsewhere: .extern, .alias */
+    GS_PTX_UNREAD_FUNCTION,     /* .func, call */
+    GS_PTX_UNREAD_ATTRIBUTE     /* .attribute */
+} gs_ptx_unread_kind;
+
+typedef struct gs_ptx_unread {
+    gs_ptx_unread_kind kind;
+    int                line;    /* of the text, from 1; 0: the fault is at no line */
+} gs_ptx_unread;
+
 /* Parses text of `size` bytes (no terminator needed). Codes: PARSE (text: "line 12: ..."), UNSUPPORTED (what a kernel could need
- * and the emulated device has not: .func, call, textures), MEMORY, RANGE (a bound exceeded). On failure *out is NULL. */
-gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_error *error);
+ * and the emulated device has not: .func, call, textures), MEMORY, RANGE (a bound exceeded). On failure *out is NULL, and *unread, if
+ * not NULL, says what could not be read. */
+gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_ptx_unread *unread, gs_error *error);
 void      gs_ptx_free(gs_ptx_module **module);
 
 #endif

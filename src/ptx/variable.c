@@ -49,11 +49,6 @@ static gs_ptx_type type_of(const gs_ptx_parser *p)
     return gs_ptx_type_of(text);
 }
 
-static gs_status unknown_directive(const gs_ptx_parser *p, const char *where)
-{
-    return gs_ptx_fail(p, p->token.line, GS_ERROR_UNSUPPORTED, "%.*s in %s is not supported", (int)GS_MIN(p->token.size, 40u), p->token.at, where);
-}
-
 static gs_status read_align(gs_ptx_parser *p, uint64_t *out)
 {
     const int line = p->token.line;
@@ -82,7 +77,7 @@ static gs_status read_directives(gs_ptx_parser *p, declaration *d, const char *w
         if (type != GS_PTX_NONE) d->type = type;
         else if (gs_ptx_word(p, ".v2") || gs_ptx_word(p, ".v4")) d->lanes = (uint64_t)(p->token.at[2] - '0');
         else if (gs_ptx_word(p, ".ptr") && d->space == GS_PTX_PARAM) pointer = true;
-        else if (!pointer || !gs_ptx_space_of(p, &space)) return unknown_directive(p, where);
+        else if (!pointer || !gs_ptx_space_of(p, &space)) return gs_ptx_fail_directive(p, where);
         GS_TRY(gs_ptx_next(p));
     }
     if (d->type == GS_PTX_NONE) return gs_ptx_unexpected(p, "a type");
@@ -278,9 +273,9 @@ static gs_status add_variable(gs_ptx_parser *p, declaration *d, gs_ptx_variable 
     return GS_OK;
 }
 
-gs_status gs_ptx_read_variables(gs_ptx_parser *p, bool external)
+gs_status gs_ptx_read_variables(gs_ptx_parser *p)
 {
-    declaration d = {.external = external};
+    declaration d = {.external = p->external};
     const int line = p->token.line;
     GS_TRY(read_directives(p, &d, "a variable"));
     if (d.space == GS_PTX_PARAM) return gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, ".param outside of an entry's list is not supported");

@@ -121,7 +121,7 @@ static gs_status add_instructions(const char *ptx, const gs_manifest *manifest, 
 {
     gs_ptx_module *module;
     int64_t count[CLASSES] = {0};
-    GS_TRY(gs_ptx_parse(&module, ptx, strlen(ptx), error));
+    GS_TRY(gs_ptx_parse(&module, ptx, strlen(ptx), NULL, error));
     for (int e = 0; e < module->entries; e++)
         for (int i = 0; is_launched(manifest, module->entry[e].name) && i < module->entry[e].instructions; i++) count[class_of(&module->entry[e].instruction[i])]++;
     gs_ptx_free(&module);

@@ -151,7 +151,7 @@ static gs_status launch(machine *m, uint64_t *sum)
 static gs_status execute(machine *m, const char *text, size_t size, uint64_t *sum)
 {
     GS_TRY(gs_emu_memory_create(&m->memory, CAPACITY, m->head[FUZZ_FLAGS] & 1, &m->error));
-    GS_TRY(gs_ptx_parse(&m->module, text, size, &m->error));
+    GS_TRY(gs_ptx_parse(&m->module, text, size, NULL, &m->error));
     GS_TRY(place_buffers(m));
     GS_TRY(place_variables(m));
     if (m->module->entries == 0) return GS_OK;

@@ -236,14 +236,41 @@ static void text_size(void **state)
     char *const text = PTX_MALLOC(size);
     gs_error error;
     memset(text, ' ', size);
-    assert_int_equal(gs_ptx_parse(&module, text, size, &error), GS_ERROR_RANGE);
+    assert_int_equal(gs_ptx_parse(&module, text, size, NULL, &error), GS_ERROR_RANGE);
     assert_null(module);
     memcpy(text, HEAD, strlen(HEAD));
-    assert_int_equal(gs_ptx_parse(&module, text, size - 1, &error), GS_OK);
+    assert_int_equal(gs_ptx_parse(&module, text, size - 1, NULL, &error), GS_OK);
     gs_ptx_free(&module);
     assert_null(module);
     free(text);
-    assert_int_equal(gs_ptx_parse(&module, NULL, 0, NULL), GS_ERROR_PARSE);
+    assert_int_equal(gs_ptx_parse(&module, NULL, 0, NULL, NULL), GS_ERROR_PARSE);
+}
+
+static void unread_as(const char *text, gs_ptx_unread_kind kind, int line)
+{
+    gs_ptx_unread unread = {GS_PTX_UNREAD_OTHER, -1};
+    assert_int_not_equal(gs_ptx_parse(&module, text, strlen(text), &unread, NULL), GS_OK);
+    assert_int_equal(unread.kind, kind);
+    assert_int_equal(unread.line, line);
+}
+
+static void what_was_unread(void **state)
+{
+    (void)state;
+    gs_ptx_unread unread = {GS_PTX_UNREAD_FUNCTION, 7};
+    unread_as(HEAD ".func f() { ret; }", GS_PTX_UNREAD_FUNCTION, 4);
+    unread_as(HEAD ".entry k() {\n  call f;\n}", GS_PTX_UNREAD_FUNCTION, 5);
+    unread_as(HEAD "\n.extern .func f();", GS_PTX_UNREAD_EXTERNAL, 5);
+    unread_as(HEAD ".extern .entry k();", GS_PTX_UNREAD_EXTERNAL, 4);
+    unread_as(HEAD ".alias a, b;", GS_PTX_UNREAD_EXTERNAL, 4);
+    unread_as(HEAD ".global .attribute(.managed) .u32 g;", GS_PTX_UNREAD_ATTRIBUTE, 4);
+    unread_as(HEAD ".extern .shared .u32 s[];\n.func f() { ret; }", GS_PTX_UNREAD_FUNCTION, 5);   /* what was external is over */
+    unread_as(HEAD ".global .texref t;", GS_PTX_UNREAD_OTHER, 4);
+    unread_as("", GS_PTX_UNREAD_OTHER, 1);
+    assert_int_equal(gs_ptx_parse(&module, HEAD, strlen(HEAD), &unread, NULL), GS_OK);
+    assert_int_equal(unread.kind, GS_PTX_UNREAD_OTHER);
+    assert_int_equal(unread.line, 0);
+    gs_ptx_free(&module);
 }
 
 int main(void)
@@ -254,6 +281,7 @@ int main(void)
         cmocka_unit_test_teardown(body_errors, teardown),
         cmocka_unit_test_teardown(depth, teardown),
         cmocka_unit_test_teardown(text_size, teardown),
+        cmocka_unit_test_teardown(what_was_unread, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static inline gs_status emu_load(emu_test *t, const char *ptx, const char *entry
 {
     memset(t, 0, sizeof *t);
     GS_TRY(gs_emu_memory_create(&t->memory, 1ull << 30, true, &t->error));
-    GS_TRY(gs_ptx_parse(&t->module, ptx, strlen(ptx), &t->error));
+    GS_TRY(gs_ptx_parse(&t->module, ptx, strlen(ptx), NULL, &t->error));
     const gs_ptx_entry *found = NULL;
     for (int i = 0; i < t->module->entries; i++)
         if (!entry || strcmp(t->module->entry[i].name, entry) == 0) found = &t->module->entry[i];

@@ -28,7 +28,7 @@ static inline gs_status parse(const char *text, size_t size, gs_error *error)
     memcpy(copy, text, size);
     gs_ptx_free(&module);
     memset(error, 0, sizeof *error);
-    const gs_status status = gs_ptx_parse(&module, copy, size, error);
+    const gs_status status = gs_ptx_parse(&module, copy, size, NULL, error);
     free(copy);
     assert_true((status == GS_OK) == (module != NULL));
     entry = module && module->entries ? module->entry : NULL;
