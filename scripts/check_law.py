@@ -57,6 +57,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 ROOM_LINES = 3200          # "about 3000": beyond it a room is two
 FILE_LINES = 620
 PARTED = {"emu"}           # a room of any size, made of parts: src/emu/*
+PARTS = {"emu": ("check", "machine", "isa", "run", "")}   # a part includes itself and those before it; "": the files of the room's own folder
 NO_ROOM = {"cli"}          # one file per command, of any number
 
 ACROSS = {"fake", "fault", "fuzz", "gpu", "hacks", "sanitize", "scripts", "support"}   # folders of tests/ that belong to no one room
@@ -287,6 +288,23 @@ def check_rooms(tree):
             yield Fault(f"long {file.name}", file.name, f"{file.lines} lines, at most {FILE_LINES}")
 
 
+def check_parts(tree):
+    """The parts of a room are layers."""
+    def part_of(name):
+        return name.split("/")[2] if name.count("/") > 2 else ""
+    for file in tree.files.values():
+        order = PARTS.get(file.room)
+        if not order:
+            continue
+        if part_of(file.name) not in order:
+            yield Fault(f"part {file.name}", file.name, f"{part_of(file.name)} is no part of {file.room} that PARTS of the law names")
+            continue
+        for number, kind, target in file.includes:
+            to = tree.included(file, target) if kind == '"' else None
+            if to and to.room == file.room and part_of(to.name) in order and order.index(part_of(to.name)) > order.index(part_of(file.name)):
+                yield Fault(f"part {file.name} {to.name}", f"{file.name}:{number}", f"{file.room}/{part_of(file.name)} may not include {target}: it is a later part")
+
+
 def check_tests(tree):
     for folder in sorted(path for path in (tree.root / "tests").glob("*") if path.is_dir()):
         if folder.name not in ACROSS | set(LAW) and any(folder.iterdir()):
@@ -397,7 +415,7 @@ def check_requests(tree):
                 yield Fault(f"request {file.name}", f"{file.name}:{number}", "only src/worker writes requests to the worker")
 
 
-RULES = (check_includes, check_rooms, check_tests, check_shipped, check_circles, check_types, check_prose, check_requests)
+RULES = (check_includes, check_rooms, check_parts, check_tests, check_shipped, check_circles, check_types, check_prose, check_requests)
 
 
 def faults(root, known=None):

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 
 #define TEXT(value)  TEXT_(value)
 #define TEXT_(value) #value
@@ -57,6 +58,8 @@ static gs_status check(const gs_emulator *door, const char *path, gs_error *erro
     return GS_OK;
 }
 
+static void to_log(int level, const char *text) { gs_log(level, "%s", text); }
+
 static gs_status load(gs_error *error)
 {
     char path[GS_PATH] = "";
@@ -68,8 +71,12 @@ static gs_status load(gs_error *error)
     }
     const gs_emulator *const door = dlsym(object, GS_EMULATOR_SYMBOL);
     const gs_status status = check(door, path, error);
-    if (status == GS_OK) found = door;
-    else dlclose(object);
+    if (status == GS_OK) {
+        found = door;
+        door->log_to(to_log);
+    } else {
+        dlclose(object);
+    }
     return status;
 }
 

@@ -17,6 +17,8 @@ typedef struct gs_emulator {
     uint32_t  ops_bytes;
     /* "emu:" has been read; rest is a profile's name and its options. cache as in gs_device_open. */
     gs_status (*open)(gs_device **out, const char *rest, const char *cache, gs_error *error);
+    /* Hands every line of the shared object's own log to this, from now on: which of them count is decided behind it. */
+    void (*log_to)(void (*line)(int level, const char *text));
 } gs_emulator;
 
 #define GS_EMULATOR_SYMBOL "gs_emulator_door"

@@ -59,6 +59,8 @@ def breaks(law):
     for what, text in (("a verdict's name", 'strcmp(t->verdict, "pass")'), ("a name of a verdict", 'strcmp(verdict, "hang")'), ("a name of a stage", 'strcmp(t->stage, "race")'),
                        ("prose", 'strstr(t->reason, "signal")'), ("prose", 'strncmp(line, "killed by signal", 16)')):
         yield f"a decision: {text}", {"src/tune/decide.c": decide.format(text)}, f"src/tune/decide.c:5: decides by {what}: {text.split(', 16')[0].rstrip(')')})"
+    yield "a part that includes a later one", {"src/emu/check/a.c": '#include "emu/run/b.h"\n', "src/emu/run/b.h": "\n"}, "src/emu/check/a.c:2: emu/check may not include emu/run/b.h"
+    yield "a part without a place", {"src/emu/attic/a.c": ""}, "attic is no part of emu"
     yield "a request that the worker does not write", {"src/tune/ask.c": 'const char *gs_ask(void)\n{\n    return "{\\"op\\":\\"bench\\"}";\n}\n'}, "src/tune/ask.c:4: only src/worker writes requests"
     yield "a request by its writer", {"cli/ask.c": 'void cli_ask(void)\n{\n    gs_json_string(json, "op", "bench");\n}\n'}, "cli/ask.c:4: only src/worker writes requests"
 

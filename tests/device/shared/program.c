@@ -109,12 +109,47 @@ static void test_multiply(void **state)
     device->ops->close(device);
 }
 
+static void keep_line(void *self, int level, const char *line)
+{
+    if (level == 2) snprintf(self, 256, "%s", line);
+}
+
+/* What the emulated device finds is logged from its shared object, to the callback of the context. */
+static void test_log(void **state)
+{
+    (void)state;
+    char line[256] = "";
+    gs_config config = gs_config_default();
+    config.device = "emu:h200";
+    config.tuned_path = GS_SOURCE_DIR "/tests/device";
+    config.cache_path = "";
+    config.log = keep_line;
+    config.log_self = line;
+    gs_context *context;
+    gs_plan *plan;
+    gs_error error;
+    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+    if (status == GS_OK) {
+        void *const nowhere = (void *)(uintptr_t)0x100;
+        const gs_args args = gs_args_make(nowhere, nowhere, NULL, nowhere);
+        gs_plan_run(plan, &args, NULL);
+        assert_non_null(strstr(line, "h200"));
+        gs_plan_destroy(&plan);
+    }
+    gs_close(&context);
+    if (status == GS_ERROR_NO_COMPILER) skip();
+    assert_int_equal(status, GS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_environment_alone),
         cmocka_unit_test(test_multiply),
+        cmocka_unit_test(test_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
