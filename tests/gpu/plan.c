@@ -99,6 +99,35 @@ static void test_rungs(void **state)
     }
 }
 
+/* What is written is read as the same choice, cuBLASLt's and our own, and computes the same product. */
+static void test_saved(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {"library", "library/2", "ws/128x128x64/s4/c2x1/coop/g8"};
+    const gs_problem problem = problem_of("f16:512x512x512:tn");
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        gs_plan *plan = NULL, *again = NULL;
+        size_t size = 0;
+        operands o;
+        make_operands(&o, &problem, 0);
+        OK(gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error));
+        OK(gs_plan_save(plan, NULL, &size, &error));
+        void *const bytes = malloc(size);
+        assert_non_null(bytes);
+        OK(gs_plan_save(plan, bytes, &size, &error));
+        OK(gs_plan_load(context, bytes, size, &again, &error));
+        assert_string_equal(gs_plan_schedule(again), gs_plan_schedule(plan));
+        assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
+        assert_int_equal(gs_plan_workspace(again), gs_plan_workspace(plan));
+        OK(gs_plan_run(again, &o.args, NULL));
+        check_operands(&o, &problem, schedules[i]);
+        free(bytes);
+        gs_plan_destroy(&again);
+        gs_plan_destroy(&plan);
+        free_operands(&o);
+    }
+}
+
 /* Pointers that are aligned to an element only. */
 static void test_unaligned(void **state)
 {
@@ -325,6 +354,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_saved),
         cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_in_place),
