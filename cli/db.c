@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "output.h"
 #include "plan/table.h"
-#include "report/compare.h"
+#include "compare/tables.h"
 #include "store/store.h"
 #include "verify/verdict.h"
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "db.h"
 #include "output.h"
-#include "report/compare.h"
+#include "compare/tables.h"
 
 #define SHOWN 10   /* of the largest differences */
 
@@ -22,14 +22,14 @@ static void print_choice(const gs_row *row)
 
 static void print_verdict(double ratio)
 {
-    const int faster = gs_compare_faster(ratio);
+    const int faster = gs_tables_faster(ratio);
     if (faster < 0)
         printf("same");
     else
         printf("%c is faster by %.1f %%", "AB"[faster], (faster == 0 ? 1 / ratio - 1 : ratio - 1) * 100);
 }
 
-static void print_pair(const gs_compare_pair *p)
+static void print_pair(const gs_tables_pair *p)
 {
     char text[GS_PROBLEM_TEXT];
     printf("%-32s", gs_problem_format(&(p->a ? p->a : p->b)->problem, text));
@@ -64,7 +64,7 @@ static void json_side(gs_json *json, const char *name, const gs_row *row)
     gs_json_end(json, '}');
 }
 
-static void json_pair(const gs_table_comparison *c, const gs_compare_pair *p)
+static void json_pair(const gs_table_comparison *c, const gs_tables_pair *p)
 {
     gs_text line = {0};
     gs_json json = gs_json_into(&line);
@@ -74,7 +74,7 @@ static void json_pair(const gs_table_comparison *c, const gs_compare_pair *p)
     json_side(&json, "a", p->a);
     json_side(&json, "b", p->b);
     if (p->ratio > 0) {
-        const int faster = gs_compare_faster(p->ratio);
+        const int faster = gs_tables_faster(p->ratio);
         gs_json_double(&json, "time_ratio", p->ratio);
         gs_json_string(&json, "faster", faster < 0 ? "same" : faster == 0 ? "a" : "b");
     }
@@ -84,11 +84,11 @@ static void json_pair(const gs_table_comparison *c, const gs_compare_pair *p)
     gs_text_free(&line);
 }
 
-static void json_mean(gs_json *json, const char *name, const gs_compare_mean *m)
+static void json_mean(gs_json *json, const char *name, const gs_tables_mean *m)
 {
     gs_json_begin(json, name, '{');
     gs_json_int(json, "problems", m->count);
-    if (m->count > 0) gs_json_double(json, "geomean", gs_compare_geomean(m));
+    if (m->count > 0) gs_json_double(json, "geomean", gs_tables_geomean(m));
     gs_json_end(json, '}');
 }
 
@@ -99,7 +99,7 @@ static void json_summary(const gs_table_comparison *c)
     gs_json_begin(&json, NULL, '{');
     gs_json_begin(&json, "summary", '{');
     for (int i = 0; i < 2; i++) {
-        const gs_compare_side *const s = &c->side[i];
+        const gs_tables_side *const s = &c->side[i];
         const gs_row *const row = gs_table_row(s->table, 0);
         gs_json_begin(&json, i == 0 ? "a" : "b", '{');
         gs_json_string(&json, "file", s->path);
@@ -126,7 +126,7 @@ static void json_summary(const gs_table_comparison *c)
     gs_text_free(&line);
 }
 
-static void print_side(const gs_compare_side *s)
+static void print_side(const gs_tables_side *s)
 {
     char line[600];
     const gs_row *const row = gs_table_row(s->table, 0);
@@ -143,7 +143,7 @@ static void print_side(const gs_compare_side *s)
 
 static int by_ratio(const void *a, const void *b)
 {
-    const double x = ((const gs_compare_pair *)a)->ratio, y = ((const gs_compare_pair *)b)->ratio;
+    const double x = ((const gs_tables_pair *)a)->ratio, y = ((const gs_tables_pair *)b)->ratio;
     return x < y ? -1 : x > y;
 }
 
@@ -157,9 +157,9 @@ static void print_extremes(const gs_table_comparison *c)
     }
 }
 
-static void print_mean(const char *what, const gs_compare_mean *m)
+static void print_mean(const char *what, const gs_tables_mean *m)
 {
-    if (m->count > 0) printf("%-52s %.4f  (%d problems)\n", what, gs_compare_geomean(m), m->count);
+    if (m->count > 0) printf("%-52s %.4f  (%d problems)\n", what, gs_tables_geomean(m), m->count);
 }
 
 static void print_summary(gs_table_comparison *c)
@@ -182,7 +182,7 @@ int cli_db_compare(const cli_command *command, const cli_db_comparison *what)
     gs_table_comparison c;
     gs_error error = {0};
     const char *failed;
-    const gs_status status = gs_compare_read(&c, what->left, what->right, what->gpu, &failed, &error);
+    const gs_status status = gs_tables_compare(&c, what->left, what->right, what->gpu, &failed, &error);
     for (int i = 0; status == GS_OK && i < c.count; i++) {
         if (what->json)
             json_pair(&c, &c.pairs[i]);
@@ -191,6 +191,6 @@ int cli_db_compare(const cli_command *command, const cli_db_comparison *what)
     }
     if (status == GS_OK && what->json) json_summary(&c);
     if (status == GS_OK && !what->json) print_summary(&c);
-    gs_compare_free(&c);
+    gs_tables_compare_free(&c);
     return status == GS_OK ? CLI_OK : cli_fail(command, failed, &error);
 }

@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith eval: times contenders against each other, problem by problem, through the worker. What was finished is taken from
- * the store, so that a run that was stopped goes on. */
-#include <errno.h>
+ * gemmsmith eval: times contenders against each other, problem by problem (src/compare). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/log.h"
+#include "base/version.h"
 #include "command.h"
+#include "compare/compare.h"
 #include "device/device.h"
-#include "eval_own.h"
-#include "eval_print.h"
-#include "eval_rows.h"
-#include "learn/weights.h"
 #include "output.h"
-#include "plan/table.h"
 #include "problem/layout.h"
 #include "problems.h"
-#include "schedule/schedule.h"
 #include "session.h"
-#include "torch.h"
-#include "tune/tune.h"
-#include "tuned.h"
-#include "verify/verify.h"
-#include "worker/client.h"
-
-#define DEFAULT_CONTENDERS "plan,cublas,cublaslt-heuristic,cublaslt-autotuning"
-#define PATIENCE           20      /* times the estimate, on an emulated device */
-#define ROUNDS_IN_TIME     10000   /* most rounds when a time was given instead */
-#define NAMES              (GS_RESULT_ENTRIES / 2 - 1)
-#define QUICK_ROUNDS       21
-#define QUICK_ROUNDS_LONG  11      /* where a call takes more than LONG_US */
-#define LONG_US            1000
-#define QUICK_CALLS        10000   /* at the floor's speed: longer than that, and the worker counts as hung */
 
 typedef struct settings {
     cli_common  common;
@@ -58,7 +36,7 @@ static const cli_option options[] = {
      "default 30 (server 200)", 5, 1e5},
     {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "before the first round; default 0.05", 0, 3600},
     {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
-    {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " DEFAULT_CONTENDERS ";\n"
+    {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " GS_CONTENDERS_DEFAULT ";\n"
      "schedules may stand in the list too; own: what a search found"},
     {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "own: from lines 'PROBLEM SCHEDULE', a tuned table or tune --json,\n"
      "not from the store"},
@@ -88,33 +66,12 @@ static const cli_option options[] = {
 
 /* ---- what is asked ---- */
 
-typedef struct names {
-    int  count;
-    char name[NAMES][GS_CONTENDER_NAME];
-} names;
-
-static int read_names(const cli_command *command, const settings *s, const char *list, names *out)
+static int read_names(const cli_command *command, const settings *s, const char *list, gs_contender_names *out)
 {
-    static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
-    out->count = 0;
-    for (const char *at = list; *at;) {
-        const int length = (int)strcspn(at, ",");
-        char name[GS_CONTENDER_NAME];
-        snprintf(name, sizeof name, "%.*s", length, at);
-        at += length + (at[length] != '\0');
-        if (s->schedule && strcmp(name, GS_RESULT_PLAN) == 0) snprintf(name, sizeof name, "%s", s->schedule);
-        size_t which = 0;
-        while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
-        gs_schedule schedule;
-        gs_error error;
-        if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
-            return cli_usage(command, "--contenders: '%s' is none of " GS_RESULT_OWN "," DEFAULT_CONTENDERS ", and no schedule", name);
-        if (which == GS_COUNT(known) && gs_schedule_parse(&schedule, name, &error) != GS_OK)
-            return cli_fail(command, name, &error);
-        if (out->count == NAMES) return cli_usage(command, "--contenders: more than %d", NAMES);
-        memcpy(out->name[out->count++], name, sizeof name);
-    }
-    return out->count > 0 ? -1 : cli_usage(command, "--contenders: the list is empty");
+    char failed[GS_CONTENDER_NAME];
+    gs_error error;
+    if (gs_contender_names_read(out, list, s->schedule, failed, &error) == GS_OK) return -1;
+    return *failed ? cli_fail(command, failed, &error) : cli_usage(command, "--contenders: %s", error.text);
 }
 
 /* Every problem once, in the first of its layouts: the others are measured with it. */
@@ -135,364 +92,346 @@ static int read_problems(const cli_command *command, const settings *s, int coun
     return code;
 }
 
-static bool has(const names *list, const char *name)
+static int check_record(const cli_command *command, const settings *s, const gs_contender_names *names)
 {
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->name[i], name) == 0) return true;
-    return false;
+    if (s->own && !gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
+    if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
+    if (!s->record) return -1;
+    if (!gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
+    if (s->mode || s->cache) return cli_usage(command, "--record goes by device time with a cold cache");
+    return -1;
 }
 
-static int64_t rounds_of(const settings *s, double floor_us)
-{
-    if (s->rounds > 0) return s->rounds;
-    if (s->benchmark > 0) return ROUNDS_IN_TIME;
-    if (s->mode) return 200;
-    return !s->quick ? 30 : floor_us > LONG_US ? QUICK_ROUNDS_LONG : QUICK_ROUNDS;
-}
+/* ---- what is printed ---- */
 
-/* The contenders of a request, layout by layout. */
-typedef struct contenders {
-    char        name[GS_RESULT_ENTRIES][GS_CONTENDER_NAME + 8];
-    const char *list[GS_RESULT_ENTRIES];
-    int         count, reference;
-} contenders;
-
-/* own_in: our schedule by layout, in place of "own"; empty: it is left out there. */
-static void list_contenders(contenders *out, const settings *s, const names *list, char (*own_in)[GS_SCHEDULE_TEXT])
+static void print_head(const cli_session *session)
 {
-    *out = (contenders){0};
-    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
-        if (!(s->asked.layouts & 1u << layout)) continue;
-        for (int i = 0; i < list->count; i++) {
-            const char *const name = strcmp(list->name[i], GS_RESULT_OWN) == 0 ? own_in[layout] : list->name[i];
-            if (!*name) continue;
-            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", layout == GS_TN ? "tn" : "nn", name);
-            out->list[out->count] = out->name[out->count];
-            if (strcmp(name, GS_RESULT_REFERENCE) == 0) out->reference = out->count;
-            out->count++;
-        }
+    char driver[GS_CUDA_VERSION_TEXT], cublaslt[GS_CUDA_VERSION_TEXT], nvrtc[GS_CUDA_VERSION_TEXT];
+    if (session->caps.emulated) {
+        printf("%s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name, gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version,
+               session->command);
+        printf("times are predicted by %s, none is measured; cuBLAS and cuBLASLt, which need a GPU, are left out\n", session->worker.device);
+        return;
     }
+    printf("%s, driver CUDA %s, cuBLASLt %s, NVRTC %s, gemmsmith %s\n%s\n", session->caps.name,
+           gs_format_cuda_version(session->caps.driver, driver), gs_format_library_version(session->cublaslt, cublaslt),
+           gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version, session->command);
+    printf("ratio: time of " GS_RESULT_REFERENCE " in the same layout / this time, over 1 is faster; 95 %% interval\n");
 }
 
-static gs_worker_bench_request request_of(const settings *s, const contenders *of, double floor_us, const char *problem)
+static void print_ratio(const gs_ratio *ratio)
 {
-    return (gs_worker_bench_request){
-        .subject = {.problem = problem, .seed = s->seed, .dependent = s->dependent}, .contenders = of->list, .count = of->count, .reference = of->reference,
-        .server = s->mode != 0, .rounds = rounds_of(s, floor_us), .warm = s->cache != 0, .warmup_s = s->warmup, .budget_s = s->benchmark,
-        .target_qps = s->qps, .call_time = s->call_time < 0 ? !s->quick : s->call_time == 0, .samples = true,
-    };
+    const char *const colour = ratio->verdict == GS_FASTER ? cli_green() : ratio->verdict == GS_SLOWER ? cli_red() : "";
+    printf("%s%.3f%s [%.3f, %.3f] %s", colour, ratio->median, *colour ? cli_plain() : "", ratio->low, ratio->high,
+           gs_comparison_name(ratio->verdict));
 }
 
-/* How long an emulated device will need, roughly; 0 for a GPU. */
-static double seconds_of(const cli_session *session, const settings *s, const names *list, const gs_problem *problem)
+/* A column of microseconds; "-" where nothing was measured. */
+static void print_us(double us)
 {
-    const double layouts = s->asked.layouts == 3 ? 2 : 1;
-    return session->caps.emulated ? gs_emulated_seconds(problem, layouts * list->count, 1) : 0;
-}
-
-/* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. Among many problems
- * whose kernels were compiled and verified before there is no waiting for a quarter of an hour. */
-static double timeout_of(const settings *s, const names *list, double floor_us)
-{
-    const double calls = s->mode ? 2.0 * (double)rounds_of(s, 0) * list->count / s->qps : 0;
-    return (s->quick ? 120 + QUICK_CALLS * 1e-6 * floor_us : 900) + 2 * (fmax(s->warmup, 0) + s->benchmark + (s->benchmark > 0 ? 0 : calls));
-}
-
-/* "f16:4096x4096x4096:nn,tn": the text of the problem with every layout that is measured. */
-static void write_title(const settings *s, const char *problem, char *title, size_t size)
-{
-    const char *at = strstr(problem, ":nn");
-    if (s->asked.layouts == 3 && at)
-        snprintf(title, size, "%.*s:nn,tn%s", (int)(at - problem), problem, at + 3);
+    if (isnan(us))
+        printf("  %10s", "-");
     else
-        snprintf(title, size, "%s", problem);
+        printf("  %10.2f", us);
 }
 
-/* ---- resuming ---- */
-
-typedef struct run_state {
-    const cli_command *command;
-    cli_session       *session;
-    const settings    *s;
-    names              list;
-    gs_table          *table;   /* the user's tuned table, to notice that the plan's choice changed */
-    uint64_t           weights; /* hash of those that a plan asks; 0: of none */
-    FILE              *csv;
-    eval_rows          rows;
-    eval_choices       choices;
-    const char        *tuned_path;   /* table that --record writes */
-    eval_totals        totals;
-    int64_t            started;
-    int                at, fresh, there;   /* there: stand in --rows already */
-} run_state;
-
-/* None yet is fine: tune and --record write it. */
-static int load_table(run_state *state)
+static void print_entry(const gs_result *row, const gs_result_entry *entry)
 {
-    char path[GS_PATH];
-    gs_error error = {0};
-    if (gs_table_create(&state->table) != GS_OK || !cli_tuned_path(path, state->session->caps.slug)) return -1;
-    const gs_status status = gs_table_load(state->table, path, &state->session->caps, NULL, &error);
-    if (status == GS_ERROR_PARSE) error.status = GS_ERROR_CORRUPT;   /* what is wrong in a file is no wrong usage */
-    return status == GS_OK || status == GS_ERROR_NOT_FOUND ? -1 : cli_fail(state->command, NULL, &error);
+    printf("  %-32s %s", entry->name, entry->layout);
+    if (!entry->ran) {
+        printf("  not run: %s\n", entry->message);
+        return;
+    }
+    if (entry->wrong) {
+        printf("  %sWRONG RESULT%s in a timed run: no figures\n", cli_red(), cli_plain());
+        return;
+    }
+    print_us(entry->device_us);
+    if (row->server) {
+        print_us(entry->p50);
+        print_us(entry->p95);
+        print_us(entry->p99);
+    } else {
+        if (isnan(entry->device_us))
+            printf("  %8s  %7s", "-", "-");
+        else
+            printf("  %8.1f  %6.1f%%", gs_problem_flops(&row->problem) / entry->device_us * 1e-6,
+                   100 * row->floor_us / entry->device_us);
+        print_us(entry->call_us);
+    }
+    printf("  ");
+    if (entry->compared) print_ratio(&entry->ratio);
+    printf("\n");
 }
 
-static void load_weights(run_state *state)
+/* torch.matmul: times and ratios of a run of its own. */
+static void print_torch(const json_t *torch)
 {
-    const char *const path = gs_weights_path_for(&state->session->caps);
-    char *data;
-    size_t size;
-    if (!path || gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL) != GS_OK) return;
-    state->weights = gs_hash64(data, size);
-    free(data);
-}
-
-/* The whole request, the machine, and what the tuned table or, where it has no row, the weights say: results of another choice must not be taken for these. */
-static void write_key(const run_state *state, const char *request, const gs_problem *problem, gs_text *key)
-{
-    const cli_session *const session = state->session;
-    gs_text_addf(key, "eval 1 %s sms=%d driver=%d cublaslt=%d %s%s %s", session->caps.slug, session->caps.sms,
-                 session->caps.driver, session->cublaslt, session->session.version, state->s->torch ? " torch" : "", request);
-    for (gs_layout layout = GS_NN; layout <= GS_TN && state->table && has(&state->list, GS_RESULT_PLAN); layout++) {
-        const gs_problem one = gs_problem_in_layout(problem, layout);
-        char text[GS_SCHEDULE_TEXT];
-        bool exact;
-        const gs_row *const row = gs_table_choose(state->table, &one, &session->caps, state->weights != 0, &exact);
-        if (row) gs_text_addf(key, " %s", gs_row_choice(row, text));
-        else gs_text_addf(key, " %016llx", (unsigned long long)state->weights);
+    static const char *const layouts[] = {"nn", "tn"};
+    const char *const message = json_string_value(json_object_get(torch, "message"));
+    if (message) printf("  torch.matmul not run: %s\n", message);
+    const json_t *const contenders = json_object_get(torch, "contenders"), *const ratios = json_object_get(torch, "ratio");
+    for (size_t i = 0; i < GS_COUNT(layouts) && contenders; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "torch-%s", layouts[i]);
+        const json_t *const theirs = json_object_get(contenders, name);
+        snprintf(name, sizeof name, "gemmsmith-%s", layouts[i]);
+        const json_t *const ours = json_object_get(contenders, name), *const ratio = json_object_get(ratios, layouts[i]);
+        printf("  in a Python process, %s: torch.matmul %.2f us%s, plan %.2f us%s, ratio %.3f [%.3f, %.3f]\n", layouts[i],
+               json_number_value(json_object_get(theirs, "us")), json_is_true(json_object_get(theirs, "wrong")) ? " WRONG" : "",
+               json_number_value(json_object_get(ours, "us")), json_is_true(json_object_get(ours, "wrong")) ? " WRONG" : "",
+               json_number_value(json_object_get(ratio, "median")), json_number_value(json_object_get(ratio, "low")),
+               json_number_value(json_object_get(ratio, "high")));
     }
 }
 
-static json_t *stored_row(const run_state *state, const char *key)
+static void print_details(const gs_result *row)
 {
-    char *value;
-    gs_error error;
-    if (state->s->again || gs_store_result_get(state->session->store, key, &value, &error) != GS_OK) return NULL;
-    json_t *const json = json_loads(value, 0, NULL);
-    free(value);
-    return json;
+    for (int i = 0; i < row->count; i++)
+        if (row->entry[i].own && row->entry[i].ran && *row->entry[i].detail)
+            printf("  %s %s: %s\n", row->entry[i].name, row->entry[i].layout, row->entry[i].detail);
+    print_torch(json_object_get(row->json, "torch"));
 }
 
-/* ---- one problem ---- */
-
-static json_t *torch_of(const run_state *state, const gs_problem *problem)
+/* What an emulated device says has one clock, no spread and nothing to be compared with. */
+static void print_predicted(const gs_result *row)
 {
-    char text[GS_PROBLEM_TEXT];
-    if (state->session->caps.emulated) return json_pack("{s:s}", "message", "torch.matmul needs a GPU");
-    if (state->s->mode || state->s->cache) return json_pack("{s:s}", "message", "timed in offline mode with a cold cache only");
-    return torch_measure(gs_problem_format(problem, text), state->session->worker.device, state->s->dependent, state->s->rounds);
+    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
+    printf("  %-32s %s  %12s  %8s  %7s\n", "contender", "B ", "predicted us", "TFLOP/s", "% floor");
+    for (int i = 0; i < row->count; i++) {
+        const gs_result_entry *const entry = &row->entry[i];
+        if (!entry->ran || entry->wrong || isnan(entry->device_us))
+            print_entry(row, entry);
+        else
+            printf("  %-32s %s  %12.2f  %8.1f  %6.1f%%\n", entry->name, entry->layout, entry->device_us,
+                   gs_problem_flops(&row->problem) / entry->device_us * 1e-6, 100 * row->floor_us / entry->device_us);
+    }
+    print_details(row);
 }
 
-static gs_status measure(const run_state *state, const gs_problem *problem, char (*own_in)[GS_SCHEDULE_TEXT], const char *title,
-                         const gs_worker_bench_request *request, const char *key, json_t **out, gs_error *error)
+static void print_row(const gs_result *row)
 {
-    gs_worker_timings timings;
-    char what[GS_PROBLEM_TEXT + 32];
-    const double seconds = seconds_of(state->session, state->s, &state->list, problem);
-    snprintf(what, sizeof what, "evaluating %s", title);
-    cli_announce(&state->session->caps, state->session->worker.device, what, seconds);
-    GS_TRY(gs_worker_bench(&state->session->worker, request, timeout_of(state->s, &state->list, gs_floor_us(problem, &state->session->caps)) + PATIENCE * seconds, &timings, error));
-    json_t *const reply = timings.json;   /* the row is the reply, and more */
-    timings.json = NULL;
-    gs_worker_timings_free(&timings);
-    if (state->s->torch) json_object_set_new(reply, "torch", torch_of(state, problem));
-    eval_context context = {
-        .session = state->session, .problem = problem, .title = title, .cache = state->s->cache ? "warm" : "cold",
-        .own = has(&state->list, GS_RESULT_OWN) ? GS_RESULT_OWN : state->s->schedule ? state->s->schedule : GS_RESULT_PLAN, .seed = state->s->seed,
-    };
-    memcpy(context.own_in, own_in, sizeof context.own_in);
-    eval_row_complete(reply, &context);
-    char *const text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    const gs_status status = text ? gs_store_result_put(state->session->store, &state->session->session, key, text, error)
-                                  : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
-    free(text);
-    if (status != GS_OK)
-        json_decref(reply);
+    const json_t *const clocks = json_object_get(row->json, "clocks");
+    const json_t *const before = json_object_get(json_object_get(clocks, "before"), "sm_mhz");
+    const json_t *const after = json_object_get(json_object_get(clocks, "after"), "sm_mhz");
+    const char *const cache = json_string_value(json_object_get(row->json, "cache"));
+    if (row->predicted) {
+        print_predicted(row);
+        return;
+    }
+    printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
+           (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
+           cache ? cache : "?");
+    if (row->dependent) printf(", dependent launches");
+    if (json_integer_value(before) > 0)
+        printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));
+    printf("%s\n", row->resumed ? "  (from the store)" : "");
+    if (row->server)
+        printf("  %-32s %s  %10s  %10s  %10s  %10s  %s\n", "contender", "B ", "device us", "call p50", "call p95", "call p99",
+               "ratio of call time");
     else
-        *out = reply;
-    return status;
-}
-
-static gs_status write_files(const run_state *state, const gs_result *row, const char *text, gs_error *error)
-{
-    char name[GS_PROBLEM_TEXT], path[GS_PATH];
-    if (state->csv) eval_csv_row(state->csv, row);
-    if (state->csv && ferror(state->csv)) return gs_fail_errno(error, errno, state->s->csv, "cannot be written");
-    if (!state->s->base_dir) return GS_OK;
-    snprintf(name, sizeof name, "%s", row->title);
-    for (char *p = name; *p; p++)
-        if (strchr(":,=", *p)) *p = '_';
-    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", state->s->base_dir, name, gs_result_mode(row),
-                              state->s->cache ? "warm" : "cold");
-    if (size >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "base_dir", "path too long");
-    return gs_file_write(path, text, strlen(text), error);
-}
-
-static gs_status report(run_state *state, const gs_result *row, gs_error *error)
-{
-    cli_progress_clear();
-    eval_totals_add(&state->totals, row);
-    char *const text = json_dumps(row->json, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (!text) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
-    if (state->s->json)
-        printf("%s\n", text);
-    else
-        eval_print_row(row);
-    fflush(stdout);
-    gs_status status = write_files(state, row, text, error);
-    free(text);
-    if (status == GS_OK && state->s->record && !row->resumed) status = eval_record(state->session, row, state->tuned_path, error);
-    /* last: what stands there is done */
-    return status == GS_OK ? eval_rows_add(&state->rows, row, error) : status;
-}
-
-static gs_status find_own(const run_state *state, const gs_problem *problem, char own_in[2][GS_SCHEDULE_TEXT], gs_error *error)
-{
-    own_in[GS_NN][0] = own_in[GS_TN][0] = '\0';
-    for (gs_layout layout = GS_NN; layout <= GS_TN && has(&state->list, GS_RESULT_OWN); layout++) {
-        const gs_problem one = gs_problem_in_layout(problem, layout);
-        if (state->s->asked.layouts & 1u << layout) GS_TRY(eval_choices_find(&state->choices, state->session, &one, own_in[layout], error));
+        printf("  %-32s %s  %10s  %8s  %7s  %10s  %s\n", "contender", "B ", "device us", "TFLOP/s", "% floor", "call us",
+               "ratio of device time");
+    for (int i = 0; i < row->count; i++) print_entry(row, &row->entry[i]);
+    if (row->best_compared) {
+        const gs_result_entry *const own = &row->entry[row->best_own], *const reference = &row->entry[row->best_reference];
+        printf("  best of both: ");
+        print_ratio(&row->best);
+        printf(" (%s %s against %s-max, %s)\n", own->name, own->layout, reference->name, reference->layout);
     }
-    if (state->list.count == 1 && has(&state->list, GS_RESULT_OWN) && !own_in[GS_NN][0] && !own_in[GS_TN][0])
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no own schedule is known for it, and nothing else was asked for");
-    return GS_OK;
+    print_details(row);
 }
 
-/* Compiles what "own" is going to run, on all cores, before the first measurement: the worker would do it one by one, and the device would
- * wait. What does not compile is the worker's to say. */
-static void compile_own(const run_state *state, const cli_problems *problems, const char *mode)
+/* Ratios of our contender over many problems. */
+typedef struct point {
+    int      group, band;   /* group 0: nn, 1: tn, 2: best against best */
+    gs_ratio ratio;
+} point;
+
+typedef struct totals {
+    point *points;
+    int         count, capacity;
+    int         problems, failed, wrong, resumed;
+    bool        server;
+} totals;
+
+/* ---- over many problems ---- */
+
+static void add_point(totals *sum, int group, int band, const gs_ratio *ratio)
 {
-    gs_problem *const list = calloc((size_t)problems->count * 2 + 1, sizeof *list);
-    gs_schedule *const schedules = calloc((size_t)problems->count * 2 + 1, sizeof *schedules);
-    int count = 0, failed = 0;
-    for (int i = 0; list && schedules && i < problems->count; i++) {
-        char own_in[2][GS_SCHEDULE_TEXT];
-        if (eval_rows_have(&state->rows, &problems->list[i], mode) || find_own(state, &problems->list[i], own_in, NULL) != GS_OK) continue;
-        for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
-            if (!own_in[layout][0] || gs_schedule_parse(&schedules[count], own_in[layout], NULL) != GS_OK) continue;
-            list[count++] = gs_problem_in_layout(&problems->list[i], layout);
-        }
-    }
-    if (count > 0) cli_progress("compiling for %d problems", problems->count);
-    gs_precompile_pairs(&state->session->caps, list, schedules, count, 0, NULL, &failed, NULL);
-    cli_progress_clear();
-    free(list);
-    free(schedules);
+    if (!gs_grow(&sum->points, sum->count, &sum->capacity, sizeof *sum->points)) return;
+    sum->points[sum->count++] = (point){group, band, *ratio};
 }
 
-/* Returns -1 to go on with the next problem, else the exit code. */
-static int evaluate(run_state *state, const cli_problems *problems)
+static void add_to_totals(totals *sum, const gs_result *row)
 {
-    const gs_problem *const problem = &problems->list[state->at];
-    char text[GS_PROBLEM_TEXT], title[GS_PROBLEM_TEXT + 4], left[CLI_TIME_TEXT], own_in[2][GS_SCHEDULE_TEXT];
-    gs_text line = {0}, key = {0};
-    gs_error error = {0};
-    gs_problem_format(problem, text);
-    write_title(state->s, text, title, sizeof title);
-    const gs_status found = find_own(state, problem, own_in, &error);
-    contenders of;
-    list_contenders(&of, state->s, &state->list, own_in);
-    const gs_worker_bench_request request = request_of(state->s, &of, gs_floor_us(problem, &state->session->caps), text);
-    gs_worker_bench_text(&request, &line);
-    write_key(state, gs_text_string(&line), problem, &key);
-    cli_progress("%d of %d  %s  %s left", state->at + 1, problems->count, title,
-                 cli_time_left(left, state->started, state->fresh, state->fresh + problems->count - state->at));
+    sum->problems++;
+    sum->resumed += row->resumed;
+    sum->server = row->server;
+    for (int i = 0; i < row->count; i++) {
+        const gs_result_entry *const entry = &row->entry[i];
+        if (!entry->own) continue;
+        if (entry->wrong) sum->wrong++;
+        if (!entry->ran) sum->failed++;
+        if (entry->compared) add_point(sum, strcmp(entry->layout, "tn") == 0, row->band, &entry->ratio);
+    }
+    if (row->best_compared) add_point(sum, 2, row->band, &row->best);
+}
 
-    json_t *json = found == GS_OK ? stored_row(state, gs_text_string(&key)) : NULL;
-    gs_result *const row = calloc(1, sizeof *row);
-    gs_status status = row ? found : gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a result");
-    const bool stored = json && row && gs_result_read(row, json, NULL) == GS_OK;
-    if (json && !row) json_decref(json);
-    if (!stored && status == GS_OK) {
-        status = measure(state, problem, own_in, title, &request, gs_text_string(&key), &json, &error);
-        if (status == GS_OK) status = gs_result_read(row, json, &error);
-        state->fresh++;
+/* band -1: all of them. values has room for every point. */
+static void print_group(const totals *sum, const char *label, int group, int band, double *values)
+{
+    int count = 0, faster = 0, slower = 0;
+    double worst = INFINITY;
+    for (int i = 0; i < sum->count; i++) {
+        const point *const p = &sum->points[i];
+        if (p->group != group || (band >= 0 && p->band != band)) continue;
+        values[count++] = p->ratio.median;
+        faster += p->ratio.verdict == GS_FASTER;
+        slower += p->ratio.verdict == GS_SLOWER;
+        worst = fmin(worst, p->ratio.median);
     }
-    gs_text_free(&line);
-    gs_text_free(&key);
-    if (status == GS_OK) {
-        row->resumed = stored;
-        status = report(state, row, &error);
-        gs_result_free(row);
+    if (count == 0) return;
+    const double mean = gs_geomean(values, count);
+    printf("  %-22s %8d  %8.3f  %8.3f  %7.1f%%  %7.1f%%  %8.3f\n", label, count, mean, gs_median(values, count),
+           100.0 * faster / count, 100.0 * slower / count, worst);
+}
+
+static void print_totals(const totals *sum)
+{
+    double *const values = sum->count > 0 ? malloc((size_t)sum->count * sizeof *values) : NULL;
+    if (!values) return;
+    printf("\n%d problems against " GS_RESULT_REFERENCE ", ratios of %s time\n", sum->problems, sum->server ? "call" : "device");
+    printf("  %-22s %8s  %8s  %8s  %8s  %8s  %8s\n", "", "problems", "geomean", "median", "faster", "slower", "worst");
+    print_group(sum, "nn", 0, -1, values);
+    print_group(sum, "tn", 1, -1, values);
+    print_group(sum, "best of both", 2, -1, values);
+    for (int band = 0; band < 6; band++) {
+        char label[32];
+        snprintf(label, sizeof label, "  floor %s us", gs_result_bands[band]);
+        print_group(sum, label, 2, band, values);
     }
-    free(row);
-    if (status == GS_OK) return -1;
-    const int code = cli_fail(state->command, title, &error);
-    state->totals.failed++;
-    /* A worker that hung or died costs its problem; what is wrong with the machine ends the run. */
-    const bool goes_on = status == GS_ERROR_WORKER_DIED || status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_FAULT ||
-                         status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_LAUNCH ||
-                         status == GS_ERROR_DEVICE || status == GS_ERROR_CORRUPT;
-    return goes_on && !cli_stopped() ? -1 : code;
+    free(values);
 }
 
 /* ---- the command ---- */
 
-static int evaluate_all(run_state *state, const cli_problems *problems)
+typedef struct evaluation {
+    const cli_command *command;
+    cli_session       *session;
+    const settings    *s;
+    totals             sum;
+    int                problems;
+    int64_t            started;
+} evaluation;
+
+static void on_compiling(void *self)
 {
-    int code = -1;
-    state->started = gs_clock_ns();
-    if (!state->s->json) eval_print_head(state->session);
-    const gs_result like = {.server = state->s->mode != 0, .dependent = state->s->dependent, .predicted = state->session->caps.emulated};
-    const char *const mode = gs_result_mode(&like);
-    if (has(&state->list, GS_RESULT_OWN)) compile_own(state, problems, mode);
-    for (state->at = 0; state->at < problems->count && code < 0; state->at++) {
-        if (cli_stopped()) code = cli_stopped();
-        if (code < 0 && eval_rows_have(&state->rows, &problems->list[state->at], mode)) {
-            state->there++;
-            continue;
-        }
-        if (code < 0 && state->s->budget > 0 && 1e-9 * (double)(gs_clock_ns() - state->started) >= state->s->budget) {
-            cli_note("the time is up: %d of %d problems done; the same command goes on from here", state->at, problems->count);
-            code = CLI_MORE;
-            break;
-        }
-        if (code < 0) code = evaluate(state, problems);
-    }
+    const evaluation *const v = self;
+    cli_progress("compiling for %d problems", v->problems);
+}
+
+static void on_compiled(void *self)
+{
+    (void)self;
     cli_progress_clear();
-    if (!state->s->json && state->totals.problems > 1) eval_totals_print(&state->totals);
-    if (state->there > 0) cli_note("%d of %d problems stand in %s already", state->there, problems->count, state->s->rows);
-    if (state->totals.resumed > 0)
-        cli_note("%d of %d problems came from the store; --again measures them anew", state->totals.resumed, problems->count);
+}
+
+static void on_begin(void *self, int at, const char *title, int fresh)
+{
+    const evaluation *const v = self;
+    char left[CLI_TIME_TEXT];
+    cli_progress("%d of %d  %s  %s left", at + 1, v->problems, title, cli_time_left(left, v->started, fresh, fresh + v->problems - at));
+}
+
+static void on_estimate(void *self, const char *title, double seconds)
+{
+    const evaluation *const v = self;
+    char what[GS_PROBLEM_TEXT + 32];
+    snprintf(what, sizeof what, "evaluating %s", title);
+    cli_announce(&v->session->caps, v->session->worker.device, what, seconds);
+}
+
+static void on_finished(void *self, const gs_result *row, const char *text)
+{
+    evaluation *const v = self;
+    cli_progress_clear();
+    add_to_totals(&v->sum, row);
+    if (v->s->json)
+        printf("%s\n", text);
+    else
+        print_row(row);
+    fflush(stdout);
+}
+
+static void on_failed(void *self, const char *title, const gs_error *error)
+{
+    evaluation *const v = self;
+    cli_fail(v->command, title, error);
+    v->sum.failed++;
+}
+
+static int evaluate(evaluation *v, gs_contest *contest, const cli_problems *problems)
+{
+    const settings *const s = v->s;
+    gs_contest_end end;
+    gs_error error;
+    v->problems = problems->count;
+    v->started = gs_clock_ns();
+    if (!s->json) print_head(v->session);
+    const gs_status status = gs_contest_run(contest, problems->list, problems->count, &end, &error);
+    if (end.late) cli_note("the time is up: %d of %d problems done; the same command goes on from here", end.at, problems->count);
+    cli_progress_clear();
+    if (!s->json && v->sum.problems > 1) print_totals(&v->sum);
+    if (end.there > 0) cli_note("%d of %d problems stand in %s already", end.there, problems->count, s->rows);
+    if (v->sum.resumed > 0) cli_note("%d of %d problems came from the store; --again measures them anew", v->sum.resumed, problems->count);
     if (cli_stopped()) {
         cli_note("stopped after %d of %d problems; they are kept in %s, and the same command goes on from there",
-                 state->totals.problems, problems->count, gs_store_path(state->session->store));
+                 v->sum.problems, problems->count, gs_store_path(v->session->store));
         return cli_stopped();
     }
-    if (code >= 0) return code;
-    return state->totals.wrong ? CLI_VERIFY : state->totals.failed ? CLI_FAILED : CLI_OK;
+    if (end.late) return CLI_MORE;
+    if (status != GS_OK) return cli_exit_code(status);
+    return v->sum.wrong ? CLI_VERIFY : v->sum.failed ? CLI_FAILED : CLI_OK;
 }
 
-static int open_csv(run_state *state)
+static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_problems *problems)
 {
-    if (!state->s->csv) return -1;
-    state->csv = fopen(state->s->csv, "w");
-    if (state->csv) {
-        eval_csv_head(state->csv);
-        return -1;
-    }
-    gs_error error;
-    gs_fail_errno(&error, errno, state->s->csv, "cannot be written");
-    return cli_fail(state->command, NULL, &error);
+    const settings *const s = v->s;
+    char path[GS_PATH];
+    gs_contest *contest;
+    gs_error error = {0};
+    how->table = cli_tuned_path(path, v->session->caps.slug) ? path : NULL;
+    how->record_table = s->tuned ? s->tuned : how->table;
+    if (s->record && !how->record_table) return cli_usage(v->command, "no home directory for the table: name one with --tuned");
+    if (s->record && !v->session->caps.emulated && !gs_contender_names_have(&how->names, GS_RESULT_REFERENCE))
+        return cli_usage(v->command, "--record sets own beside " GS_RESULT_REFERENCE "; name it in --contenders");
+    if (gs_contest_open(&contest, v->session, how, &error) != GS_OK) return cli_fail(v->command, NULL, &error);
+    int code = evaluate(v, contest, problems);
+    if (gs_contest_close(&contest, &error) != GS_OK && code == CLI_OK) code = cli_fail(v->command, NULL, &error);
+    free(v->sum.points);
+    return code;
 }
 
-static int check_record(const cli_command *command, const settings *s, const names *list)
+static gs_contest_options options_of(const settings *s, evaluation *v)
 {
-    if (s->own && !has(list, GS_RESULT_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
-    if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
-    if (!s->record) return -1;
-    if (!has(list, GS_RESULT_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
-    if (s->mode || s->cache) return cli_usage(command, "--record goes by device time with a cold cache");
-    return -1;
+    return (gs_contest_options){
+        .layouts = s->asked.layouts, .schedule = s->schedule, .server = s->mode != 0, .warm = s->cache != 0, .dependent = s->dependent,
+        .torch = s->torch, .again = s->again, .quick = s->quick, .call_time = s->call_time < 0 ? -1 : s->call_time == 0, .rounds = s->rounds,
+        .seed = s->seed, .warmup_s = s->warmup, .benchmark_s = s->benchmark, .target_qps = s->qps, .budget_s = s->budget,
+        .base_dir = s->base_dir, .csv = s->csv, .rows = s->rows, .record = s->record,
+        .events = {v, on_compiling, on_compiled, on_begin, on_estimate, on_finished, on_failed},
+    };
 }
 
 static int run(const cli_command *command, int argc, char **argv)
 {
     settings s = {.asked = {.layouts = 3, .acc = -1}, .warmup = -1, .qps = 100, .gpu = -1, .seed = 1, .call_time = -1};
     cli_session session = {0};
-    run_state state = {.command = command, .session = &session, .s = &s};
+    evaluation v = {.command = command, .session = &session, .s = &s};
     cli_problems problems;
-    char device[GS_DEVICE_NAME];
+    char device[GS_DEVICE_NAME], where[GS_OWN_WHERE];
+    gs_error error;
     int words;
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
@@ -504,42 +443,20 @@ static int run(const cli_command *command, int argc, char **argv)
         snprintf(device, sizeof device, "cuda:%d", (int)s.gpu);
         s.device = device;
     }
-    code = read_names(command, &s, s.contenders ? s.contenders : DEFAULT_CONTENDERS, &state.list);
+    gs_contest_options how = options_of(&s, &v);
+    code = read_names(command, &s, s.contenders ? s.contenders : GS_CONTENDERS_DEFAULT, &how.names);
+    if (code < 0) code = check_record(command, &s, &how.names);
     if (code >= 0) return code;
-    code = check_record(command, &s, &state.list);
-    if (code >= 0) return code;
-    code = eval_choices_read(command, &state.choices, s.own);
-    if (code >= 0) return code;
+    if (gs_own_list_read(&how.own, s.own, where, &error) != GS_OK) return cli_fail(command, *where ? where : NULL, &error);
     code = read_problems(command, &s, words, argv + 1, &problems);
     if (code < 0) {
         code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
-        if (code >= 0) cli_problems_free(&problems);
-    }
-    if (code < 0) {
-        if (session.caps.emulated && !s.contenders) read_names(command, &s, GS_RESULT_PLAN, &state.list);   /* there are no libraries */
-        code = load_table(&state);
-        load_weights(&state);
-        char path[GS_PATH];
-        state.tuned_path = s.tuned ? s.tuned : cli_tuned_path(path, session.caps.slug) ? path : NULL;
-        if (code >= 0)
-            ;
-        else if (s.record && !state.tuned_path)
-            code = cli_usage(command, "no home directory for the table: name one with --tuned");
-        else if (s.record && !session.caps.emulated && !has(&state.list, GS_RESULT_REFERENCE))
-            code = cli_usage(command, "--record sets own beside " GS_RESULT_REFERENCE "; name it in --contenders");
-        else
-            code = open_csv(&state);
-        if (code < 0) code = eval_rows_open(command, &state.rows, s.rows, s.again, &session);
-        if (code < 0) code = evaluate_all(&state, &problems);
-        if (state.csv && fclose(state.csv) != 0 && code == CLI_OK) code = CLI_FAILED;
-        const int closed = eval_rows_close(command, &state.rows, s.rows);
-        if (closed >= 0 && code == CLI_OK) code = closed;
-        gs_table_destroy(&state.table);
-        eval_totals_free(&state.totals);
-        cli_session_close(&session);
+        if (code < 0 && session.caps.emulated && !s.contenders) code = read_names(command, &s, GS_RESULT_PLAN, &how.names);   /* there are no libraries */
+        if (code < 0) code = open_and_evaluate(&v, &how, &problems);
+        cli_session_close(&session);   /* one that was not opened is closed already */
         cli_problems_free(&problems);
     }
-    eval_choices_free(&state.choices);
+    gs_own_list_free(&how.own);
     return code;
 }
 

@@ -19,7 +19,6 @@
 #include "session.h"
 #include "store/store.h"
 #include "sandbox/restrict.h"
-#include "tuned.h"
 
 typedef struct settings {
     cli_common  common;

@@ -3,6 +3,7 @@
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
+#include "base/file.h"
 #include "command.h"
 #include "evaluate/session.h"
 
@@ -24,5 +25,9 @@ void cli_session_command(cli_session *session, int argc, char *const *argv);
 /* On an emulated device, before something that will take more than CLI_LONG_S there: a note that says how long. device: its name. */
 #define CLI_LONG_S 600
 void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds);
+
+/* $GEMMSMITH_TUNED if it is a file, <slug>.tuned in it if it is a directory, else <slug>.tuned in the user's directory of tables.
+ * All of them are read by every plan. false: no home directory, or too long. */
+bool cli_tuned_path(char path[GS_PATH], const char *slug);
 
 #endif

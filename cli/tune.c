@@ -18,7 +18,6 @@
 #include "worker/pool.h"
 #include "tune/tune.h"
 #include "tune_write.h"
-#include "tuned.h"
 
 typedef struct settings {
     cli_common  common;

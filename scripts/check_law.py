@@ -42,13 +42,14 @@ LAW = {
     "tune":     {"base", "problem", "schedule", "kernel", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "llm", "redact", "verify", "worker", "evaluate", "policy"},
     "dataset":  {"base", "problem", "schedule", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
-    "report":   {"base", "problem", "schedule", "device", "plan", "store", "bench"},
+    "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
+    "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
     "service":  {"base", "problem", "schedule", "store", "llm", "verify", "worker", "evaluate"},
 }
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "plan")
 LAW["cli"] = set(LAW) | {"common"}
 OUTSIDE = {   # third-party headers and the layers that may use them
-    "sqlite3.h": {"store"}, "jansson.h": {"llm", "worker", "author", "dataset", "service", "report", "cli"}, "seccomp.h": {"sandbox"},
+    "sqlite3.h": {"store"}, "jansson.h": {"llm", "worker", "author", "dataset", "service", "compare", "report", "cli"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
     "cuda.h": set(), "nvrtc.h": set(), "cublas_v2.h": set(), "cublasLt.h": set(),
 }

@@ -4,7 +4,7 @@
 #define GS_REPORT_INTERNAL_H
 
 #include "report/report.h"
-#include "report/result.h"
+#include "compare/result.h"
 
 /* One element more, all zero; list: the address of a pointer to elements of that size. NULL: no memory, and the report has failed. */
 void *gs_report_more(gs_report *r, void *list, int *count, int *capacity, size_t size);

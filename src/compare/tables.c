@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/compare.h"
+#include "compare/tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static bool is_store(const char *path)
     return size == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
 }
 
-static gs_status put_row(gs_compare_side *s, const gs_row *row)
+static gs_status put_row(gs_tables_side *s, const gs_row *row)
 {
     const gs_row *const first = gs_table_row(s->table, 0);
     if (first && (first->cc != row->cc || first->sms != row->sms)) {
@@ -57,7 +57,7 @@ static gs_status put_row(gs_compare_side *s, const gs_row *row)
 
 static bool take_winner(void *self, const gs_trial *trial)
 {
-    gs_compare_side *const s = self;
+    gs_tables_side *const s = self;
     gs_row row;
     if (!gs_table_row_of(&row, trial, s->gpu)) {
         s->kept_out++;
@@ -67,7 +67,7 @@ static bool take_winner(void *self, const gs_trial *trial)
     return s->status == GS_OK;
 }
 
-static gs_status read_store(gs_compare_side *s, gs_error *error)
+static gs_status read_store(gs_tables_side *s, gs_error *error)
 {
     gs_store *store;
     GS_TRY(gs_store_open_read(&store, s->path, error));
@@ -78,7 +78,7 @@ static gs_status read_store(gs_compare_side *s, gs_error *error)
 }
 
 /* Of the device that is wanted; none is wanted by name: of the only one that there is. */
-static gs_status keep_rows(gs_compare_side *s, const gs_table *all, gs_error *error)
+static gs_status keep_rows(gs_tables_side *s, const gs_table *all, gs_error *error)
 {
     char gpu[sizeof s->gpu];
     snprintf(gpu, sizeof gpu, "%s", s->gpu);
@@ -98,7 +98,7 @@ static gs_status keep_rows(gs_compare_side *s, const gs_table *all, gs_error *er
     return GS_OK;
 }
 
-static gs_status read_file(gs_compare_side *s, gs_error *error)
+static gs_status read_file(gs_tables_side *s, gs_error *error)
 {
     gs_table *all;
     if (gs_table_create(&all) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
@@ -125,7 +125,7 @@ static gs_status read_sides(gs_table_comparison *c, const char **failed, gs_erro
 {
     const bool stores[2] = {is_store(c->side[0].path), is_store(c->side[1].path)};
     for (int turn = 0; turn < 4; turn++) {
-        gs_compare_side *const s = &c->side[turn % 2];
+        gs_tables_side *const s = &c->side[turn % 2];
         const bool store = turn >= 2;
         if (stores[turn % 2] != store) continue;
         *failed = s->path;
@@ -139,13 +139,13 @@ static gs_status read_sides(gs_table_comparison *c, const char **failed, gs_erro
 
 /* ---- comparing ---- */
 
-static void add(gs_compare_mean *m, double ratio)
+static void add(gs_tables_mean *m, double ratio)
 {
     m->sum += log(ratio);
     m->count++;
 }
 
-double gs_compare_geomean(const gs_compare_mean *m) { return m->count ? exp(m->sum / m->count) : 0; }
+double gs_tables_geomean(const gs_tables_mean *m) { return m->count ? exp(m->sum / m->count) : 0; }
 
 static bool chose_alike(const gs_row *a, const gs_row *b)
 {
@@ -153,9 +153,9 @@ static bool chose_alike(const gs_row *a, const gs_row *b)
     return strcmp(gs_row_choice(a, one), gs_row_choice(b, two)) == 0;
 }
 
-int gs_compare_faster(double ratio) { return ratio * SAME < 1 ? 0 : ratio > SAME ? 1 : -1; }
+int gs_tables_faster(double ratio) { return ratio * SAME < 1 ? 0 : ratio > SAME ? 1 : -1; }
 
-static void count_pair(gs_table_comparison *c, gs_compare_pair *p)
+static void count_pair(gs_table_comparison *c, gs_tables_pair *p)
 {
     if (!p->a || !p->b) {
         c->only[p->a ? 0 : 1]++;
@@ -172,7 +172,7 @@ static void count_pair(gs_table_comparison *c, gs_compare_pair *p)
     p->ratio = p->a->us / p->b->us;
     add(&c->all, p->ratio);
     if (alike) add(&c->where_alike, p->ratio);
-    const int faster = gs_compare_faster(p->ratio);
+    const int faster = gs_tables_faster(p->ratio);
     ++*(faster < 0 ? &c->same : &c->faster[faster]);
 }
 
@@ -185,11 +185,11 @@ static gs_status pair_up(gs_table_comparison *c, gs_error *error)
     if (!c->pairs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu problems", most);
     for (int i = 0; i < gs_table_size(a); i++) {
         const gs_row *const row = gs_table_row(a, i);
-        c->pairs[c->count++] = (gs_compare_pair){.a = row, .b = gs_table_find(b, &row->problem)};
+        c->pairs[c->count++] = (gs_tables_pair){.a = row, .b = gs_table_find(b, &row->problem)};
     }
     for (int i = 0; i < gs_table_size(b); i++) {
         const gs_row *const row = gs_table_row(b, i);
-        if (!gs_table_find(a, &row->problem)) c->pairs[c->count++] = (gs_compare_pair){.b = row};
+        if (!gs_table_find(a, &row->problem)) c->pairs[c->count++] = (gs_tables_pair){.b = row};
     }
     for (int i = 0; i < c->count; i++) count_pair(c, &c->pairs[i]);
     return GS_OK;
@@ -205,7 +205,7 @@ static gs_status check_kinds(gs_table_comparison *c, gs_error *error)
                    c->side[b].gpu, c->side[a].gpu);
 }
 
-gs_status gs_compare_read(gs_table_comparison *out, const char *left, const char *right, const char *gpu, const char **failed, gs_error *error)
+gs_status gs_tables_compare(gs_table_comparison *out, const char *left, const char *right, const char *gpu, const char **failed, gs_error *error)
 {
     *out = (gs_table_comparison){.side = {{.name = "A", .path = left}, {.name = "B", .path = right}}};
     *failed = NULL;
@@ -217,7 +217,7 @@ gs_status gs_compare_read(gs_table_comparison *out, const char *left, const char
     return pair_up(out, error);
 }
 
-void gs_compare_free(gs_table_comparison *compare)
+void gs_tables_compare_free(gs_table_comparison *compare)
 {
     free(compare->pairs);
     for (int i = 0; i < 2; i++) gs_table_destroy(&compare->side[i].table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "eval_own.h"
+#include "compare/own.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "output.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 #include "tune/tune.h"
@@ -25,7 +24,7 @@ static bool same_problem(const gs_problem *a, const gs_problem *b)
     return strcmp(gs_problem_format(a, x), gs_problem_format(b, y)) == 0;
 }
 
-static gs_status add_choice(eval_choices *choices, const gs_problem *problem, const char *schedule, gs_error *error)
+static gs_status add_choice(gs_own_list *choices, const gs_problem *problem, const char *schedule, gs_error *error)
 {
     gs_schedule parsed;
     int at = 0;
@@ -40,7 +39,7 @@ static gs_status add_choice(eval_choices *choices, const gs_problem *problem, co
 }
 
 /* A line of tune --json. */
-static gs_status add_json(eval_choices *choices, const char *line, gs_error *error)
+static gs_status add_json(gs_own_list *choices, const char *line, gs_error *error)
 {
     json_t *const json = json_loads(line, 0, NULL);
     const char *const name = json_string_value(json_object_get(json, "problem"));
@@ -53,7 +52,7 @@ static gs_status add_json(eval_choices *choices, const char *line, gs_error *err
     return status;
 }
 
-static gs_status add_line(eval_choices *choices, char *line, gs_error *error)
+static gs_status add_line(gs_own_list *choices, char *line, gs_error *error)
 {
     static const char blanks[] = " \t\r";
     gs_problem problem;
@@ -67,34 +66,35 @@ static gs_status add_line(eval_choices *choices, char *line, gs_error *error)
     return add_choice(choices, &problem, schedule, error);
 }
 
-int eval_choices_read(const cli_command *command, eval_choices *choices, const char *path)
+gs_status gs_own_list_read(gs_own_list *choices, const char *path, char where[GS_OWN_WHERE], gs_error *error)
 {
-    gs_error error;
     char *data;
     size_t size;
-    *choices = (eval_choices){.from_file = path != NULL};
-    if (!path) return -1;
-    if (gs_file_read(path, FILE_LIMIT, &data, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    int code = -1, number = 0;
-    for (char *line = data, *next; line && code < 0; line = next) {
-        char where[GS_PATH + 32];
+    where[0] = '\0';
+    *choices = (gs_own_list){.from_file = path != NULL};
+    if (!path) return GS_OK;
+    GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
+    gs_status status = GS_OK;
+    int number = 0;
+    for (char *line = data, *next; line && status == GS_OK; line = next) {
         next = strchr(line, '\n');
         if (next) *next++ = '\0';
-        snprintf(where, sizeof where, "%s line %d", path, ++number);
-        if (add_line(choices, line, &error) != GS_OK) code = cli_fail(command, where, &error);
+        number++;
+        status = add_line(choices, line, error);
     }
     free(data);
-    if (code >= 0) eval_choices_free(choices);
-    return code;
+    if (status != GS_OK) snprintf(where, GS_OWN_WHERE, "%s line %d", path, number);
+    if (status != GS_OK) gs_own_list_free(choices);
+    return status;
 }
 
-void eval_choices_free(eval_choices *choices)
+void gs_own_list_free(gs_own_list *choices)
 {
     free(choices->list);
-    *choices = (eval_choices){0};
+    *choices = (gs_own_list){0};
 }
 
-gs_status eval_choices_find(const eval_choices *choices, const cli_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT],
+gs_status gs_own_list_find(const gs_own_list *choices, const gs_device_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT],
                             gs_error *error)
 {
     text[0] = '\0';
@@ -117,7 +117,7 @@ static int entry_of(const gs_result *row, const char *layout, bool own)
 
 static int64_t int_of(const json_t *object, const char *name) { return json_integer_value(json_object_get(object, name)); }
 
-static gs_status put_trial(cli_session *session, const gs_problem *problem, const gs_confirmed *c, bool wrong, gs_error *error)
+static gs_status put_trial(gs_device_session *session, const gs_problem *problem, const gs_confirmed *c, bool wrong, gs_error *error)
 {
     const gs_resources resources = gs_schedule_resources(&c->schedule, problem, &session->caps);
     gs_trial trial = {.registers = resources.registers, .smem = resources.smem,
@@ -140,7 +140,7 @@ static gs_status put_trial(cli_session *session, const gs_problem *problem, cons
     return gs_store_put(session->store, &session->session, &trial, error);
 }
 
-static gs_status record_layout(cli_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
+static gs_status record_layout(gs_device_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
 {
     const char *const name = layout == GS_NN ? "nn" : "tn";
     const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
@@ -165,7 +165,7 @@ static gs_status record_layout(cli_session *session, const gs_result *row, gs_la
     return gs_tune_record(session->store, &session->session, &session->caps, &problem, &c, table, &out, error);
 }
 
-gs_status eval_record(cli_session *session, const gs_result *row, const char *table, gs_error *error)
+gs_status gs_own_record(gs_device_session *session, const gs_result *row, const char *table, gs_error *error)
 {
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         const char *const name = layout == GS_NN ? "nn" : "tn";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "eval_row.h"
+#include "compare/reply.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static json_t *find_entry(const json_t *entries, const char *name, const char *l
     return NULL;
 }
 
-static void mark_own(json_t *entries, const eval_context *context)
+static void mark_own(json_t *entries, const gs_reply_context *context)
 {
     size_t i;
     json_t *entry;
@@ -89,7 +89,7 @@ static int fastest(const json_t *entries, const char *own, bool server)
     return best;
 }
 
-static void add_ratios(json_t *row, const eval_context *context, bool server)
+static void add_ratios(json_t *row, const gs_reply_context *context, bool server)
 {
     json_t *const entries = json_object_get(row, "contenders");
     size_t i;
@@ -112,9 +112,9 @@ static void add_ratios(json_t *row, const eval_context *context, bool server)
     json_object_set_new(row, "best", ratio);
 }
 
-void eval_row_complete(json_t *reply, const eval_context *context)
+void gs_reply_complete(json_t *reply, const gs_reply_context *context)
 {
-    const cli_session *const session = context->session;
+    const gs_device_session *const session = context->session;
     const bool server = strcmp(string_of(reply, "mode"), "server") == 0;
     const double floor_us = gs_floor_us(context->problem, &session->caps);
     char text[GS_PROBLEM_TEXT], date[GS_DATE_TEXT];
@@ -126,7 +126,7 @@ void eval_row_complete(json_t *reply, const eval_context *context)
         "title", context->title, "own", context->own, "cache", context->cache, "floor_us", isfinite(floor_us) ? floor_us : 0.0,
         "band", gs_floor_band(context->problem, &session->caps), "seed", (json_int_t)context->seed, "gpu", session->caps.name,
         "cc", session->caps.cc, "sms", session->caps.sms, "driver", session->caps.driver, "cublaslt", session->cublaslt, "nvrtc",
-        session->nvrtc, "version", session->session.version, "commit", GS_COMMIT, "date", gs_date_format(date), "command", session->command);
+        session->nvrtc, "version", session->session.version, "commit", session->session.commit, "date", gs_date_format(date), "command", session->command);
     json_object_update(reply, head);
     json_decref(head);
     mark_own(json_object_get(reply, "contenders"), context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The columns are one table, so that head and lines agree. */
-#include "eval_rows.h"
+#include "compare/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "output.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 
@@ -42,7 +41,7 @@ static void read_line(gs_text *known, char *line)
 }
 
 /* What a line that was cut off in the middle says is not counted: the problem is measured again. */
-static gs_status read_known(eval_rows *rows, const char *path, bool *cut, gs_error *error)
+static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_error *error)
 {
     char *data;
     size_t size;
@@ -62,7 +61,7 @@ static gs_status read_known(eval_rows *rows, const char *path, bool *cut, gs_err
     return GS_OK;
 }
 
-bool eval_rows_have(const eval_rows *rows, const gs_problem *problem, const char *mode)
+bool gs_rows_file_have(const gs_rows_file *rows, const gs_problem *problem, const char *mode)
 {
     gs_text key = {0};
     if (!rows->known) return false;
@@ -180,7 +179,7 @@ static const struct {
     {"call_p99", put_call_p99},   {"algorithm", put_algorithm}, {"message", put_message},     {"date", put_date},
 };
 
-static gs_status flush(eval_rows *rows, gs_error *error)
+static gs_status flush(gs_rows_file *rows, gs_error *error)
 {
     if (fflush(rows->file) == 0 && !ferror(rows->file)) return GS_OK;
     return gs_fail_errno(error, errno, "rows", "cannot be written");
@@ -196,7 +195,7 @@ static void put_line(FILE *file, const line *l)
 }
 
 /* Best against best; where one layout alone was measured, the best of ours there. */
-gs_status eval_rows_add(eval_rows *rows, const gs_result *row, gs_error *error)
+gs_status gs_rows_file_add(gs_rows_file *rows, const gs_result *row, gs_error *error)
 {
     if (!rows->file) return GS_OK;
     int own = row->best_compared ? row->best_own : -1, reference = row->best_compared ? row->best_reference : -1;
@@ -219,43 +218,36 @@ gs_status eval_rows_add(eval_rows *rows, const gs_result *row, gs_error *error)
 
 /* ---- the file ---- */
 
-static void put_head(FILE *file, const cli_session *session, bool columns_too)
+static void put_head(FILE *file, const gs_device_session *session, bool columns_too)
 {
     char date[GS_DATE_TEXT], driver[GS_CUDA_VERSION_TEXT], cublaslt[GS_CUDA_VERSION_TEXT], nvrtc[GS_CUDA_VERSION_TEXT];
     fprintf(file, "# %s, driver CUDA %s, cuBLASLt %s, NVRTC %s, gemmsmith %s %s, %s\n# %s\n", session->caps.name,
             gs_format_cuda_version(session->caps.driver, driver), gs_format_library_version(session->cublaslt, cublaslt),
-            gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version, GS_COMMIT, gs_date_format(date), session->command);
+            gs_format_cuda_version(session->nvrtc, nvrtc), session->session.version, session->session.commit, gs_date_format(date), session->command);
     for (size_t i = 0; columns_too && i < GS_COUNT(columns); i++) fprintf(file, "%s%s", i > 0 ? "," : "", columns[i].name);
     if (columns_too) fputc('\n', file);
 }
 
-int eval_rows_open(const cli_command *command, eval_rows *rows, const char *path, bool again, const cli_session *session)
+gs_status gs_rows_file_open(gs_rows_file *rows, const char *path, bool again, const gs_device_session *session, gs_error *error)
 {
-    gs_error error = {0};
     bool cut = false;
-    *rows = (eval_rows){0};
-    if (!path) return -1;
-    if (!again && read_known(rows, path, &cut, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    *rows = (gs_rows_file){.path = path};
+    if (!path) return GS_OK;
+    if (!again) GS_TRY(read_known(rows, path, &cut, error));
     const bool more = rows->known != NULL;
     rows->file = fopen(path, again ? "w" : "a");
-    if (!rows->file) {
-        gs_fail_errno(&error, errno, path, "cannot be written");
-        return cli_fail(command, NULL, &error);
-    }
+    if (!rows->file) return gs_fail_errno(error, errno, path, "cannot be written");
     setvbuf(rows->file, NULL, _IOFBF, BUFFER);   /* the lines of a problem go out together */
     if (cut) fputc('\n', rows->file);
     put_head(rows->file, session, !more);
-    if (flush(rows, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    return -1;
+    return flush(rows, error);
 }
 
-int eval_rows_close(const cli_command *command, eval_rows *rows, const char *path)
+gs_status gs_rows_file_close(gs_rows_file *rows, gs_error *error)
 {
-    gs_error error;
     FILE *const file = rows->file;
+    const char *const path = rows->path;
     free(rows->known);
-    *rows = (eval_rows){0};
-    if (!file || fclose(file) == 0) return -1;
-    gs_fail_errno(&error, errno, path, "cannot be written");
-    return cli_fail(command, NULL, &error);
+    *rows = (gs_rows_file){0};
+    return !file || fclose(file) == 0 ? GS_OK : gs_fail_errno(error, errno, path, "cannot be written");
 }

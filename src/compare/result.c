@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/result.h"
+#include "compare/result.h"
 
 #include <math.h>
 #include <string.h>

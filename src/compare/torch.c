@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "torch.h"
+#include "compare/torch.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -115,7 +115,7 @@ static json_t *run(char *const *arguments, FILE *errors)
     return no_result(*why ? why : "the script gave no result");
 }
 
-json_t *torch_measure(const char *problem, const char *device, bool dependent, int64_t rounds)
+json_t *gs_torch_measure(const char *problem, const char *device, bool dependent, int64_t rounds)
 {
     char script[GS_PATH], library[GS_PATH], count[24];
     if (!find_script(script)) return no_result(SCRIPT " is not there: set GEMMSMITH_PYTHON to the folder python/");

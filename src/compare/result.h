@@ -2,8 +2,8 @@
  * One row of eval: a problem with everything that was measured for it. It is JSON everywhere (printed, stored, resumed from): what the worker measured,
  * where, and how our times compare. Layouts are compared with their own kind: every entry against the library's reference contender in the same layout,
  * and our best against the reference's best. */
-#ifndef GS_REPORT_RESULT_H
-#define GS_REPORT_RESULT_H
+#ifndef GS_COMPARE_RESULT_H
+#define GS_COMPARE_RESULT_H
 
 #include <jansson.h>
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "compare/contenders.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "schedule/schedule.h"
+
+gs_status gs_contender_names_read(gs_contender_names *out, const char *list, const char *schedule, char failed[GS_CONTENDER_NAME], gs_error *error)
+{
+    static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
+    out->count = 0;
+    failed[0] = '\0';
+    for (const char *at = list; *at;) {
+        const int length = (int)strcspn(at, ",");
+        char name[GS_CONTENDER_NAME];
+        snprintf(name, sizeof name, "%.*s", length, at);
+        at += length + (at[length] != '\0');
+        if (schedule && strcmp(name, GS_RESULT_PLAN) == 0) snprintf(name, sizeof name, "%s", schedule);
+        size_t which = 0;
+        while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
+        gs_schedule parsed;
+        if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
+            return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "'%s' is none of " GS_RESULT_OWN "," GS_CONTENDERS_DEFAULT ", and no schedule", name);
+        if (which == GS_COUNT(known)) {
+            memcpy(failed, name, sizeof name);
+            GS_TRY(gs_schedule_parse(&parsed, name, error));
+            failed[0] = '\0';
+        }
+        if (out->count == GS_CONTENDERS_MOST) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "more than %d", GS_CONTENDERS_MOST);
+        memcpy(out->name[out->count++], name, sizeof name);
+    }
+    return out->count > 0 ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the list is empty");
+}
+
+bool gs_contender_names_have(const gs_contender_names *names, const char *name)
+{
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(names->name[i], name) == 0) return true;
+    return false;
+}
+
+void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
+{
+    *out = (gs_contender_list){0};
+    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
+        if (!(layouts & 1u << layout)) continue;
+        for (int i = 0; i < names->count; i++) {
+            const char *const name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[layout] : names->name[i];
+            if (!*name) continue;
+            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", layout == GS_TN ? "tn" : "nn", name);
+            out->list[out->count] = out->name[out->count];
+            if (strcmp(name, GS_RESULT_REFERENCE) == 0) out->reference = out->count;
+            out->count++;
+        }
+    }
+}
