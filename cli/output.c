@@ -152,7 +152,7 @@ static void on_signal(int number)
 {
     if (stop_signal) _exit(128 + number);
     stop_signal = number;
-    gs_stop_requested = 1;
+    gs_stop_requested = number;
 }
 
 /* No SA_RESTART: a wait in the foreground must wake up to notice. */

@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "group.h"
 #include "output.h"
 #include "problems.h"
 #include "service/service.h"
 #include "session.h"
+#include "tune/device_group.h"
 
 enum { TOKEN_LEAST = 16, TOKEN_MOST = 512, FILES_BESIDE = 64, FILES_DEVICE = 32 };
 #define LOOK_NS INT64_C(20000000)
@@ -155,7 +155,7 @@ static int run_until_stopped(const settings *s, gs_service *service, bool any, c
     return cli_stopped();
 }
 
-static int serve(const cli_command *command, const settings *s, const char *typed, const cli_group *group, const cli_problems *tasks, bool any, const char *token)
+static int serve(const cli_command *command, const settings *s, const char *typed, const gs_device_group *group, const cli_problems *tasks, bool any, const char *token)
 {
     char scope[96];
     gs_error error;
@@ -186,7 +186,7 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600, .keep = 30 * 86400.0};
     cli_session typed = {0};
-    cli_group group = {0};
+    gs_device_group group = {0};
     cli_problems tasks = {0};
     char *token = NULL;
     int words;
@@ -200,10 +200,10 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0) code = cli_problems_read(command, &tasks, &s.asked, words, argv + 1);
     const bool any = tasks.count == 0;
     if (code < 0 && any) code = add_grid(command, &tasks);
-    if (code < 0 && s.devices) code = cli_group_name(command, &group, s.devices);
+    if (code < 0 && s.devices) code = cli_devices(command, &group, s.devices);
     if (code < 0) code = allow_files(command, &s, group.count);
     if (code < 0) code = serve(command, &s, typed.command, &group, &tasks, any, token);
-    cli_group_free(&group);
+    gs_device_group_free(&group);
     cli_problems_free(&tasks);
     free(token);
     return code;

@@ -23,6 +23,15 @@ int cli_dependent(const cli_command *command, bool *dependent)
     return cli_fail(command, NULL, &error);
 }
 
+int cli_devices(const cli_command *command, gs_device_group *group, const char *devices)
+{
+    gs_error error;
+    const gs_status status = gs_device_group_name(group, devices, &error);
+    if (status == GS_OK) return -1;
+    if (status == GS_ERROR_ARGUMENT) return cli_usage(command, "--devices: %s", error.text);
+    return cli_fail(command, cli_exit_code(status) == CLI_NO_DEVICE ? "needs an NVIDIA GPU" : NULL, &error);
+}
+
 static void note(const char *text) { cli_note("%s", text); }
 
 int cli_session_open(const cli_command *command, cli_session *session, const char *device, bool dependent, bool want_store,

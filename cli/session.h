@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "command.h"
 #include "evaluate/session.h"
+#include "tune/device_group.h"
 
 typedef gs_device_session cli_session;
 
@@ -18,6 +19,9 @@ gs_worker *cli_session_emulator(cli_session *session);   /* gs_device_session_em
 /* Whether launches are dependent: --dependent, else the environment. Before cli_session_open. Returns -1, or the exit code of a variable
  * that says neither. */
 int cli_dependent(const cli_command *command, bool *dependent);
+
+/* gs_device_group_name of --devices. Returns -1 to go on, else the exit code after one line. */
+int cli_devices(const cli_command *command, gs_device_group *group, const char *devices);
 
 /* Remembers the command line as it was typed; before cli_parse, which moves words, and before open. */
 void cli_session_command(cli_session *session, int argc, char *const *argv);

@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
-#include "group.h"
 #include "learn/weights.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
 #include "worker/pool.h"
+#include "tune/device_group.h"
 #include "tune/tune.h"
 #include "tune_write.h"
 
@@ -187,8 +187,8 @@ typedef struct tuning {
     cli_session        *session;
     const settings     *s;
     const cli_problems *problems;
-    const cli_member   *member;  /* of a group of devices; NULL: alone */
-    cli_totals         *sum;
+    const gs_group_member   *member;  /* of a group of devices; NULL: alone */
+    gs_group_totals         *sum;
     watch               w;
     int                 code;    /* -1: go on; else the exit code */
 } tuning;
@@ -204,7 +204,7 @@ static void announce(const cli_session *session, const gs_problem *problem, cons
 static void take_result(tuning *t, const gs_problem *problem, gs_status status, const gs_tune_result *result, const gs_error *error)
 {
     char text[GS_PROBLEM_TEXT];
-    cli_totals *const sum = t->sum;
+    gs_group_totals *const sum = t->sum;
     cli_progress_clear();
     if (status == GS_OK) {
         if (t->s->json) print_json(problem, t->session, result);
@@ -299,7 +299,7 @@ static int tune_all(tuning *t, const char *table)
 {
     const settings *const s = t->s;
     cli_session *const session = t->session;
-    const cli_member *const member = t->member;
+    const gs_group_member *const member = t->member;
     gs_work_queue *turns;
     gs_error error = {0};
     gs_llm shared = {0};
@@ -346,7 +346,7 @@ typedef struct place {
     const char *one;        /* of the devices, as --device takes it */
 } place;
 
-static void print_totals(const settings *s, const place *where, const cli_totals *sum)
+static void print_totals(const settings *s, const place *where, const gs_group_totals *sum)
 {
     if (s->unconfirmed) {
         if (sum->tuned > 0 && !s->json) printf("\n%d searched, none confirmed; the table is as it was\n", sum->tuned);
@@ -372,10 +372,10 @@ static void print_totals(const settings *s, const place *where, const cli_totals
 }
 
 /* The work of one device; what it says of its member, if it is one of a group, stands there. */
-static int run_device(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, cli_member *member)
+static int run_device(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, gs_group_member *member)
 {
     char path[GS_PATH] = "";
-    cli_totals alone = {0};
+    gs_group_totals alone = {0};
     tuning t = {.command = command, .session = session, .s = s, .problems = problems, .member = member, .sum = member ? &member->sum : &alone};
     int code = cli_session_open(command, session, member ? member->device : s->device, s->dependent, true, s->store);
     if (code >= 0) return code;
@@ -403,16 +403,31 @@ typedef struct gang {
     cli_session        *session;
     const settings     *s;
     const cli_problems *problems;
+    int                 devices;
 } gang;
 
-static int work_on(void *self, cli_member *member)
+static int work_on(void *self, gs_group_member *member)
 {
     const gang *const g = self;
     return run_device(g->command, g->session, g->s, g->problems, member);
 }
 
+static void on_group_progress(void *self, int done)
+{
+    const gang *const g = self;
+    cli_progress("%d of %d problems  %d devices", done, g->problems->count, g->devices);
+}
+
+static void print_ends(const gs_device_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        const gs_group_member *const m = &group->member[i];
+        if (m->signal) cli_note("%s: its process was ended by signal %d; %s", m->device, m->signal, m->covered ? "others did what it had left" : "the same command goes on from here");
+    }
+}
+
 /* A word of every member at this place of it, each once. */
-static void list_words(const cli_group *group, size_t at, gs_text *text)
+static void list_words(const gs_device_group *group, size_t at, gs_text *text)
 {
     for (int i = 0; i < group->count; i++) {
         const char *const word = (const char *)&group->member[i] + at;
@@ -422,21 +437,21 @@ static void list_words(const cli_group *group, size_t at, gs_text *text)
     }
 }
 
-static void print_group(const settings *s, const cli_group *group, int problems, int code)
+static void print_group(const settings *s, const gs_device_group *group, int problems, int code)
 {
     gs_text devices = {0}, tables = {0};
-    cli_totals sum = {0};
+    gs_group_totals sum = {0};
     bool emulated = true;
     for (int i = 0; i < group->count; i++) {
-        const cli_member *const m = &group->member[i];
+        const gs_group_member *const m = &group->member[i];
         sum.tuned += m->sum.tuned;
         sum.won += m->sum.won;
         sum.failed += m->sum.failed;
         sum.log_sum += m->sum.log_sum;
         emulated &= m->emulated || !m->slug[0];
     }
-    list_words(group, offsetof(cli_member, device), &devices);
-    list_words(group, offsetof(cli_member, table), &tables);
+    list_words(group, offsetof(gs_group_member, device), &devices);
+    list_words(group, offsetof(gs_group_member, table), &tables);
     const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated,
                          group->member[0].device};
     if (code == CLI_MORE) cli_note(TIME_IS_UP, sum.tuned + sum.failed, problems);
@@ -448,14 +463,21 @@ static void print_group(const settings *s, const cli_group *group, int problems,
 static int run_group(const cli_command *command, cli_session *session, settings *s, const cli_problems *problems)
 {
     gang g = {command, session, s, problems};
-    cli_group group = {.store_path = s->store, .problems = problems->count, .work = work_on, .self = &g};
-    int code = cli_group_name(command, &group, s->devices);
+    gs_device_group group = {.store_path = s->store, .work = work_on, .progress = on_group_progress, .self = &g, .late = CLI_MORE};
+    gs_error error;
+    int code = cli_devices(command, &group, s->devices);
     if (code >= 0) return code;
+    g.devices = group.count;
     s->jobs = GS_MAX((s->jobs > 0 ? (int)s->jobs : gs_pool_cores()) / group.count, 1);
-    code = cli_group_run(command, &group);
+    cli_signals();
+    const gs_status status = gs_device_group_run(&group, &code, &error);
+    cli_progress_clear();
+    if (status != GS_OK) code = cli_fail(command, NULL, &error);
+    else if (cli_stopped()) code = cli_stopped();
+    else print_ends(&group);
     print_group(s, &group, problems->count, code);
     gs_store_close(&group.store);
-    cli_group_free(&group);
+    gs_device_group_free(&group);
     return code;
 }
 

@@ -39,7 +39,7 @@ LAW = {
     "worker":   {"base", "problem", "schedule", "kernel", "device", "ptx", "emu", "cublas", "plan", "baseline", "verify", "bench", "inspect", "sandbox"},
     "evaluate": {"base", "problem", "schedule", "kernel", "device", "inspect", "plan", "verify", "bench", "store", "worker"},
     "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
-    "tune":     {"base", "problem", "schedule", "kernel", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
+    "tune":     {"base", "problem", "schedule", "kernel", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "llm", "redact", "verify", "worker", "evaluate", "policy"},
     "dataset":  {"base", "problem", "schedule", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},

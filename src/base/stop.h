@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-/* Set by the program's signal handler. */
+/* Set by the program's signal handler, to the signal's number. */
 extern volatile sig_atomic_t gs_stop_requested;
 
 #endif
