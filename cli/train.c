@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith train: weights for the policy "learned", from what stores know, or from the same as rows of text. No GPU is needed.
- *
- *     group,problem,schedule,us
- *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
-#include <math.h>
+ * gemmsmith train: weights for the policy "learned", from what stores know, or from the same as rows of text (dataset/samples.h). No GPU is needed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
-#include "base/array.h"
-#include "base/csv.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
-#include "train/train.h"
+#include "dataset/samples.h"
 #include "output.h"
 #include "store/curves.h"
 #include "store/store.h"
-#include "verify/verdict.h"
-
-enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
+#include "train/train.h"
 
 typedef struct settings {
     cli_common  common;
@@ -44,139 +35,6 @@ static const cli_option options[] = {
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
     {NULL},
 };
-
-/* ---- samples ---- */
-
-typedef struct samples {
-    gs_sample     *list;
-    int            count, capacity, group;
-    char           key[GS_PROBLEM_TEXT + 80];   /* of the last group: problem, program, place of the store */
-    int            store;
-    const gs_caps *caps;
-    bool           failed;
-} samples;
-
-/* key: what its group has in common. What no longer is a schedule for that problem is left out: grammars change. false: no memory. */
-static bool take(samples *s, const char *key, const char *problem, const char *schedule, double us)
-{
-    gs_sample sample = {.us = us};
-    if (gs_problem_parse(&sample.problem, problem, NULL) != GS_OK || gs_schedule_parse(&sample.schedule, schedule, NULL) != GS_OK) return true;
-    if (gs_schedule_check(&sample.schedule, &sample.problem, s->caps, NULL) != GS_OK) return true;
-    s->failed = !gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list);
-    if (s->failed) return false;
-    if (strcmp(key, s->key) != 0) s->group++;
-    snprintf(s->key, sizeof s->key, "%s", key);
-    sample.group = s->group;
-    s->list[s->count++] = sample;
-    return true;
-}
-
-static bool take_trial(void *self, const gs_trial *trial)
-{
-    samples *const s = self;
-    char key[sizeof s->key];
-    if (!(trial->us > 0) || !isfinite(trial->us) || (!gs_verdict_passed(trial->verdict) && trial->verdict[0] != '\0')) return true;
-    snprintf(key, sizeof key, "%s %s %d", trial->problem, trial->version, s->store);
-    return take(s, key, trial->problem, trial->candidate, trial->us);
-}
-
-#define ROWS "group,problem,schedule,us\n"
-
-static gs_status read_rows(samples *s, const char *path, char *text, gs_error *error)
-{
-    int line = 1;
-    for (char *at = text + strlen(ROWS), *row; (row = gs_csv_line(&at));) {
-        char *field[4], key[sizeof s->key];
-        double us;
-        const int fields = gs_csv_split(row, field, 4);
-        line++;
-        gs_scan scan = gs_scan_from(fields == 4 ? field[3] : "");
-        if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0) || !isfinite(us))
-            return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", path, line);
-        snprintf(key, sizeof key, "%.60s %d", field[0], s->store);
-        if (!take(s, key, field[1], field[2], us)) break;
-    }
-    return GS_OK;
-}
-
-static int by_group(const void *left, const void *right)
-{
-    const gs_sample *const a = left, *const b = right;
-    if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
-}
-
-static gs_status read_store(samples *s, const char *gpu, const char *path, gs_error *error)
-{
-    gs_store *store;
-    GS_TRY(gs_store_open_read(&store, path, error));
-    const gs_status status = gs_store_trials(store, gpu, NULL, take_trial, s, error);
-    gs_store_close(&store);
-    return status;
-}
-
-static bool is_rows(const char *path)
-{
-    char head[sizeof ROWS];
-    FILE *const file = fopen(path, "r");
-    const bool rows = file && fgets(head, sizeof head, file) && strcmp(head, ROWS) == 0;
-    if (file) fclose(file);
-    return rows;
-}
-
-static gs_status read_file(samples *s, const char *gpu, const char *path, gs_error *error)
-{
-    char *text = NULL;
-    size_t size;
-    gs_status status = GS_OK;
-    if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
-    GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
-    if (is_rows(path)) {
-        GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
-        status = read_rows(s, path, text, error);
-    } else {
-        status = read_store(s, gpu, path, error);
-    }
-    free(text);
-    if (status == GS_OK && s->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", s->count);
-    return status;
-}
-
-static gs_status read_all(samples *s, const char *gpu, char **paths, int count, gs_error *error)
-{
-    for (s->store = 0; s->store < count; s->store++) GS_TRY(read_file(s, gpu, paths[s->store], error));
-    if (s->count > 1) qsort(s->list, (size_t)s->count, sizeof *s->list, by_group);
-    return GS_OK;
-}
-
-static gs_status write_rows(const samples *s, const char *path, gs_error *error)
-{
-    gs_text text = {0};
-    char problem[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
-    gs_text_add(&text, ROWS);
-    for (int i = 0; i < s->count; i++)
-        gs_text_addf(&text, "%d,%s,%s,%.5g\n", s->list[i].group, gs_problem_format(&s->list[i].problem, problem), gs_schedule_format(&s->list[i].schedule, schedule),
-                     s->list[i].us);
-    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rows", s->count) : gs_file_write(path, text.data, text.size, error);
-    gs_text_free(&text);
-    return status;
-}
-
-/* Moves those that are held out behind the others; returns how many stay. */
-static int hold_out(samples *s, int of, gs_error *error)
-{
-    gs_sample *const sorted = malloc(((size_t)s->count + 1) * sizeof *sorted);
-    if (!sorted) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to sort %d times", s->count), -1;
-    int kept = 0;
-    for (int pass = 0, at = 0; pass < 2; pass++) {
-        for (int i = 0; i < s->count; i++)
-            if (gs_train_held_out(&s->list[i].problem, of) == (pass == 1)) sorted[at++] = s->list[i];
-        if (pass == 0) kept = at;
-    }
-    free(s->list);
-    s->list = sorted;
-    return kept;
-}
 
 /* ---- what is said, and kept ---- */
 
@@ -251,10 +109,10 @@ static void print_worths(const settings *s, const gs_weights *weights, const gs_
 /* ---- the command ---- */
 
 /* store: where the curves go; NULL: nowhere. */
-static gs_status train(const settings *s, gs_weights *weights, samples *data, const gs_profile *profile, const char *out, gs_store *store, gs_error *error)
+static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *data, const gs_profile *profile, const char *out, gs_store *store, gs_error *error)
 {
-    const int kept = hold_out(data, (int)s->held_out, error);
-    if (kept < 0) return GS_ERROR_MEMORY;
+    int kept;
+    GS_TRY(gs_sample_set_hold_out(data, (int)s->held_out, &kept, error));
     const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
     const char *const slash = strrchr(out, '/');
     progress heard = {.s = s, .name = slash && slash[1] ? slash + 1 : out, .error = error};
@@ -275,7 +133,7 @@ static gs_status train(const settings *s, gs_weights *weights, samples *data, co
 static int run(const cli_command *command, int argc, char **argv)
 {
     settings s = {.gpu = "nvidia-h200", .profile = "h200", .epochs = 12, .problems = -1, .seed = 1};
-    samples data = {0};
+    gs_sample_set data = {0};
     gs_weights weights;
     gs_error error = {0};
     int words;
@@ -286,8 +144,8 @@ static int run(const cli_command *command, int argc, char **argv)
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
     data.caps = &profile->caps;
-    gs_status status = read_all(&data, s.gpu, argv + 2, words - 1, &error);
-    if (status == GS_OK && s.rows) status = write_rows(&data, s.rows, &error);
+    gs_status status = gs_sample_set_read(&data, s.gpu, argv + 2, words - 1, &error);
+    if (status == GS_OK && s.rows) status = gs_sample_set_write(&data, s.rows, &error);
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
     if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, (uint64_t)s.seed, &error);
@@ -296,7 +154,7 @@ static int run(const cli_command *command, int argc, char **argv)
         gs_weights_free(&weights);
     }
     gs_store_close(&store);
-    free(data.list);
+    gs_sample_set_free(&data);
     if (status != GS_OK) return cli_fail(command, NULL, &error);
     return cli_stopped() ? cli_stopped() : CLI_OK;
 }

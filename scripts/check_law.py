@@ -41,7 +41,7 @@ LAW = {
     "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
     "tune":     {"base", "problem", "schedule", "kernel", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "llm", "redact", "verify", "worker", "evaluate", "policy"},
-    "dataset":  {"base", "problem", "schedule", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
+    "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
     "service":  {"base", "problem", "schedule", "store", "llm", "verify", "worker", "evaluate"},

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * Measured times to train weights with, from stores or from files of rows, as `gemmsmith train` takes them:
+ *
+ *     group,problem,schedule,us
+ *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
+#ifndef GS_DATASET_SAMPLES_H
+#define GS_DATASET_SAMPLES_H
+
+#include "learn/weights.h"
+
+typedef struct gs_sample_set {
+    const gs_caps *caps;       /* of the device; the caller's: what is no schedule for a problem on it is left out */
+    gs_sample     *list;       /* in the order of their groups: of a problem, a program and a store */
+    int            count, capacity, group;
+    char           key[GS_PROBLEM_TEXT + 80];   /* of the last group: problem, program, place of the store */
+    int            store;
+    bool           failed;
+} gs_sample_set;
+
+/* paths: stores, of which the times of gpu count, as in the name of a table, and files of rows. Codes: NOT_FOUND, CORRUPT, MEMORY, the store's. */
+gs_status gs_sample_set_read(gs_sample_set *set, const char *gpu, char *const *paths, int count, gs_error *error);
+gs_status gs_sample_set_write(const gs_sample_set *set, const char *path, gs_error *error);   /* as rows */
+
+/* Moves those that are held out (gs_train_held_out) behind the others; *kept: how many stay. */
+gs_status gs_sample_set_hold_out(gs_sample_set *set, int of, int *kept, gs_error *error);
+void      gs_sample_set_free(gs_sample_set *set);
+
+#endif
