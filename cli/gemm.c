@@ -4,25 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "base/npy.h"
 #include "base/text.h"
 #include "command.h"
-#include "device/device.h"
 #include "emu/emu.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
-#include "verify/verify.h"
-
-#define FILE_LIMIT   ((size_t)1 << 40)
-#define CPU_FLOPS    5e8      /* the CPU computes the reference up to here, a second of work */
-#define TOLERANCE    1.5
-#define POISON       0xffffffffu
+#include "verify/product.h"
 
 typedef struct settings {
     cli_common  common;
@@ -46,205 +37,25 @@ static const cli_option options[] = {
     {NULL},
 };
 
-/* ---- matrices and files ---- */
-
-/* An operand as it lies in memory: rows (all of the batch) of row elements, ld apart. */
-typedef struct matrix {
-    char         name;        /* 'A' to 'D' */
-    int64_t      rows, row, ld;
-    gs_npy_type type;
-    size_t       element, bytes;
-    char        *host;        /* bytes, NULL: not read from a file */
-    gs_pointer   device;
-} matrix;
-
-static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 : type == GS_F32 ? GS_NPY_F32 : GS_NPY_U16; }
-
-static matrix matrix_of(const gs_problem *p, int index)
-{
-    const bool tn = p->layout == GS_TN;
-    const int64_t rows[] = {p->m, tn ? p->n : p->k, p->m, p->m}, row[] = {p->k, tn ? p->k : p->n, p->n, p->n},
-                  ld[] = {p->lda, p->ldb, p->ldc, p->ldd};
-    const gs_type type = index < 2 ? p->in : p->out;
-    return (matrix){.name = (char)('A' + index),
-                    .rows = rows[index] * p->batch,
-                    .row = row[index],
-                    .ld = ld[index],
-                    .type = npy_type(type),
-                    .element = gs_type_size(type),
-                    .bytes = gs_problem_bytes(p, (char)('a' + index))};
-}
-
-static size_t packed_size(const matrix *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
-
-/* Where the elements start in the file; checks that they are the matrix's. */
-static gs_status find_elements(const matrix *m, const gs_problem *problem, const char *data, size_t size, size_t *start,
-                               gs_error *error)
-{
-    *start = 0;
-    const size_t want = packed_size(m);
-    if (!gs_npy_is(data, size)) {
-        if (size == want) return GS_OK;
-        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%zu bytes, %c takes %lld x %lld elements of %zu: %zu bytes", size, m->name,
-                       (long long)m->rows, (long long)m->row, m->element, want);
-    }
-    gs_npy npy;
-    GS_TRY(gs_npy_parse(&npy, data, size, error));
-    if (npy.type != m->type) {
-        static const char *const names[] = {[GS_NPY_F16] = "<f2", [GS_NPY_F32] = "<f4", [GS_NPY_U16] = "<u2"};
-        return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %c of this problem takes %s", names[npy.type], m->name,
-                       names[m->type]);
-    }
-    const int64_t *const extent = npy.extent + (npy.axes == 3);
-    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1;
-    if (npy.axes < 2 || batch != problem->batch || extent[0] * batch != m->rows || extent[1] != m->row) {
-        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%c of this problem takes %s%lld x %lld", m->name,
-                       problem->batch > 1 ? "batch x " : "", (long long)(m->rows / problem->batch), (long long)m->row);
-    }
-    *start = npy.data;
-    return GS_OK;
-}
-
-static gs_status read_matrix(matrix *m, const gs_problem *problem, const char *path, gs_error *error)
-{
-    char *data;
-    size_t size, start;
-    GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
-    gs_status status = find_elements(m, problem, data, size, &start, error);
-    if (status == GS_OK && !(m->host = calloc(1, m->bytes + 1)))
-        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
-    const size_t row = (size_t)m->row * m->element;
-    for (int64_t i = 0; status == GS_OK && i < m->rows && row > 0; i++)
-        memcpy(m->host + (size_t)(i * m->ld) * m->element, data + start + (size_t)i * row, row);
-    free(data);
-    return status;
-}
-
-static gs_status write_matrix(const matrix *m, const gs_problem *problem, const char *path, gs_error *error)
-{
-    gs_text text = {0};
-    const size_t length = strlen(path), row = (size_t)m->row * m->element;
-    if (length >= 4 && strcmp(path + length - 4, ".npy") == 0) {
-        const int64_t extent[] = {problem->batch, m->rows / problem->batch, m->row};
-        const bool one = problem->batch == 1;
-        gs_npy_header(&text, m->type, extent + one, 3 - one);
-    }
-    for (int64_t i = 0; i < m->rows && !text.failed; i++)
-        gs_text_add_bytes(&text, m->host + (size_t)(i * m->ld) * m->element, row);
-    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the file of D")
-                                         : gs_file_write(path, text.data ? text.data : "", text.size, error);
-    gs_text_free(&text);
-    return status;
-}
-
-/* ---- on the device ---- */
-
 typedef struct job {
     const settings *s;
-    gs_problem      problem;
-    matrix          m[4];
-    gs_device      *device;
-    gs_context     *context;
-    gs_verifier    *verifier;
-    gs_pointer      reference;
-    gs_compare      compare;
-    bool            checked, on_cpu;
+    gs_product      product;
     bool            counted;
     gs_emu_last     last;       /* what the multiplication's launch did */
 } job;
 
-static bool needed(const job *j, int index) { return index != 2 || j->problem.beta != 0; }
-
-static gs_status fill_operands(job *j, gs_error *error)
-{
-    const gs_device_ops *const ops = j->device->ops;
-    for (int i = 0; i < 4; i++) {
-        matrix *const m = &j->m[i];
-        if (!needed(j, i)) continue;
-        const size_t size = (m->bytes + 255) / 256 * 256 + 256;
-        GS_TRY(ops->alloc(j->device, size, &m->device, error));
-        GS_TRY(ops->fill(j->device, m->device, POISON, size, NULL, error));
-        GS_TRY(ops->queue_wait(j->device, NULL, error));
-        if (m->host)
-            GS_TRY(ops->copy_in(j->device, m->device, m->host, m->bytes, error));
-        else if (i < 3 && m->bytes > 0)
-            GS_TRY(gs_generate(j->verifier, &j->problem, (char)('a' + i), GS_DATA_NORMAL, (uint64_t)j->s->seed, m->device, NULL,
-                               error));
-    }
-    return ops->queue_wait(j->device, NULL, error);
-}
-
-static gs_status fetch(job *j, int index, gs_error *error)
-{
-    matrix *const m = &j->m[index];
-    if (!m->host && !(m->host = calloc(1, m->bytes + 1)))
-        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
-    return m->bytes > 0 ? j->device->ops->copy_out(j->device, m->host, m->device, m->bytes, error) : GS_OK;
-}
-
-static gs_status reference_on_cpu(job *j, size_t bytes, gs_error *error)
-{
-    double *const out = malloc(bytes);
-    if (!out) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the reference");
-    gs_status status = GS_OK;
-    for (int i = 0; i < 3 && status == GS_OK; i++)
-        if (needed(j, i)) status = fetch(j, i, error);
-    if (status == GS_OK) {
-        gs_reference_cpu(&j->problem, j->m[0].host, j->m[1].host, j->m[2].host, out);
-        status = j->device->ops->copy_in(j->device, j->reference, out, bytes, error);
-    }
-    free(out);
-    return status;
-}
-
-static gs_status check_result(job *j, gs_error *error)
-{
-    const size_t bytes = (size_t)j->m[3].rows * (size_t)j->m[3].row * sizeof(double);
-    if (bytes == 0) return GS_OK;
-    GS_TRY(j->device->ops->alloc(j->device, bytes, &j->reference, error));
-    j->on_cpu = gs_problem_flops(&j->problem) <= CPU_FLOPS;
-    if (j->on_cpu)
-        GS_TRY(reference_on_cpu(j, bytes, error));
-    else
-        GS_TRY(gs_reference(j->verifier, &j->problem, j->m[0].device, j->m[1].device, j->m[2].device, j->reference, NULL, error));
-    GS_TRY(gs_compare_reference(j->verifier, &j->problem, j->m[3].device, j->reference, TOLERANCE, &j->compare, NULL, error));
-    j->checked = true;
-    return GS_OK;
-}
-
 static gs_status multiply(job *j, gs_error *error)
 {
-    gs_config config = gs_config_default();
-    GS_TRY(gs_device_open(&j->device, j->s->device, NULL, error));
-    if (j->s->counters && !j->device->caps.emulated)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s counts nothing; use an emulated device, or a profiler", j->device->name);
-    config.device = j->device->name;
-    config.dependent = j->s->dependent ? 1 : -1;
-    GS_TRY(gs_open(&j->context, &config, error));
-    GS_TRY(gs_verifier_create(&j->verifier, j->device, error));
-    cli_announce(&j->device->caps, j->device->name, "multiplying", gs_emulated_seconds(&j->problem, 1, j->s->no_check ? 0 : 1));
-    GS_TRY(fill_operands(j, error));
-    const gs_args args = {.size = sizeof args, .a = (const void *)(uintptr_t)j->m[0].device, .b = (const void *)(uintptr_t)j->m[1].device,
-                          .c = (const void *)(uintptr_t)j->m[2].device, .d = (void *)(uintptr_t)j->m[3].device};
-    GS_TRY(gs_gemm(j->context, &j->problem, &args, NULL, error));
-    GS_TRY(j->device->ops->queue_wait(j->device, NULL, error));
-    if (j->s->counters) j->counted = gs_emu_last_launch(j->device, &j->last);
-    if (!j->s->no_check) GS_TRY(check_result(j, error));
-    if (!j->s->file[3]) return GS_OK;
-    GS_TRY(fetch(j, 3, error));
-    return write_matrix(&j->m[3], &j->problem, j->s->file[3], error);
-}
-
-static void clean_up(job *j)
-{
-    for (int i = 0; i < 4; i++) {
-        if (j->device && j->m[i].device) j->device->ops->free(j->device, j->m[i].device);
-        free(j->m[i].host);
-    }
-    if (j->device && j->reference) j->device->ops->free(j->device, j->reference);
-    gs_verifier_destroy(&j->verifier);
-    gs_close(&j->context);
-    gs_device_close(&j->device);
+    gs_product *const p = &j->product;
+    GS_TRY(gs_product_open(p, j->s->device, j->s->dependent, error));
+    const gs_caps *const caps = &p->device->caps;
+    if (j->s->counters && !caps->emulated)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s counts nothing; use an emulated device, or a profiler", p->device->name);
+    cli_announce(caps, p->device->name, "multiplying", gs_emulated_seconds(&p->problem, 1, j->s->no_check ? 0 : 1));
+    GS_TRY(gs_product_run(p, j->s->seed, error));
+    if (j->s->counters) j->counted = gs_emu_last_launch(p->device, &j->last);
+    if (!j->s->no_check) GS_TRY(gs_product_check(p, error));
+    return j->s->file[3] ? gs_product_write(p, j->s->file[3], error) : GS_OK;
 }
 
 /* ---- counters ---- */
@@ -302,18 +113,19 @@ static void print_counters(const gs_emu_last *last)
 
 static void print_json(const job *j, const char *problem)
 {
+    const gs_product *const p = &j->product;
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", problem);
-    gs_json_string(&json, "gpu", j->device->caps.name);
+    gs_json_string(&json, "gpu", p->device->caps.name);
     if (j->s->dependent) gs_json_bool(&json, "dependent", true);
-    gs_json_string(&json, "reference", !j->checked ? NULL : j->on_cpu ? "cpu" : "gpu");
-    if (j->checked) {
-        gs_json_int(&json, "wrong", j->compare.mismatches);
-        gs_json_int(&json, "elements", j->m[3].rows * j->m[3].row);
-        gs_json_double(&json, "frobenius", j->compare.frobenius);
-        gs_json_double(&json, "worst", j->compare.worst);
+    gs_json_string(&json, "reference", !p->checked ? NULL : p->on_cpu ? "cpu" : "gpu");
+    if (p->checked) {
+        gs_json_int(&json, "wrong", p->compare.mismatches);
+        gs_json_int(&json, "elements", p->m[3].rows * p->m[3].row);
+        gs_json_double(&json, "frobenius", p->compare.frobenius);
+        gs_json_double(&json, "worst", p->compare.worst);
     }
     gs_json_string(&json, "out", j->s->file[3]);
     if (j->counted) {
@@ -331,15 +143,16 @@ static void print_json(const job *j, const char *problem)
 
 static void print_text(const job *j, const char *problem)
 {
-    printf("%s on %s\n", problem, j->device->caps.name);
-    if (j->checked) {
+    const gs_product *const p = &j->product;
+    printf("%s on %s\n", problem, p->device->caps.name);
+    if (p->checked) {
         printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound"
                " (f64 reference of the %s)\n",
-               j->compare.mismatches ? "WRONG" : "right", (long long)j->compare.mismatches,
-               (long long)(j->m[3].rows * j->m[3].row), j->compare.frobenius, j->compare.worst, j->on_cpu ? "CPU" : "GPU");
-        if (j->compare.mismatches)
-            printf("the first at row %lld, column %lld: %.9g instead of %.9g\n", (long long)j->compare.row,
-                   (long long)j->compare.col, j->compare.got, j->compare.want);
+               p->compare.mismatches ? "WRONG" : "right", (long long)p->compare.mismatches,
+               (long long)(p->m[3].rows * p->m[3].row), p->compare.frobenius, p->compare.worst, p->on_cpu ? "CPU" : "GPU");
+        if (p->compare.mismatches)
+            printf("the first at row %lld, column %lld: %.9g instead of %.9g\n", (long long)p->compare.row,
+                   (long long)p->compare.col, p->compare.got, p->compare.want);
     } else {
         printf("not checked\n");
     }
@@ -352,6 +165,7 @@ static int run(const cli_command *command, int argc, char **argv)
     settings s = {.seed = 1};
     job j = {.s = &s};
     gs_error error;
+    gs_problem problem;
     char text[GS_PROBLEM_TEXT];
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
@@ -359,23 +173,23 @@ static int run(const cli_command *command, int argc, char **argv)
     code = cli_dependent(command, &s.dependent);
     if (code >= 0) return code;
     if (words != 1) return cli_usage(command, words == 0 ? "which problem? For example f16:512x512x512:tn" : "takes one problem");
-    if (gs_problem_parse(&j.problem, argv[1], &error) != GS_OK || gs_problem_check(&j.problem, &error) != GS_OK)
+    if (gs_problem_parse(&problem, argv[1], &error) != GS_OK || gs_problem_check(&problem, &error) != GS_OK)
         return cli_fail(command, argv[1], &error);
-    if (s.file[2] && j.problem.beta == 0)
+    if (s.file[2] && problem.beta == 0)
         return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
-    gs_problem_format(&j.problem, text);
-    for (int i = 0; i < 4; i++) j.m[i] = matrix_of(&j.problem, i);
+    gs_problem_format(&problem, text);
+    gs_product_make(&j.product, &problem);
     for (int i = 0; i < 3 && code < 0; i++)
-        if (s.file[i] && read_matrix(&j.m[i], &j.problem, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
+        if (s.file[i] && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
     if (code < 0) {
         if (multiply(&j, &error) != GS_OK) {
             code = cli_fail(command, cli_exit_code(error.status) == CLI_NO_DEVICE ? "needs an NVIDIA GPU" : text, &error);
         } else {
             (s.json ? print_json : print_text)(&j, text);
-            code = j.compare.mismatches ? CLI_VERIFY : CLI_OK;
+            code = j.product.compare.mismatches ? CLI_VERIFY : CLI_OK;
         }
     }
-    clean_up(&j);
+    gs_product_free(&j.product);
     return code;
 }
 

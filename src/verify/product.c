@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "device/device.h"
+
+#define FILE_LIMIT ((size_t)1 << 40)
+#define CPU_FLOPS  5e8      /* the CPU computes the reference up to here, a second of work */
+#define TOLERANCE  1.5
+#define POISON     0xffffffffu
+
+/* ---- matrices and files ---- */
+
+static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 : type == GS_F32 ? GS_NPY_F32 : GS_NPY_U16; }
+
+static gs_product_operand matrix_of(const gs_problem *p, int index)
+{
+    const bool tn = p->layout == GS_TN;
+    const int64_t rows[] = {p->m, tn ? p->n : p->k, p->m, p->m}, row[] = {p->k, tn ? p->k : p->n, p->n, p->n},
+                  ld[] = {p->lda, p->ldb, p->ldc, p->ldd};
+    const gs_type type = index < 2 ? p->in : p->out;
+    return (gs_product_operand){.name = (char)('A' + index),
+                    .rows = rows[index] * p->batch,
+                    .row = row[index],
+                    .ld = ld[index],
+                    .type = npy_type(type),
+                    .element = gs_type_size(type),
+                    .bytes = gs_problem_bytes(p, (char)('a' + index))};
+}
+
+static size_t packed_size(const gs_product_operand *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
+
+/* Where the elements start in the file; checks that they are the matrix's. */
+static gs_status find_elements(const gs_product_operand *m, const gs_problem *problem, const char *data, size_t size, size_t *start,
+                               gs_error *error)
+{
+    *start = 0;
+    const size_t want = packed_size(m);
+    if (!gs_npy_is(data, size)) {
+        if (size == want) return GS_OK;
+        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%zu bytes, %c takes %lld x %lld elements of %zu: %zu bytes", size, m->name,
+                       (long long)m->rows, (long long)m->row, m->element, want);
+    }
+    gs_npy npy;
+    GS_TRY(gs_npy_parse(&npy, data, size, error));
+    if (npy.type != m->type) {
+        static const char *const names[] = {[GS_NPY_F16] = "<f2", [GS_NPY_F32] = "<f4", [GS_NPY_U16] = "<u2"};
+        return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %c of this problem takes %s", names[npy.type], m->name,
+                       names[m->type]);
+    }
+    const int64_t *const extent = npy.extent + (npy.axes == 3);
+    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1;
+    if (npy.axes < 2 || batch != problem->batch || extent[0] * batch != m->rows || extent[1] != m->row) {
+        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%c of this problem takes %s%lld x %lld", m->name,
+                       problem->batch > 1 ? "batch x " : "", (long long)(m->rows / problem->batch), (long long)m->row);
+    }
+    *start = npy.data;
+    return GS_OK;
+}
+
+static gs_status read_matrix(gs_product_operand *m, const gs_problem *problem, const char *path, gs_error *error)
+{
+    char *data;
+    size_t size, start;
+    GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
+    gs_status status = find_elements(m, problem, data, size, &start, error);
+    if (status == GS_OK && !(m->host = calloc(1, m->bytes + 1)))
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
+    const size_t row = (size_t)m->row * m->element;
+    for (int64_t i = 0; status == GS_OK && i < m->rows && row > 0; i++)
+        memcpy(m->host + (size_t)(i * m->ld) * m->element, data + start + (size_t)i * row, row);
+    free(data);
+    return status;
+}
+
+static gs_status write_matrix(const gs_product_operand *m, const gs_problem *problem, const char *path, gs_error *error)
+{
+    gs_text text = {0};
+    const size_t length = strlen(path), row = (size_t)m->row * m->element;
+    if (length >= 4 && strcmp(path + length - 4, ".npy") == 0) {
+        const int64_t extent[] = {problem->batch, m->rows / problem->batch, m->row};
+        const bool one = problem->batch == 1;
+        gs_npy_header(&text, m->type, extent + one, 3 - one);
+    }
+    for (int64_t i = 0; i < m->rows && !text.failed; i++)
+        gs_text_add_bytes(&text, m->host + (size_t)(i * m->ld) * m->element, row);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the file of D")
+                                         : gs_file_write(path, text.data ? text.data : "", text.size, error);
+    gs_text_free(&text);
+    return status;
+}
+
+void gs_product_make(gs_product *p, const gs_problem *problem)
+{
+    *p = (gs_product){.problem = *problem};
+    for (int i = 0; i < 4; i++) p->m[i] = matrix_of(problem, i);
+}
+
+gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error) { return read_matrix(&p->m[index], &p->problem, path, error); }
+
+/* ---- on the device ---- */
+
+static bool needed(const gs_product *p, int index) { return index != 2 || p->problem.beta != 0; }
+
+static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
+{
+    const gs_device_ops *const ops = p->device->ops;
+    for (int i = 0; i < 4; i++) {
+        gs_product_operand *const m = &p->m[i];
+        if (!needed(p, i)) continue;
+        const size_t size = (m->bytes + 255) / 256 * 256 + 256;
+        GS_TRY(ops->alloc(p->device, size, &m->device, error));
+        GS_TRY(ops->fill(p->device, m->device, POISON, size, NULL, error));
+        GS_TRY(ops->queue_wait(p->device, NULL, error));
+        if (m->host)
+            GS_TRY(ops->copy_in(p->device, m->device, m->host, m->bytes, error));
+        else if (i < 3 && m->bytes > 0)
+            GS_TRY(gs_generate(p->verifier, &p->problem, (char)('a' + i), GS_DATA_NORMAL, (uint64_t)seed, m->device, NULL,
+                               error));
+    }
+    return ops->queue_wait(p->device, NULL, error);
+}
+
+static gs_status fetch(gs_product *p, int index, gs_error *error)
+{
+    gs_product_operand *const m = &p->m[index];
+    if (!m->host && !(m->host = calloc(1, m->bytes + 1)))
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
+    return m->bytes > 0 ? p->device->ops->copy_out(p->device, m->host, m->device, m->bytes, error) : GS_OK;
+}
+
+static gs_status reference_on_cpu(gs_product *p, size_t bytes, gs_error *error)
+{
+    double *const out = malloc(bytes);
+    if (!out) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the reference");
+    gs_status status = GS_OK;
+    for (int i = 0; i < 3 && status == GS_OK; i++)
+        if (needed(p, i)) status = fetch(p, i, error);
+    if (status == GS_OK) {
+        gs_reference_cpu(&p->problem, p->m[0].host, p->m[1].host, p->m[2].host, out);
+        status = p->device->ops->copy_in(p->device, p->reference, out, bytes, error);
+    }
+    free(out);
+    return status;
+}
+
+gs_status gs_product_check(gs_product *p, gs_error *error)
+{
+    const size_t bytes = (size_t)p->m[3].rows * (size_t)p->m[3].row * sizeof(double);
+    if (bytes == 0) return GS_OK;
+    GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
+    p->on_cpu = gs_problem_flops(&p->problem) <= CPU_FLOPS;
+    if (p->on_cpu)
+        GS_TRY(reference_on_cpu(p, bytes, error));
+    else
+        GS_TRY(gs_reference(p->verifier, &p->problem, p->m[0].device, p->m[1].device, p->m[2].device, p->reference, NULL, error));
+    GS_TRY(gs_compare_reference(p->verifier, &p->problem, p->m[3].device, p->reference, TOLERANCE, &p->compare, NULL, error));
+    p->checked = true;
+    return GS_OK;
+}
+
+gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error)
+{
+    gs_config config = gs_config_default();
+    GS_TRY(gs_device_open(&p->device, device, NULL, error));
+    config.device = p->device->name;
+    config.dependent = dependent ? 1 : -1;
+    GS_TRY(gs_open(&p->context, &config, error));
+    return gs_verifier_create(&p->verifier, p->device, error);
+}
+
+gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
+{
+    GS_TRY(fill_operands(p, seed, error));
+    const gs_args args = {.size = sizeof args, .a = (const void *)(uintptr_t)p->m[0].device, .b = (const void *)(uintptr_t)p->m[1].device,
+                          .c = (const void *)(uintptr_t)p->m[2].device, .d = (void *)(uintptr_t)p->m[3].device};
+    GS_TRY(gs_gemm(p->context, &p->problem, &args, NULL, error));
+    return p->device->ops->queue_wait(p->device, NULL, error);
+}
+
+gs_status gs_product_write(gs_product *p, const char *path, gs_error *error)
+{
+    GS_TRY(fetch(p, 3, error));
+    return write_matrix(&p->m[3], &p->problem, path, error);
+}
+
+void gs_product_free(gs_product *p)
+{
+    for (int i = 0; i < 4; i++) {
+        if (p->device && p->m[i].device) p->device->ops->free(p->device, p->m[i].device);
+        free(p->m[i].host);
+    }
+    if (p->device && p->reference) p->device->ops->free(p->device, p->reference);
+    gs_verifier_destroy(&p->verifier);
+    gs_close(&p->context);
+    gs_device_close(&p->device);
+    *p = (gs_product){0};
+}

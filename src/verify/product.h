@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * One multiplication on a device, of operands from files or of random data, and its comparison with an f64 reference:
+ *
+ *     gs_product_make(&p, &problem);
+ *     gs_product_read(&p, 0, "a.npy", &error);
+ *     gs_product_open(&p, "emu:h200", false, &error);
+ *     gs_product_run(&p, 1, &error);
+ *     gs_product_check(&p, &error);
+ *     gs_product_write(&p, "d.npy", &error);
+ *     gs_product_free(&p); */
+#ifndef GS_VERIFY_PRODUCT_H
+#define GS_VERIFY_PRODUCT_H
+
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/npy.h"
+#include "verify/verify.h"
+
+/* An operand as it lies in memory: rows (all of the batch) of row elements, ld apart. */
+typedef struct gs_product_operand {
+    char        name;        /* 'A' to 'D' */
+    int64_t     rows, row, ld;
+    gs_npy_type type;
+    size_t      element, bytes;
+    char       *host;        /* bytes, NULL: not read from a file */
+    gs_pointer  device;
+} gs_product_operand;
+
+typedef struct gs_product {
+    gs_problem   problem;
+    gs_product_operand    m[4];
+    gs_device   *device;
+    gs_context  *context;
+    gs_verifier *verifier;
+    gs_pointer   reference;
+    gs_compare   compare;    /* of gs_product_check */
+    bool         checked;    /* false: there is nothing to check, or nobody did */
+    bool         on_cpu;     /* the reference was computed there */
+} gs_product;
+
+void gs_product_make(gs_product *p, const gs_problem *problem);
+
+/* Operand 0 to 2 from a .npy file or one of raw elements, row by row without padding; a batch is the first axis. Those that are not read are random.
+ * CORRUPT: it is not of this shape and type. */
+gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
+
+gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error);
+gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* D is on the device then */
+gs_status gs_product_check(gs_product *p, gs_error *error);
+gs_status gs_product_write(gs_product *p, const char *path, gs_error *error);   /* D, as gs_product_read reads it: .npy by the name's end */
+void      gs_product_free(gs_product *p);
+
+#endif
