@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith db: looking into the store, and moving winners between the store and tuned tables. */
+ * gemmsmith db: looking into the store, moving winners between the store and tuned tables, two tables side by side, curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gemmsmith/gemmsmith.h>
 
+#include "base/csv.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "command.h"
-#include "db.h"
+#include "compare/tables.h"
+#include "compare/winners.h"
 #include "device/device.h"
 #include "output.h"
-#include "plan/table.h"
-#include "compare/tables.h"
+#include "store/curves.h"
 #include "store/store.h"
 #include "verify/verdict.h"
+
+#define SHOWN 10   /* of the largest differences */
 
 typedef struct settings {
     cli_common  common;
@@ -37,9 +40,7 @@ typedef struct db {
     const settings    *s;
     gs_store          *store;
     char               gpu[48];
-    gs_table          *table;   /* export */
     int                rows;
-    gs_status          status;
 } db;
 
 /* ---- printing trials ---- */
@@ -114,88 +115,23 @@ static int run_show(db *d, char *const *words)
 
 /* ---- tables ---- */
 
-/* A winner that no table can hold is left out and counted by the caller through rows. */
-static bool export_trial(void *self, const gs_trial *trial)
-{
-    db *const d = self;
-    gs_row row;
-    d->rows++;
-    if (!gs_table_row_of(&row, trial, d->gpu)) return true;
-    d->status = gs_table_put(d->table, &row);
-    return d->status == GS_OK;
-}
-
 static int run_export(db *d, char *const *words)
 {
     gs_error error;
-    if (gs_table_create(&d->table) != GS_OK) d->status = GS_ERROR_MEMORY;
-    gs_status status = d->status == GS_OK ? gs_store_winners(d->store, d->gpu, export_trial, d, &error) : d->status;
-    if (status == GS_OK && d->status != GS_OK) status = gs_fail(&error, d->status, NULL, "no memory for a table");
-    gs_text text = {0};
-    if (status == GS_OK && d->rows > 0) {
-        gs_table_format(d->table, &text);
-        status = text.failed ? gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for a table")
-                             : gs_file_write(words[0], text.data, text.size, &error);
-    }
-    const int written = d->table ? gs_table_size(d->table) : 0;
-    gs_text_free(&text);
-    gs_table_destroy(&d->table);
-    if (status == GS_OK && d->rows == 0) {
-        gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "no winners on %s in %s: nothing to write", d->gpu, gs_store_path(d->store));
-        return cli_fail(d->command, NULL, &error);
-    }
-    if (status != GS_OK) return cli_fail(d->command, NULL, &error);
-    printf("%s: %d of %d winners on %s\n", words[0], written, d->rows, d->gpu);
+    int winners, written;
+    if (gs_winners_export(d->store, d->gpu, words[0], &winners, &written, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf("%s: %d of %d winners on %s\n", words[0], written, winners, d->gpu);
     return CLI_OK;
-}
-
-static gs_status import_row(db *d, const gs_row *row, gs_error *error)
-{
-    char device[64];
-    snprintf(device, sizeof device, "%s%s", row->gpu, gs_row_dependent(row) ? GS_DEPENDENT_SUFFIX : "");
-    gs_session session = {.command = "gemmsmith db import",
-                          .version = row->by,
-                          .commit = "",
-                          .device = device,
-                          .cc = row->cc,
-                          .sms = row->sms,
-                          .cublaslt = row->cublaslt};
-    gs_trial trial = {.verdict = "pass",
-                      .us = row->us,
-                      .library_us = row->library_us,
-                      .ratio = row->ratio,
-                      .low = row->low,
-                      .high = row->high,
-                      .mhz = row->mhz,
-                      .stage = "import"};
-    char schedule[GS_SCHEDULE_TEXT];
-    gs_problem_format(&row->problem, trial.problem);
-    snprintf(trial.candidate, sizeof trial.candidate, "%s", gs_row_choice(row, schedule));
-    snprintf(trial.date, sizeof trial.date, "%s", row->date);
-    GS_TRY(gs_store_begin(d->store, &session, error));
-    return gs_store_win(d->store, &session, &trial, error);
 }
 
 static int run_import(db *d, char *const *words)
 {
-    gs_error error = {0};
-    gs_table *table = NULL;
-    int skipped = 0, kept = 0;
-    gs_status status = gs_table_create(&table);
-    if (status != GS_OK) gs_fail(&error, status, NULL, "no memory for a table");
-    if (status == GS_OK) status = gs_table_load(table, words[0], NULL, &skipped, &error);
-    /* What is wrong in a file is no wrong usage. */
-    if (status == GS_ERROR_PARSE) error.status = status = GS_ERROR_CORRUPT;
-    char first[600] = "";
-    if (status == GS_OK && skipped > 0) gs_error_format(&error, first, sizeof first);
-    for (; status == GS_OK && kept < gs_table_size(table); kept++) {
-        status = import_row(d, gs_table_row(table, kept), &error);
-        if (status != GS_OK) break;
-    }
-    gs_table_destroy(&table);
-    if (status != GS_OK) return cli_fail(d->command, words[0], &error);
-    printf("%s: %d rows imported", words[0], kept);
-    printf(skipped ? ", %d skipped (the first: %s)\n" : "\n", skipped, first);
+    char text[600];
+    gs_error error = {0}, first;
+    int taken, skipped;
+    if (gs_winners_import(d->store, words[0], &taken, &skipped, &first, &error) != GS_OK) return cli_fail(d->command, words[0], &error);
+    printf("%s: %d rows imported", words[0], taken);
+    printf(skipped ? ", %d skipped (the first: %s)\n" : "\n", skipped, gs_error_format(&first, text, sizeof text));
     return CLI_OK;
 }
 
@@ -208,14 +144,258 @@ static int run_merge(db *d, char *const *words)
     return CLI_OK;
 }
 
-static int run_compare(db *d, char *const *words)
+/* ---- two tables side by side ---- */
+
+static void print_choice(const gs_row *row)
 {
-    return cli_db_compare(d->command, &(cli_db_comparison){.left = words[0], .right = words[1], .gpu = d->s->gpu, .json = d->s->json});
+    char choice[GS_SCHEDULE_TEXT];
+    if (row)
+        printf("  %-36s %9.2f us%s", gs_row_choice(row, choice), row->us, gs_row_predicted(row) ? " (predicted)" : "");
+    else
+        printf("  %-36s %12s", "-", "");
 }
 
+static void print_faster(double ratio)
+{
+    const int faster = gs_tables_faster(ratio);
+    if (faster < 0)
+        printf("same");
+    else
+        printf("%c is faster by %.1f %%", "AB"[faster], (faster == 0 ? 1 / ratio - 1 : ratio - 1) * 100);
+}
+
+static void print_pair(const gs_tables_pair *p)
+{
+    char text[GS_PROBLEM_TEXT];
+    printf("%-32s", gs_problem_format(&(p->a ? p->a : p->b)->problem, text));
+    print_choice(p->a);
+    print_choice(p->b);
+    if (p->ratio > 0) printf("  %.4f  ", p->ratio);
+    if (p->ratio > 0)
+        print_faster(p->ratio);
+    else
+        printf("  %s", !p->b ? "only in A" : !p->a ? "only in B" : "no time");
+    printf("\n");
+}
+
+static void json_side(gs_json *json, const char *name, const gs_row *row)
+{
+    char choice[GS_SCHEDULE_TEXT];
+    if (!row) {
+        gs_json_string(json, name, NULL);
+        return;
+    }
+    gs_json_begin(json, name, '{');
+    gs_json_string(json, "choice", gs_row_choice(row, choice));
+    gs_json_double(json, "us", row->us);
+    gs_json_double(json, "library_us", row->library_us);
+    gs_json_double(json, "ratio", row->ratio);
+    gs_json_double(json, "low", row->low);
+    gs_json_double(json, "high", row->high);
+    gs_json_int(json, "mhz", row->mhz);
+    gs_json_int(json, "cublaslt", row->cublaslt);
+    gs_json_string(json, "date", row->date);
+    gs_json_string(json, "by", row->by);
+    gs_json_end(json, '}');
+}
+
+static void json_pair(const gs_table_comparison *c, const gs_tables_pair *p)
+{
+    gs_text line = {0};
+    gs_json json = gs_json_into(&line);
+    char text[GS_PROBLEM_TEXT];
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "problem", gs_problem_format(&(p->a ? p->a : p->b)->problem, text));
+    json_side(&json, "a", p->a);
+    json_side(&json, "b", p->b);
+    if (p->ratio > 0) {
+        const int faster = gs_tables_faster(p->ratio);
+        gs_json_double(&json, "time_ratio", p->ratio);
+        gs_json_string(&json, "faster", faster < 0 ? "same" : faster == 0 ? "a" : "b");
+    }
+    if (c->predicted) gs_json_bool(&json, "predicted", true);
+    gs_json_end(&json, '}');
+    printf("%s\n", gs_text_string(&line));
+    gs_text_free(&line);
+}
+
+static void json_mean(gs_json *json, const char *name, const gs_tables_mean *m)
+{
+    gs_json_begin(json, name, '{');
+    gs_json_int(json, "problems", m->count);
+    if (m->count > 0) gs_json_double(json, "geomean", gs_tables_geomean(m));
+    gs_json_end(json, '}');
+}
+
+static void json_summary(const gs_table_comparison *c)
+{
+    gs_text line = {0};
+    gs_json json = gs_json_into(&line);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_begin(&json, "summary", '{');
+    for (int i = 0; i < 2; i++) {
+        const gs_tables_side *const s = &c->side[i];
+        const gs_row *const row = gs_table_row(s->table, 0);
+        gs_json_begin(&json, i == 0 ? "a" : "b", '{');
+        gs_json_string(&json, "file", s->path);
+        gs_json_string(&json, "gpu", s->gpu);
+        gs_json_int(&json, "cc", row ? row->cc : 0);
+        gs_json_int(&json, "sms", row ? row->sms : 0);
+        gs_json_int(&json, "problems", gs_table_size(s->table));
+        gs_json_int(&json, "skipped", s->skipped + s->others + s->kept_out);
+        gs_json_int(&json, "only_here", c->only[i]);
+        gs_json_int(&json, "faster", c->faster[i]);
+        gs_json_end(&json, '}');
+    }
+    gs_json_int(&json, "both", c->both);
+    gs_json_int(&json, "same", c->same);
+    gs_json_int(&json, "untimed", c->untimed);
+    gs_json_int(&json, "chose_alike", c->alike);
+    json_mean(&json, "time_ratio", &c->all);
+    json_mean(&json, "time_ratio_where_alike", &c->where_alike);
+    json_mean(&json, "library_time_ratio", &c->library);
+    if (c->predicted) gs_json_bool(&json, "predicted", true);
+    gs_json_end(&json, '}');
+    gs_json_end(&json, '}');
+    printf("%s\n", gs_text_string(&line));
+    gs_text_free(&line);
+}
+
+static void print_side(const gs_tables_side *s)
+{
+    char line[600];
+    const gs_row *const row = gs_table_row(s->table, 0);
+    int dependent = 0;
+    for (int i = 0; i < gs_table_size(s->table); i++) dependent += gs_row_dependent(gs_table_row(s->table, i));
+    printf("%s: %s: %d problems on %s", s->name, s->path, gs_table_size(s->table), *s->gpu ? s->gpu : "no device");
+    if (row) printf(" (compute capability %d.%d, %d multiprocessors)", row->cc / 10, row->cc % 10, row->sms);
+    printf("\n");
+    if (dependent > 0) printf("   %d of them with dependent launches\n", dependent);
+    if (s->skipped > 0) printf("   %d rows skipped (the first: %s)\n", s->skipped, gs_error_format(&s->first, line, sizeof line));
+    if (s->others > 0) printf("   %d rows skipped: other multiprocessors than the first row's\n", s->others);
+    if (s->kept_out > 0) printf("   %d winners skipped: user kernels\n", s->kept_out);
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+    const double x = ((const gs_tables_pair *)a)->ratio, y = ((const gs_tables_pair *)b)->ratio;
+    return x < y ? -1 : x > y;
+}
+
+/* The largest differences, from either end of the pairs in the order of their ratios. */
+static void print_extremes(const gs_table_comparison *c)
+{
+    for (int s = 0; s < 2; s++) {
+        if (c->faster[s] == 0) continue;
+        printf("where %s is faster by most:\n", c->side[s].name);
+        for (int i = 0; i < GS_MIN(c->faster[s], SHOWN); i++) print_pair(&c->pairs[s == 0 ? c->count - c->all.count + i : c->count - 1 - i]);
+    }
+}
+
+static void print_mean(const char *what, const gs_tables_mean *m)
+{
+    if (m->count > 0) printf("%-52s %.4f  (%d problems)\n", what, gs_tables_geomean(m), m->count);
+}
+
+static void print_summary(gs_table_comparison *c)
+{
+    printf("\n");
+    for (int i = 0; i < 2; i++) print_side(&c->side[i]);
+    printf("in both %d, only in A %d, only in B %d\n", c->both, c->only[0], c->only[1]);
+    printf("A is faster %d, B is faster %d, same (within 1 %%) %d", c->faster[0], c->faster[1], c->same);
+    if (c->untimed > 0) printf(", no time %d", c->untimed);
+    printf("; both chose alike %d\n", c->alike);
+    print_mean("time A / time B, geometric mean", &c->all);
+    print_mean("the same where both chose alike", &c->where_alike);
+    print_mean("cuBLASLt's time in A / in B, geometric mean", &c->library);
+    qsort(c->pairs, (size_t)c->count, sizeof *c->pairs, by_ratio);   /* those without a ratio come first */
+    print_extremes(c);
+}
+
+static int run_compare(db *d, char *const *words)
+{
+    gs_table_comparison c;
+    gs_error error = {0};
+    const char *failed;
+    const gs_status status = gs_tables_compare(&c, words[0], words[1], d->s->gpu, &failed, &error);
+    for (int i = 0; status == GS_OK && i < c.count; i++) {
+        if (d->s->json)
+            json_pair(&c, &c.pairs[i]);
+        else
+            print_pair(&c.pairs[i]);
+    }
+    if (status == GS_OK && d->s->json) json_summary(&c);
+    if (status == GS_OK && !d->s->json) print_summary(&c);
+    gs_tables_compare_free(&c);
+    return status == GS_OK ? CLI_OK : cli_fail(d->command, failed, &error);
+}
+
+/* ---- curves ---- */
+
+static bool print_rows(void *self, const gs_curve *curve)
+{
+    int *const count = self;
+    gs_text text = {0};
+    if ((*count)++ == 0) printf(GS_CURVES_HEAD "\n");
+    for (int i = 0; i < curve->count; i++) {
+        gs_csv_put(&text, curve->series);
+        gs_text_add(&text, ",");
+        gs_csv_put(&text, curve->name);
+        gs_text_addf(&text, isnan(curve->y[i]) ? ",%.9g,\n" : ",%.9g,%.9g\n", curve->x[i], curve->y[i]);
+    }
+    fputs(gs_text_string(&text), stdout);
+    gs_text_free(&text);
+    return true;
+}
+
+static void put_numbers(gs_json *json, const char *name, const double *value, int count)
+{
+    gs_json_begin(json, name, '[');
+    for (int i = 0; i < count; i++) gs_json_double(json, NULL, value[i]);
+    gs_json_end(json, ']');
+}
+
+static bool print_curve(void *self, const gs_curve *curve)
+{
+    int *const count = self;
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    ++*count;
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "series", curve->series);
+    gs_json_string(&json, "name", curve->name);
+    gs_json_string(&json, "gpu", curve->device);
+    gs_json_string(&json, "date", curve->date);
+    put_numbers(&json, "x", curve->x, curve->count);
+    put_numbers(&json, "y", curve->y, curve->count);
+    gs_json_end(&json, '}');
+    printf("%s\n", gs_text_string(&text));
+    gs_text_free(&text);
+    return true;
+}
+
+static int keep_file(const cli_command *command, gs_store *store, const char *path, const char *device)
+{
+    gs_error error;
+    gs_curves curves = {0};
+    gs_session session = {.command = "gemmsmith db curves", .version = gs_version(), .commit = GS_COMMIT, .device = device};
+    gs_status status = gs_curves_read(&curves, path, &error);
+    if (status == GS_OK && curves.count > 0) status = gs_store_begin(store, &session, &error);
+    if (status == GS_OK) status = gs_curves_keep(&curves, store, &session, &error);
+    if (status == GS_OK) printf("%s: %d curves\n", path, curves.count);
+    gs_curves_free(&curves);
+    return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);
+}
+
+/* With a file: keeps its curves. */
 static int run_curves(db *d, char *const *words)
 {
-    return cli_db_curves(d->command, d->store, words[0], d->s->gpu ? d->s->gpu : "", d->s->json);
+    gs_error error;
+    int count = 0;
+    if (words[0]) return keep_file(d->command, d->store, words[0], d->s->gpu ? d->s->gpu : "");
+    if (gs_store_curves(d->store, "", d->s->json ? print_curve : print_rows, &count, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    if (count == 0) cli_note("no curves in %s", gs_store_path(d->store));
+    return CLI_OK;
 }
 
 /* ---- the command ---- */

@@ -7,33 +7,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "compare/winners.h"
 #include "device/device.h"
 
 #define SAME 1.01   /* within 1 % is the same, as everywhere */
 
 /* ---- reading ---- */
-
-bool gs_table_row_of(gs_row *row, const gs_trial *trial, const char *gpu)
-{
-    *row = (gs_row){
-        .library = gs_library_parse(trial->candidate),
-        .us = trial->us,
-        .library_us = trial->library_us,
-        .ratio = trial->ratio,
-        .low = trial->low,
-        .high = trial->high,
-        .mhz = trial->mhz,
-        .cc = trial->cc,
-        .sms = trial->sms,
-        .cublaslt = trial->cublaslt,
-    };
-    if (gs_problem_parse(&row->problem, trial->problem, NULL) != GS_OK) return false;
-    if (!row->library && gs_schedule_parse(&row->schedule, trial->candidate, NULL) != GS_OK) return false;
-    snprintf(row->gpu, sizeof row->gpu, "%s", gpu);
-    snprintf(row->date, sizeof row->date, "%s", trial->date);
-    gs_row_sign(row, trial->version);
-    return true;
-}
 
 static bool is_store(const char *path)
 {

@@ -49,7 +49,4 @@ void      gs_tables_compare_free(gs_table_comparison *compare);
 double gs_tables_geomean(const gs_tables_mean *mean);   /* 0: of none */
 int    gs_tables_faster(double ratio);                   /* 0: A, 1: B, -1: neither by more than 1 % */
 
-/* The row of a table that a winner of the store makes; gpu as the store names it. false: no table can hold it (a user kernel). */
-bool gs_table_row_of(gs_row *row, const gs_trial *trial, const char *gpu);
-
 #endif
