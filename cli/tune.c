@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
-#include "learn/weights.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
@@ -82,7 +81,6 @@ static const cli_option options[] = {
 enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
 
 #define TIME_IS_UP "the time is up: %d of %d problems done; the same command goes on from here"
-#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
 
 typedef struct watch {
     int     at, total;
@@ -101,56 +99,12 @@ static void on_progress(void *self, const gs_tune_progress *progress)
 
 /* ---- one result ---- */
 
-/* What an emulated device predicts has no library beside it, so there is no ratio either. */
-static void put_figures(gs_json *json, const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
-{
-    const gs_row *const row = &result->row;
-    if (!result->confirmed) {
-        gs_json_string(json, "best_own", result->best_own);
-        gs_json_double(json, "best_own_us", result->best_own_us);
-        return;
-    }
-    gs_json_double(json, "us", row->us);
-    if (gs_row_predicted(row)) {
-        gs_json_bool(json, "predicted", true);
-        gs_json_double(json, "floor_us", gs_floor_us(problem, &session->caps));
-        gs_json_string(json, "best_own", result->best_own);
-        return;
-    }
-    gs_json_double(json, "library_us", row->library_us);
-    gs_json_double(json, "ratio", row->ratio);
-    gs_json_double(json, "low", row->low);
-    gs_json_double(json, "high", row->high);
-    gs_json_string(json, "best_own", result->best_own);
-    gs_json_double(json, "best_own_ratio", result->best_own_ratio);
-}
-
 static void print_json(const gs_problem *problem, const cli_session *session, const gs_tune_result *result)
 {
-    char text[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
-    const gs_row *const row = &result->row;
     gs_text line = {0};
     gs_json json = gs_json_into(&line);
     gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "problem", gs_problem_format(problem, text));
-    if (result->confirmed) gs_json_string(&json, "choice", gs_row_choice(row, schedule));
-    put_figures(&json, problem, session, result);
-    gs_json_string(&json, "gpu", session->caps.slug);
-    if (strcmp(session->device, session->caps.slug) != 0) gs_json_bool(&json, "dependent", true);
-    if (result->confirmed) gs_json_int(&json, "mhz", row->mhz);
-    gs_json_int(&json, "proposed", result->proposed);
-    gs_json_int(&json, "compiled", result->compiled);
-    gs_json_int(&json, "verified", result->verified);
-    gs_json_int(&json, "measured", result->measured);
-    gs_json_int(&json, "rejected", result->rejected);
-    gs_json_bool(&json, "resumed", result->resumed);
-    gs_json_double(&json, "seconds", result->seconds);
-    gs_json_begin(&json, "spent", '{');
-    gs_json_double(&json, "compile", result->spent.compile);
-    gs_json_double(&json, "race", result->spent.race);
-    gs_json_double(&json, "verify", result->spent.verify);
-    gs_json_double(&json, "confirm", result->spent.confirm);
-    gs_json_end(&json, '}');
+    gs_tune_result_put(&json, problem, &session->session, &session->caps, result);
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&line));
     gs_text_free(&line);
@@ -189,15 +143,18 @@ typedef struct tuning {
     const cli_problems *problems;
     const gs_group_member   *member;  /* of a group of devices; NULL: alone */
     gs_group_totals         *sum;
+    const gs_tune_options *how;
     watch               w;
     int                 code;    /* -1: go on; else the exit code */
 } tuning;
 
-static void announce(const cli_session *session, const gs_problem *problem, const gs_tune_options *how)
+static void on_begin(void *self, int index)
 {
+    const tuning *const t = self;
+    const gs_problem *const problem = &t->problems->list[index];
     char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
     snprintf(what, sizeof what, "tuning %s", gs_problem_format(problem, text));
-    cli_announce(&session->caps, session->worker.device, what, gs_tune_seconds(problem, how));
+    cli_announce(&t->session->caps, t->session->worker.device, what, gs_tune_seconds(problem, t->how));
 }
 
 /* One problem's result, or why there is none. */
@@ -239,68 +196,11 @@ static int time_is_up(const tuning *t)
     return CLI_MORE;
 }
 
-static int tune_quickly(tuning *t, const gs_tune_options *how)
-{
-    gs_error error = {0};
-    cli_session *const session = t->session;
-    const gs_status status = gs_tune_list(session->store, &session->session, &session->worker, &session->caps, t->problems->list,
-                                          t->problems->count, how, on_finished, t, &error);
-    cli_progress_clear();
-    if (status == GS_OK || t->code >= 0) return t->code;
-    if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
-    return cli_stopped() ? cli_stopped() : time_is_up(t);
-}
-
-/* A problem's share of the time that is left, if there is any. */
-static bool share_time(const tuning *t, const gs_work_queue *turns, gs_tune_options *how)
-{
-    if (!(t->s->budget > 0)) return true;
-    const double left = t->s->budget - 1e-9 * (double)(gs_clock_ns() - t->w.started);
-    how->budget_s = left * (t->member ? t->member->count : 1) / gs_work_queue_left(turns);
-    how->budget_s = GS_MIN(how->budget_s, left);
-    return left >= 1;
-}
-
-static int tune_one(tuning *t, gs_work_queue *turns, int index, gs_tune_options *how)
-{
-    cli_session *const session = t->session;
-    const gs_problem *const problem = &t->problems->list[index];
-    gs_tune_result result = {0};
-    gs_error error = {0};
-    announce(session, problem, how);
-    const gs_status status = gs_tune(session->store, &session->session, &session->worker, &session->caps, problem, how, &result, &error);
-    take_result(t, problem, status, &result, &error);
-    t->w.at++;
-    gs_work_queue_end(turns, index, t->code < 0);   /* what ends this tuner may not be wrong with the problem */
-    return t->code;
-}
-
-static int tune_singly(tuning *t, gs_work_queue *turns, gs_tune_options *how)
-{
-    while (gs_work_queue_left(turns) > 0 && t->code < 0) {
-        gs_error error = {0};
-        int index;
-        if (!share_time(t, turns, how)) return time_is_up(t);
-        if (gs_work_queue_next(turns, &index, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
-        if (index >= 0) {
-            t->code = tune_one(t, turns, index, how);
-        } else if (gs_work_queue_left(turns) > 0) {   /* the others' */
-            if (cli_stopped()) return cli_stopped();
-            gs_clock_sleep_ns(OTHERS_NS);
-        }
-    }
-    return t->code;
-}
-
-/* There are no weights but an H200's; as a plan does. */
-static const char *usual_policy(const gs_caps *caps) { return !caps->emulated && gs_weights_path_for(caps) ? "learned" : "enumerate"; }
-
 static int tune_all(tuning *t, const char *table)
 {
     const settings *const s = t->s;
     cli_session *const session = t->session;
     const gs_group_member *const member = t->member;
-    gs_work_queue *turns;
     gs_error error = {0};
     gs_llm shared = {0};
     gs_llm_options llm = s->llm;
@@ -308,7 +208,7 @@ static int tune_all(tuning *t, const char *table)
     t->code = -1;
     t->w = (watch){.total = t->problems->count, .started = gs_clock_ns()};
     gs_tune_options how = {
-        .policy = s->policy ? s->policy : usual_policy(&session->caps),
+        .policy = s->policy ? s->policy : gs_policy_usual(&session->caps),
         .learn_path = s->learn,
         .llm = &llm,
         .families = s->families,
@@ -326,17 +226,19 @@ static int tune_all(tuning *t, const char *table)
         .lessee = member ? &member->lessee : NULL,
         .first = member ? (int)((int64_t)t->problems->count * member->index / member->count) : 0,
     };
-    if (s->quick) return tune_quickly(t, &how);
-    if (gs_work_queue_create(&turns, session->store, &session->session, t->problems->list, t->problems->count, &how, &error) != GS_OK)
-        return cli_fail(t->command, NULL, &error);
-    if (asks_model(s) && gs_llm_open(&shared, &llm, &error) != GS_OK) {
-        gs_work_queue_destroy(&turns);
-        return cli_fail(t->command, NULL, &error);
-    }
-    const int code = tune_singly(t, turns, &how);
+    t->how = &how;
+    if (!s->quick && asks_model(s) && gs_llm_open(&shared, &llm, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
+    const gs_problem *const list = t->problems->list;
+    const int count = t->problems->count;
+    const gs_status status =
+        s->quick ? gs_tune_list(session->store, &session->session, &session->worker, &session->caps, list, count, &how, on_finished, t, &error)
+                 : gs_tune_singly(session->store, &session->session, &session->worker, &session->caps, list, count, member ? member->count : 1, &how, on_begin,
+                                  on_finished, t, &error);
+    cli_progress_clear();
     gs_llm_close(&shared);
-    gs_work_queue_destroy(&turns);
-    return code;
+    if (status == GS_OK || t->code >= 0) return t->code;
+    if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
+    return cli_stopped() ? cli_stopped() : time_is_up(t);
 }
 
 /* What the last lines speak of. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "learn/weights.h"
 
 /* legend: name, what creates it */
 static const struct {
@@ -32,6 +33,8 @@ gs_status gs_policy_check(const char *name, gs_error *error)
     if (find(name) >= 0) return GS_OK;
     return gs_fail(error, GS_ERROR_NOT_FOUND, "policy", "there is no policy '%.40s'; there are: enumerate, evolve, hybrid, learned, llm, random, refine, spread", name);
 }
+
+const char *gs_policy_usual(const gs_caps *caps) { return !caps->emulated && gs_weights_path_for(caps) ? "learned" : "enumerate"; }
 
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error)
 {

@@ -51,6 +51,7 @@ struct gs_policy {
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 gs_status gs_policy_check(const char *name, gs_error *error);   /* NOT_FOUND likewise */
+const char *gs_policy_usual(const gs_caps *caps);               /* "learned" on a GPU that there are weights for, else "enumerate" */
 
 /* The same, for those that ask a language model with options, which are copied, but not what they point to (NULL: from the environment); keeps: weights
  * are loaded or saved, so "hybrid" has some even where none are installed. */

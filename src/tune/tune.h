@@ -5,6 +5,7 @@
 #ifndef GS_TUNE_TUNE_H
 #define GS_TUNE_TUNE_H
 
+#include "base/json.h"
 #include "bench/stats.h"
 #include "evaluate/reward.h"
 #include "plan/table.h"
@@ -85,6 +86,16 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
 typedef bool (*gs_tune_finished)(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error);
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
                        const gs_tune_options *options, gs_tune_finished finished, void *self, gs_error *error);
+
+/* Tunes many problems one after the other, each with gs_tune and its share of the budget: what is left by how many are left, times the tuners that
+ * share the list (1: alone). begins (may be NULL) is called before a problem's search, finished after it; it returns false to end the list. Codes: as of
+ * gs_tune_list. */
+typedef void (*gs_tune_begins)(void *self, int index);
+gs_status gs_tune_singly(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count, int tuners,
+                         const gs_tune_options *options, gs_tune_begins begins, gs_tune_finished finished, void *self, gs_error *error);
+
+/* The fields of a result's JSON. */
+void gs_tune_result_put(gs_json *json, const gs_problem *problem, const gs_session *session, const gs_caps *caps, const gs_tune_result *result);
 
 /* The problems of a list one after the other, for whoever goes through one; the list, session and options->lessee must stay where they are.
  * next: *index -1 where all that are left are other tuners' now: later they are done, or free because their tuner ended. Nobody may wait
