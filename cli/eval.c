@@ -2,15 +2,14 @@
  * gemmsmith eval: times contenders against each other, problem by problem (src/compare). */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/version.h"
 #include "command.h"
 #include "compare/compare.h"
+#include "compare/totals.h"
 #include "device/device.h"
 #include "output.h"
 #include "problem/layout.h"
@@ -242,76 +241,29 @@ static void print_row(const gs_result *row)
     print_details(row);
 }
 
-/* Ratios of our contender over many problems. */
-typedef struct point {
-    int      group, band;   /* group 0: nn, 1: tn, 2: best against best */
-    gs_ratio ratio;
-} point;
-
-typedef struct totals {
-    point *points;
-    int         count, capacity;
-    int         problems, failed, wrong, resumed;
-    bool        server;
-} totals;
-
 /* ---- over many problems ---- */
 
-static void add_point(totals *sum, int group, int band, const gs_ratio *ratio)
+/* band -1: all of them. */
+static void print_group(const gs_totals *totals, const char *label, gs_totals_group group, int band)
 {
-    if (!gs_grow(&sum->points, sum->count, &sum->capacity, sizeof *sum->points)) return;
-    sum->points[sum->count++] = (point){group, band, *ratio};
+    gs_totals_figures f;
+    if (!gs_totals_of(totals, group, band, &f)) return;
+    printf("  %-22s %8d  %8.3f  %8.3f  %7.1f%%  %7.1f%%  %8.3f\n", label, f.count, f.mean, f.median, 100.0 * f.faster / f.count, 100.0 * f.slower / f.count, f.worst);
 }
 
-static void add_to_totals(totals *sum, const gs_result *row)
+static void print_totals(const gs_totals *totals)
 {
-    sum->problems++;
-    sum->resumed += row->resumed;
-    sum->server = row->server;
-    for (int i = 0; i < row->count; i++) {
-        const gs_result_entry *const entry = &row->entry[i];
-        if (!entry->own) continue;
-        if (entry->wrong) sum->wrong++;
-        if (!entry->ran) sum->failed++;
-        if (entry->compared) add_point(sum, strcmp(entry->layout, "tn") == 0, row->band, &entry->ratio);
-    }
-    if (row->best_compared) add_point(sum, 2, row->band, &row->best);
-}
-
-/* band -1: all of them. values has room for every point. */
-static void print_group(const totals *sum, const char *label, int group, int band, double *values)
-{
-    int count = 0, faster = 0, slower = 0;
-    double worst = INFINITY;
-    for (int i = 0; i < sum->count; i++) {
-        const point *const p = &sum->points[i];
-        if (p->group != group || (band >= 0 && p->band != band)) continue;
-        values[count++] = p->ratio.median;
-        faster += p->ratio.verdict == GS_FASTER;
-        slower += p->ratio.verdict == GS_SLOWER;
-        worst = fmin(worst, p->ratio.median);
-    }
-    if (count == 0) return;
-    const double mean = gs_geomean(values, count);
-    printf("  %-22s %8d  %8.3f  %8.3f  %7.1f%%  %7.1f%%  %8.3f\n", label, count, mean, gs_median(values, count),
-           100.0 * faster / count, 100.0 * slower / count, worst);
-}
-
-static void print_totals(const totals *sum)
-{
-    double *const values = sum->count > 0 ? malloc((size_t)sum->count * sizeof *values) : NULL;
-    if (!values) return;
-    printf("\n%d problems against " GS_RESULT_REFERENCE ", ratios of %s time\n", sum->problems, sum->server ? "call" : "device");
+    if (totals->count == 0) return;
+    printf("\n%d problems against " GS_RESULT_REFERENCE ", ratios of %s time\n", totals->problems, totals->server ? "call" : "device");
     printf("  %-22s %8s  %8s  %8s  %8s  %8s  %8s\n", "", "problems", "geomean", "median", "faster", "slower", "worst");
-    print_group(sum, "nn", 0, -1, values);
-    print_group(sum, "tn", 1, -1, values);
-    print_group(sum, "best of both", 2, -1, values);
+    print_group(totals, "nn", GS_TOTALS_NN, -1);
+    print_group(totals, "tn", GS_TOTALS_TN, -1);
+    print_group(totals, "best of both", GS_TOTALS_BEST, -1);
     for (int band = 0; band < 6; band++) {
         char label[32];
         snprintf(label, sizeof label, "  floor %s us", gs_result_bands[band]);
-        print_group(sum, label, 2, band, values);
+        print_group(totals, label, GS_TOTALS_BEST, band);
     }
-    free(values);
 }
 
 /* ---- the command ---- */
@@ -320,7 +272,7 @@ typedef struct evaluation {
     const cli_command *command;
     cli_session       *session;
     const settings    *s;
-    totals             sum;
+    gs_totals          sum;
     int                problems;
     int64_t            started;
 } evaluation;
@@ -356,7 +308,7 @@ static void on_finished(void *self, const gs_result *row, const char *text)
 {
     evaluation *const v = self;
     cli_progress_clear();
-    add_to_totals(&v->sum, row);
+    gs_totals_add(&v->sum, row);
     if (v->s->json)
         printf("%s\n", text);
     else
@@ -409,7 +361,7 @@ static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_p
     if (gs_contest_open(&contest, v->session, how, &error) != GS_OK) return cli_fail(v->command, NULL, &error);
     int code = evaluate(v, contest, problems);
     if (gs_contest_close(&contest, &error) != GS_OK && code == CLI_OK) code = cli_fail(v->command, NULL, &error);
-    free(v->sum.points);
+    gs_totals_free(&v->sum);
     return code;
 }
 

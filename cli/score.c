@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith score: what the environment says of candidates: verdict, figures and reward, once, or often enough to see whether they stay. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,22 +96,7 @@ static void print_line(const char *problem, const char *name, const gs_evaluatio
     printf("  (reward %.3f)\n", got->reward);
 }
 
-typedef struct spread {
-    double mean, deviation;
-} spread;
-
-/* Two passes; the deviation of a sample. */
-static spread spread_of(const double *values, int count)
-{
-    spread s = {0};
-    for (int i = 0; i < count; i++) s.mean += values[i] / count;
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += (values[i] - s.mean) * (values[i] - s.mean);
-    s.deviation = count > 1 ? sqrt(sum / (count - 1)) : 0;
-    return s;
-}
-
-static void put_spread(gs_json *json, const char *name, const spread *s)
+static void put_spread(gs_json *json, const char *name, const gs_spread *s)
 {
     gs_json_begin(json, name, '{');
     gs_json_double(json, "mean", s->mean);
@@ -121,7 +105,7 @@ static void put_spread(gs_json *json, const char *name, const spread *s)
     gs_json_end(json, '}');
 }
 
-static void print_spread_json(const char *problem, const scored *c, const spread *ratio, const spread *reward)
+static void print_spread_json(const char *problem, const scored *c, const gs_spread *ratio, const gs_spread *reward)
 {
     gs_text line = {0};
     gs_json json = gs_json_into(&line);
@@ -140,7 +124,7 @@ static void print_spread_json(const char *problem, const scored *c, const spread
     gs_text_free(&line);
 }
 
-static void print_spread(const char *what, const spread *s)
+static void print_spread(const char *what, const gs_spread *s)
 {
     const bool stable = s->deviation < GS_DEAD_ZONE;
     printf("  %-7s mean %8.4f, standard deviation %.4f: %s%s the dead zone of %g%s\n", what, s->mean, s->deviation, stable ? cli_green() : cli_red(),
@@ -149,7 +133,7 @@ static void print_spread(const char *what, const spread *s)
 
 static void sum_up(scoring *t, const char *problem, const scored *c)
 {
-    const spread ratio = spread_of(c->ratio, c->passed), reward = spread_of(c->reward, c->passed);
+    const gs_spread ratio = gs_spread_of(c->ratio, c->passed), reward = gs_spread_of(c->reward, c->passed);
     t->unstable |= ratio.deviation >= GS_DEAD_ZONE || reward.deviation >= GS_DEAD_ZONE;
     cli_progress_clear();
     if (t->s->json) {

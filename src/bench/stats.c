@@ -98,6 +98,16 @@ gs_ratio gs_ratio_paired(const double *reference, const double *candidate, int c
     return ratio;
 }
 
+gs_spread gs_spread_of(const double *values, int count)
+{
+    gs_spread s = {0};
+    for (int i = 0; i < count; i++) s.mean += values[i] / count;
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += (values[i] - s.mean) * (values[i] - s.mean);
+    s.deviation = count > 1 ? sqrt(sum / (count - 1)) : 0;
+    return s;
+}
+
 const char *gs_comparison_name(gs_comparison comparison)
 {
     static const char *const names[] = {"same", "faster", "slower", "unclear"};

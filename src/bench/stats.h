@@ -19,6 +19,11 @@ double gs_median(double *values, int count);                      /* reorders va
 double gs_percentile(double *values, int count, double percent);  /* reorders values; linear interpolation */
 double gs_geomean(const double *values, int count);               /* of positive values; NaN for count 0 */
 
+typedef struct gs_spread {
+    double mean, deviation;   /* the standard deviation of a sample */
+} gs_spread;
+gs_spread gs_spread_of(const double *values, int count);          /* deviation 0 for count 1, both for count 0 */
+
 /* Ratio of paired times, reference[i] / candidate[i]: over 1, the candidate is faster. Deterministic for a seed. count >= 1. */
 gs_ratio gs_ratio_paired(const double *reference, const double *candidate, int count, uint64_t seed);
 
