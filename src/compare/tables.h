@@ -7,6 +7,7 @@
 #define GS_COMPARE_TABLES_H
 
 #include "base/error.h"
+#include "base/json.h"
 #include "plan/table.h"
 #include "store/store.h"
 
@@ -48,5 +49,9 @@ void      gs_tables_compare_free(gs_table_comparison *compare);
 
 double gs_tables_geomean(const gs_tables_mean *mean);   /* 0: of none */
 int    gs_tables_faster(double ratio);                   /* 0: A, 1: B, -1: neither by more than 1 % */
+
+/* The fields of their JSON. */
+void gs_tables_pair_put(gs_json *json, const gs_table_comparison *comparison, const gs_tables_pair *pair);
+void gs_tables_summary_put(gs_json *json, const gs_table_comparison *comparison);
 
 #endif
