@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * What is asked for: names of contenders, and which schedules "own" has, from a file or from the store. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "compare/contenders.h"
+#include "comparing.h"
+#include "verify/verdict.h"
+
+static gs_error error;
+
+static gs_status names(gs_contender_names *out, const char *list, const char *schedule, char failed[GS_CONTENDER_NAME])
+{
+    error = (gs_error){0};
+    return gs_contender_names_read(out, list, schedule, failed, &error);
+}
+
+static void names_of_contenders(void **state)
+{
+    gs_contender_names n;
+    char failed[GS_CONTENDER_NAME], many[1024] = "";
+    (void)state;
+    assert_int_equal(names(&n, GS_CONTENDERS_DEFAULT, NULL, failed), GS_OK);
+    assert_int_equal(n.count, 4);
+    assert_true(gs_contender_names_have(&n, "plan") && gs_contender_names_have(&n, REFERENCE) && !gs_contender_names_have(&n, "own"));
+    assert_int_equal(names(&n, "own,simple,plan", OWN, failed), GS_OK);   /* a schedule in place of the plan's choice */
+    assert_string_equal(n.name[1], "simple");
+    assert_string_equal(n.name[2], OWN);
+    assert_int_equal(names(&n, "plan,magic", NULL, failed), GS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.text, "'magic' is none of own,plan"));
+    assert_string_equal(failed, "");
+    assert_int_equal(names(&n, "", NULL, failed), GS_ERROR_ARGUMENT);
+    assert_int_equal(names(&n, "plan,ws/1x2", NULL, failed), GS_ERROR_PARSE);
+    assert_string_equal(failed, "ws/1x2");
+    for (int i = 0; i <= GS_CONTENDERS_MOST; i++) strcat(many, "plan,");
+    assert_int_equal(names(&n, many, NULL, failed), GS_ERROR_ARGUMENT);
+    many[5 * GS_CONTENDERS_MOST] = '\0';
+    assert_int_equal(names(&n, many, NULL, failed), GS_OK);
+}
+
+static void contenders_by_layout(void **state)
+{
+    gs_contender_names n;
+    gs_contender_list list;
+    char failed[GS_CONTENDER_NAME], own_in[2][GS_SCHEDULE_TEXT] = {"", OWN};
+    (void)state;
+    assert_int_equal(names(&n, "own," REFERENCE, NULL, failed), GS_OK);
+    gs_contender_list_make(&list, &n, 3, own_in);   /* nothing is known in nn */
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.list[0], "nn:" REFERENCE);
+    assert_string_equal(list.list[1], "tn:" OWN);
+    assert_string_equal(list.list[2], "tn:" REFERENCE);
+    assert_int_equal(list.reference, 2);   /* the last of them: the one in the last layout */
+    gs_contender_list_make(&list, &n, 2, own_in);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.reference, 1);
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
+    return problem;
+}
+
+static const char *found(bench *b, const gs_own_list *list, const char *problem)
+{
+    static char text[GS_SCHEDULE_TEXT];
+    const gs_problem p = problem_of(problem);
+    assert_int_equal(gs_own_list_find(list, &b->session, &p, text, &error), GS_OK);
+    return text;
+}
+
+static void own_from_a_file(void **state)
+{
+    bench *const b = *state;
+    gs_own_list list;
+    char where[GS_OWN_WHERE];
+    write_text("own.txt", "gemmsmith-tuned 1\n# a comment\n\n"
+                          "f16:64x64x64:tn  simple  9.9 more words   # and a comment\r\n"
+                          "f16:128x128x128:tn library 3\n"
+                          "{\"problem\":\"f16:256x256x256:nn\",\"best_own\":\"" OWN "\"}\n"
+                          "{\"problem\":\"f16:512x512x512:nn\",\"best_own\":\"\"}\n"
+                          "f16:64x64x64:tn " OWN);
+    assert_int_equal(gs_own_list_read(&list, "own.txt", where, &error), GS_OK);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(found(b, &list, "f16:64x64x64:tn"), OWN);   /* the later line */
+    assert_string_equal(found(b, &list, "f16:256x256x256:nn"), OWN);
+    assert_string_equal(found(b, &list, "f16:128x128x128:tn"), "");
+    assert_string_equal(found(b, &list, "f16:64x64x64:nn"), "");
+    gs_own_list_free(&list);
+    assert_null(list.list);
+}
+
+static void lines_that_cannot_be_read(void **state)
+{
+    static const char *const bad[] = {"f16:64x64x64:tn\n", "f16:64x64 simple\n", "f16:64x64x64:tn ws/1\n", "{\"problem\":\"f16:64x64x64:tn\"}\n", "{\n"};
+    gs_own_list list;
+    char where[GS_OWN_WHERE], text[256];
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        snprintf(text, sizeof text, "f16:64x64x64:tn simple\n%s", bad[i]);
+        write_text("own.txt", text);
+        assert_int_not_equal(gs_own_list_read(&list, "own.txt", where, &error), GS_OK);
+        assert_string_equal(where, "own.txt line 2");
+        assert_null(list.list);
+    }
+    assert_int_equal(gs_own_list_read(&list, "absent", where, &error), GS_ERROR_NOT_FOUND);
+    assert_string_equal(where, "");
+}
+
+static void own_from_the_store(void **state)
+{
+    bench *const b = *state;
+    gs_own_list list;
+    char where[GS_OWN_WHERE];
+    gs_trial trial = {.us = 10, .ratio = 1};
+    assert_int_equal(gs_own_list_read(&list, NULL, where, &error), GS_OK);
+    assert_string_equal(found(b, &list, "f16:1024x1024x1024:tn"), "");
+    snprintf(trial.problem, sizeof trial.problem, "f16:1024x1024x1024:tn");
+    snprintf(trial.candidate, sizeof trial.candidate, OWN);
+    snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
+    assert_int_equal(gs_store_put(b->session.store, &b->session.session, &trial, &error), GS_OK);
+    assert_string_equal(found(b, &list, "f16:1024x1024x1024:tn"), OWN);
+    gs_own_list_free(&list);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_contenders), cmocka_unit_test(contenders_by_layout), TEST(own_from_a_file), TEST(lines_that_cannot_be_read), TEST(own_from_the_store),
+    };
+    return cmocka_run_group_tests_name("compare/own", tests, NULL, NULL);
+}
