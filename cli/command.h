@@ -17,6 +17,7 @@ typedef enum cli_kind {
     CLI_FLAG,      /* bool */
     CLI_COUNT,     /* int, one more at each use */
     CLI_TEXT,      /* const char * */
+    CLI_OUTPUT,    /* const char *: a file to write, whose folder is there */
     CLI_LIST,      /* cli_list, one more item at each use */
     CLI_INT,       /* int64_t within low..high */
     CLI_NUMBER,    /* double within low..high */
@@ -75,6 +76,9 @@ extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cl
 /* Reads argv into settings and moves the other words to argv[1..*words]. Returns -1 to go on; else the exit code: help was
  * asked for and printed (0), or the usage was wrong and one line said so (2). */
 int cli_parse(const cli_command *command, int argc, char **argv, void *settings, int *words);
+
+/* As CLI_OUTPUT has it, for a word. Returns -1 to go on, else the exit code after one line. */
+int cli_output_file(const cli_command *command, const char *path);
 
 void cli_help_program(const cli_command *const *commands);   /* the list ends with NULL */
 void cli_help_command(const cli_command *command);

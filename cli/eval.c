@@ -48,8 +48,8 @@ static const cli_option options[] = {
     {"budget",            0, CLI_SECONDS, offsetof(settings, budget),     "TIME",  "begin no problem after that; default: no limit", 1, 1e9},
     {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also torch.matmul beside our plan, in a Python process"},
     {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result there, one JSON file per problem"},
-    {"csv",               0, CLI_TEXT,    offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
-    {"rows",              0, CLI_TEXT,    offsetof(settings, rows),       "FILE",  "also write a line per contender with medians and ratios, behind\n"
+    {"csv",               0, CLI_OUTPUT,  offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
+    {"rows",              0, CLI_OUTPUT,  offsetof(settings, rows),       "FILE",  "also write a line per contender with medians and ratios, behind\n"
      "what is there; problems that stand there are left out"},
     {"store",             0, CLI_TEXT,    offsetof(settings, store),      "FILE",  "where finished problems are kept;\n"
      "default $GEMMSMITH_STORE, else the user's"},

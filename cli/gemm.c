@@ -27,7 +27,7 @@ static const cli_option options[] = {
     {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A, M x K; default: random data"},
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn K x N, tn N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
-    {"out",      0, CLI_TEXT, offsetof(settings, file[3]), "FILE", "where D, M x N, goes; *.npy becomes a NumPy file, else raw"},
+    {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "where D, M x N, goes; *.npy becomes a NumPy file, else raw"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
     {"counters", 0, CLI_FLAG, offsetof(settings, counters), NULL,  "what the kernel did, on an emulated device"},

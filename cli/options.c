@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "command.h"
 #include "output.h"
@@ -103,6 +104,12 @@ static int read_choices(const cli_command *command, const cli_option *option, co
     return -1;
 }
 
+int cli_output_file(const cli_command *command, const char *path)
+{
+    gs_error error;
+    return gs_file_need_folder(path, &error) == GS_OK ? -1 : cli_fail(command, NULL, &error);
+}
+
 static int read_value(const cli_command *command, const cli_option *option, const char *text, void *settings)
 {
     void *const to = (char *)settings + option->at;
@@ -110,6 +117,7 @@ static int read_value(const cli_command *command, const cli_option *option, cons
     case CLI_FLAG:    *(bool *)to = true; return -1;
     case CLI_COUNT:   ++*(int *)to; return -1;
     case CLI_TEXT:    *(const char **)to = text; return -1;
+    case CLI_OUTPUT:  *(const char **)to = text; return cli_output_file(command, text);
     case CLI_INT:     return read_int(command, option, text, to);
     case CLI_NUMBER:
     case CLI_SECONDS: return read_double(command, option, text, to);

@@ -17,7 +17,7 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"out",   'o', CLI_TEXT, offsetof(settings, out),   "FILE", "page to write; default gemmsmith-report.html; -: standard output"},
+    {"out",   'o', CLI_OUTPUT, offsetof(settings, out),   "FILE", "page to write; default gemmsmith-report.html; -: standard output"},
     {"store", 0,   CLI_TEXT, offsetof(settings, store), "FILE", "default: none where rows are named, else $GEMMSMITH_STORE,\nelse the user's"},
     {"gpu",   0,   CLI_TEXT, offsetof(settings, gpu),   "NAME", "of the store only what is of this GPU, as in the name of a table:\nnvidia-h200, nvidia-h200+dependent, emu-h200; default: all"},
     {NULL},

@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"gpu",      0, CLI_TEXT, offsetof(settings, gpu),      "NAME", "whose times, as in the name of a table; default nvidia-h200"},
     {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "go on from these weights"},
-    {"rows",     0, CLI_TEXT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
+    {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the actor tries on what the surrogate has\nlearned; default 600 without measured times, else 0", 0, 10000000},
     {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
@@ -137,9 +137,11 @@ static int run(const cli_command *command, int argc, char **argv)
     gs_weights weights;
     gs_error error = {0};
     int words;
-    const int code = cli_parse(command, argc, argv, &s, &words);
+    int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
     if (words < 1) return cli_usage(command, "names the file of weights to write, then stores or rows to learn from");
+    code = cli_output_file(command, argv[1]);
+    if (code >= 0) return code;
     cli_signals();
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);

@@ -91,6 +91,18 @@ gs_status gs_file_need_regular(const char *path, gs_error *error)
     return gs_fail(error, GS_ERROR_IO, NULL, "%s: %s", path, S_ISDIR(status.st_mode) ? "is a directory" : "not a regular file");
 }
 
+gs_status gs_file_need_folder(const char *path, gs_error *error)
+{
+    char folder[GS_PATH];
+    struct stat status;
+    const char *const slash = strrchr(path, '/');
+    if (!slash || slash == path) return GS_OK;
+    if ((size_t)(slash - path) >= sizeof folder) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "path too long");
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (stat(folder, &status) == 0 && S_ISDIR(status.st_mode)) return GS_OK;
+    return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: there is no folder %s", path, folder);
+}
+
 /* The descriptor of standard output or error, if that is this file; else -1. Opened again, a regular one would be written from its beginning. */
 static int own_output(const struct stat *status)
 {

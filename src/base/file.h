@@ -22,6 +22,9 @@ gs_status gs_file_write(const char *path, const void *data, size_t size, gs_erro
 /* IO, with a line that says what it is, where path is there and, links followed, not a regular file. */
 gs_status gs_file_need_regular(const char *path, gs_error *error);
 
+/* NOT_FOUND, with a line that names it, where the folder that a file of this path would be in is not there. */
+gs_status gs_file_need_folder(const char *path, gs_error *error);
+
 gs_status gs_directory_make(const char *path, gs_error *error);   /* and its parents; an existing one is fine */
 bool      gs_file_exists(const char *path);
 

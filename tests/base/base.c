@@ -530,6 +530,11 @@ static void only_regular_files_are_replaced(void **state)
     assert_int_equal(gs_file_need_regular(in_folder("plain"), &error), GS_OK);
     assert_int_equal(gs_file_need_regular(fifo, &error), GS_ERROR_IO);
     assert_int_equal(gs_file_need_regular(folder, &error), GS_ERROR_IO);
+    assert_int_equal(gs_file_need_folder("x", &error), GS_OK);
+    assert_int_equal(gs_file_need_folder("/x", &error), GS_OK);
+    assert_int_equal(gs_file_need_folder(in_folder("nowhere"), &error), GS_OK);
+    assert_int_equal(gs_file_need_folder(in_folder("nowhere/x"), &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(gs_file_need_folder(in_folder("plain/x"), &error), GS_ERROR_NOT_FOUND);
     assert_int_equal(unlink(fifo), 0);
     assert_int_equal(unlink(link), 0);
 }

@@ -7,6 +7,7 @@ try db curves
 gemmsmith db curves >out.csv
 gemmsmith db curves out.csv --store second.db && gemmsmith db curves --store second.db | cmp out.csv - && echo "the round trip changes nothing"
 gemmsmith db curves --json | sed 's/"date":"[^"]*"/"date":"DATE"/'
+mkdir new
 gemmsmith train new/one.weights --problems 2 --seed 3 --quiet --store trained.db
 gemmsmith db curves --store trained.db | cut -d, -f1-3
 gemmsmith db merge trained.db && gemmsmith db curves | wc -l

@@ -34,4 +34,12 @@ for store in pipe null folder; do
     try gemmsmith train x.weights $store --problems 0
     kind $store
 done
+echo "---- a folder that is not there is named, and not made"
+try gemmsmith report --out absent/x.html --store store.db
+try gemmsmith db export absent/x.tuned --gpu nvidia-h200
+try gemmsmith train absent/x.weights --problems 0
+try gemmsmith train x.weights --problems 0 --rows absent/rows.csv
+try gemmsmith gemm f16:64x64x64:tn --out absent/d.npy
+try gemmsmith eval f16:64x64x64:tn --csv absent/rounds.csv
+try gemmsmith eval f16:64x64x64:tn --rows pipe/rows.csv
 ls
