@@ -61,12 +61,12 @@ struct cli_command {
 
 /* Rows that several commands have. */
 #define CLI_DEVICE_OPTIONS(settings)                                                                                         \
-    {"device",        0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ..., or emulated: emu:h200, emu:a100;\n" \
+    {"device",        0, CLI_TEXT, offsetof(settings, device), "NAME", "cuda:0, cuda:1, ..., or an emulated device: emu:h200, emu:a100;\n" \
      "default $GEMMSMITH_DEVICE, else the first GPU, else emu:h200"}
 
 #define CLI_DEPENDENT_OPTION(settings)                                                                                       \
-    {"dependent",     0, CLI_FLAG, offsetof(settings, dependent), NULL, "a launch may start before the one before it has ended, and waits\n" \
-     "on the device; default $GEMMSMITH_DEPENDENT"}
+    {"dependent",     0, CLI_FLAG, offsetof(settings, dependent), NULL, "programmatic dependent launch: a kernel may start before the one\n" \
+     "before it has ended; default $GEMMSMITH_DEPENDENT"}
 
 /* The words of --families, from the list of families; ends with a comma that the parser does not mind. */
 extern const char cli_family_words[];

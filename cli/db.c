@@ -27,9 +27,9 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"store", 0, CLI_TEXT, offsetof(settings, store), "FILE", "default $GEMMSMITH_STORE, else the user's"},
-    {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU as in the name of a table: nvidia-h200, emu-h200;\n"
-     "nvidia-h200+dependent: of dependent launches;\n"
+    {"store", 0, CLI_TEXT, offsetof(settings, store), "FILE", "the store; default $GEMMSMITH_STORE, else the user's"},
+    {"gpu",   0, CLI_TEXT, offsetof(settings, gpu),   "NAME", "GPU, as in the name of a tuned table: nvidia-h200, emu-h200;\n"
+     "nvidia-h200+dependent: with dependent launches;\n"
      "default: this machine's"},
     {"json",  0, CLI_FLAG, offsetof(settings, json),  NULL,   "one JSON object per line"},
     {NULL},
@@ -397,14 +397,14 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_db = {
     .name     = "db",
     .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE]",
-    .summary  = "look into the store, move winners to and from tuned tables",
+    .summary  = "print what the store has, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
-                "show    everything that was tried for a problem, best first\n"
+                "show    everything that was tried for a problem, the fastest first\n"
                 "export  writes the winners as a tuned table, the file that programs read\n"
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
-                "merge   copies what another store has and this one has not\n"
-                "compare sets two tuned tables or stores side by side: choices, times, who is faster\n"
-                "curves  prints the curves that were kept, as rows 'series,name,x,y'; with a file of such rows: keeps them, as of --gpu",
+                "merge   copies everything from another store that this one does not have\n"
+                "compare compares two tuned tables or stores: choices, times, which is faster\n"
+                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu",
     .options  = options,
     .examples = "  gemmsmith db list\n"
                 "  gemmsmith db show f16:4096x4096x4096:tn --json\n"

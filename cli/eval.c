@@ -28,34 +28,34 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "how B is stored; default both, and the best of both"),
-    {"mode",              0, CLI_CHOICE,  offsetof(settings, mode),       "offline|server", "calls back to back, or at random gaps; default offline"},
+    {"mode",              0, CLI_CHOICE,  offsetof(settings, mode),       "offline|server", "calls back to back, or with random pauses; default offline"},
     {"target_qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
-    {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands beyond the L2 cache, or the same again; default cold"},
+    {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands outside the L2 cache, or the same ones again; default cold"},
     {"rounds",            0, CLI_INT,     offsetof(settings, rounds),     "N",     "interleaved rounds (server: calls per contender);\n"
      "default 30 (server 200)", 5, 1e5},
-    {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "before the first round; default 0.05", 0, 3600},
+    {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
     {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
     {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " GS_CONTENDERS_DEFAULT ";\n"
-     "schedules may stand in the list too; own: what a search found"},
-    {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "own: from lines 'PROBLEM SCHEDULE', a tuned table or tune --json,\n"
-     "not from the store"},
-    {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "own beside cublaslt-autotuning decides who wins: store and table"},
-    {"tuned",             0, CLI_TEXT,    offsetof(settings, tuned),      "FILE",  "--record: table to write; default: the user's table of this GPU"},
-    {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "this schedule in place of the plan's choice"},
-    {"quick",             0, CLI_FLAG,    offsetof(settings, quick),      NULL,    "for many problems: 21 rounds, 11 where a call takes a millisecond,\n"
-     "and no call time, unless they are asked for"},
-    {"call_time",         0, CLI_CHOICE,  offsetof(settings, call_time),  "yes|no", "offline: the host's clock too; default yes, with --quick no"},
-    {"budget",            0, CLI_SECONDS, offsetof(settings, budget),     "TIME",  "begin no problem after that; default: no limit", 1, 1e9},
-    {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also torch.matmul beside our plan, in a Python process"},
-    {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result there, one JSON file per problem"},
+     "also schedule strings, and own: the schedule that a search found"},
+    {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "schedules of the contender own: lines 'PROBLEM SCHEDULE', a tuned\n"
+     "table or output of tune --json; default: from the store"},
+    {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "write the faster of own and cublaslt-autotuning to store and table"},
+    {"tuned",             0, CLI_TEXT,    offsetof(settings, tuned),      "FILE",  "--record: tuned table to write; default: the user's of this GPU"},
+    {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "use this schedule in place of the plan's choice"},
+    {"quick",             0, CLI_FLAG,    offsetof(settings, quick),      NULL,    "for many problems: 21 rounds (11 where a call takes a millisecond)\n"
+     "and no call time, unless --rounds or --call_time is given"},
+    {"call_time",         0, CLI_CHOICE,  offsetof(settings, call_time),  "yes|no", "offline: also measure with the host's clock; default yes,\nwith --quick no"},
+    {"budget",            0, CLI_SECONDS, offsetof(settings, budget),     "TIME",  "start no problem after this time; default: no limit", 1, 1e9},
+    {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also compare torch.matmul with our plan, in a Python process"},
+    {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result to this folder, one JSON file per problem"},
     {"csv",               0, CLI_OUTPUT,  offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
-    {"rows",              0, CLI_OUTPUT,  offsetof(settings, rows),       "FILE",  "also write a line per contender with medians and ratios, behind\n"
-     "what is there; problems that stand there are left out"},
-    {"store",             0, CLI_TEXT,    offsetof(settings, store),      "FILE",  "where finished problems are kept;\n"
+    {"rows",              0, CLI_OUTPUT,  offsetof(settings, rows),       "FILE",  "also append a line per contender with medians and ratios;\n"
+     "problems that the file has already are skipped"},
+    {"store",             0, CLI_TEXT,    offsetof(settings, store),      "FILE",  "database of finished problems;\n"
      "default $GEMMSMITH_STORE, else the user's"},
     {"resume",            0, CLI_FLAG,    offsetof(settings, resume),     NULL,    "take finished problems from the store (the default)"},
-    {"again",             0, CLI_FLAG,    offsetof(settings, again),      NULL,    "measure everything anew"},
-    {"seed",              0, CLI_INT,     offsetof(settings, seed),       "N",     "seed of the data and of the gaps; default 1", 1, 9e15},
+    {"again",             0, CLI_FLAG,    offsetof(settings, again),      NULL,    "measure everything again"},
+    {"seed",              0, CLI_INT,     offsetof(settings, seed),       "N",     "random seed of the data and of the pauses; default 1", 1, 9e15},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"gpu_device_id",     0, CLI_INT,     offsetof(settings, gpu),        "N",     "the same as --device cuda:N", 0, 1023},
@@ -93,11 +93,11 @@ static int read_problems(const cli_command *command, const settings *s, int coun
 
 static int check_record(const cli_command *command, const settings *s, const gs_contender_names *names)
 {
-    if (s->own && !gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--own says which schedules the contender own has; name it in --contenders");
+    if (s->own && !gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--own needs the contender own in --contenders");
     if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
     if (!s->record) return -1;
-    if (!gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--record is about the contender own; name it in --contenders");
-    if (s->mode || s->cache) return cli_usage(command, "--record goes by device time with a cold cache");
+    if (!gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--record needs the contender own in --contenders");
+    if (s->mode || s->cache) return cli_usage(command, "--record needs offline mode and a cold cache");
     return -1;
 }
 
@@ -332,13 +332,13 @@ static int evaluate(evaluation *v, gs_contest *contest, const cli_problems *prob
     v->started = gs_clock_ns();
     if (!s->json) print_head(v->session);
     const gs_status status = gs_contest_run(contest, problems->list, problems->count, &end, &error);
-    if (end.late) cli_note("the time is up: %d of %d problems done; the same command goes on from here", end.at, problems->count);
+    if (end.late) cli_note("time limit reached: %d of %d problems done; run the same command again to continue", end.at, problems->count);
     cli_progress_clear();
     if (!s->json && v->sum.problems > 1) print_totals(&v->sum);
-    if (end.there > 0) cli_note("%d of %d problems stand in %s already", end.there, problems->count, s->rows);
-    if (v->sum.resumed > 0) cli_note("%d of %d problems came from the store; --again measures them anew", v->sum.resumed, problems->count);
+    if (end.there > 0) cli_note("%d of %d problems were in %s already", end.there, problems->count, s->rows);
+    if (v->sum.resumed > 0) cli_note("%d of %d problems came from the store; --again measures them again", v->sum.resumed, problems->count);
     if (cli_stopped()) {
-        cli_note("stopped after %d of %d problems; they are kept in %s, and the same command goes on from there",
+        cli_note("stopped after %d of %d problems; they are kept in %s; run the same command again to continue",
                  v->sum.problems, problems->count, gs_store_path(v->session->store));
         return cli_stopped();
     }
@@ -357,7 +357,7 @@ static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_p
     how->record_table = s->tuned ? s->tuned : how->table;
     if (s->record && !how->record_table) return cli_usage(v->command, "no home directory for the table: name one with --tuned");
     if (s->record && !v->session->caps.emulated && !gs_contender_names_have(&how->names, GS_RESULT_REFERENCE))
-        return cli_usage(v->command, "--record sets own beside " GS_RESULT_REFERENCE "; name it in --contenders");
+        return cli_usage(v->command, "--record needs the contender " GS_RESULT_REFERENCE " in --contenders");
     if (gs_contest_open(&contest, v->session, how, &error) != GS_OK) return cli_fail(v->command, NULL, &error);
     int code = evaluate(v, contest, problems);
     if (gs_contest_close(&contest, &error) != GS_OK && code == CLI_OK) code = cli_fail(v->command, NULL, &error);
@@ -416,10 +416,10 @@ const cli_command cli_eval = {
     .name     = "eval",
     .words    = "PROBLEM...",
     .summary  = "time this library against cuBLAS and cuBLASLt",
-    .about    = "All contenders of a problem run in one process in interleaved rounds, with operands beyond the cache, random data and\n"
+    .about    = "All contenders of a problem run in one process in interleaved rounds, with operands outside the cache, random data and\n"
                 "verified outputs. Device time (a CUDA graph of calls between events) and call time (host clock around launch and wait)\n"
                 "are kept apart; ratios are medians of paired rounds with a bootstrap interval. Finished problems are kept in the\n"
-                "store: a run that was stopped goes on where it was.",
+                "store: run the same command again to continue a run that was stopped.",
     .options  = options,
     .examples = "  gemmsmith eval --mnk 4096_4096_4096\n"
                 "  gemmsmith eval --file shapes.txt --layouts tn --csv rows.csv --json > results.jsonl\n"

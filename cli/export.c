@@ -25,19 +25,19 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    CLI_ASKED_OPTIONS(settings, "layouts; default: as the problem says"),
-    {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "what was tried; may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
-    {"gpu",       0, CLI_TEXT,    offsetof(settings, gpu),       "NAME", "whose times, as in the name of a table; default: of every GPU,\nof tasks that of the profile"},
-    {"profile",   0, CLI_TEXT,    offsetof(settings, profile),   "NAME", "tasks: the device that prompts speak of; default h200"},
-    {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "schedule strings of the grammar, kernels; default: both"},
-    {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "of pairs; default: all"},
-    {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "which side; default: all tasks, else train"},
-    {"held_out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N sizes is held out, the same as of train; 0: none;\ndefault 10", 0, 1000000},
-    {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: winners are this much of the library's speed at least,\nby the lower end of the interval; default 1.01", 0, 1e6},
-    {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: so much between the intervals of the better and the\nworse one; default 0.02", 0, 1e6},
-    {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show what was tried of the problem"},
-    {"predicted", 0, CLI_FLAG,    offsetof(settings, predicted), NULL,   "also what emulated devices predicted, marked"},
-    {"prompts",   0, CLI_TEXT,    offsetof(settings, prompts),   "DIR",  "texts instead of share/prompts; default $GEMMSMITH_PROMPTS"},
+    CLI_ASKED_OPTIONS(settings, "layouts of B; default: the one in the problem"),
+    {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "store to read; may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
+    {"gpu",       0, CLI_TEXT,    offsetof(settings, gpu),       "NAME", "GPU whose times are used, as in the name of a tuned table;\ndefault: every GPU; for tasks the GPU of the profile"},
+    {"profile",   0, CLI_TEXT,    offsetof(settings, profile),   "NAME", "tasks: the device that prompts describe; default h200"},
+    {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "schedule strings, sources of kernels; default: both"},
+    {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "pairs: kinds to write; default: all"},
+    {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "side of the split; default: for tasks all, else train"},
+    {"held_out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N problem sizes is held out, the same as in train;\n0: none; default 10", 0, 1000000},
+    {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: least ratio to the library's speed of a winner (lower end of\nits interval); default 1.01", 0, 1e6},
+    {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: least distance between the intervals of the better and the\nworse candidate; default 0.02", 0, 1e6},
+    {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show in the prompt what was tried for the problem"},
+    {"predicted", 0, CLI_FLAG,    offsetof(settings, predicted), NULL,   "also write times that emulated devices predicted, marked as such"},
+    {"prompts",   0, CLI_TEXT,    offsetof(settings, prompts),   "DIR",  "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
     {NULL},
 };
 
@@ -62,9 +62,9 @@ static void print_counts(const gs_dataset_counts *c)
 {
     cli_note("%lld rows", (long long)c->rows);
     if (c->other_side > 0) cli_note("%lld problems are on the other side of the split", (long long)c->other_side);
-    if (c->leaking > 0) cli_note("%lld rows were left out because they name a problem that is held out", (long long)c->leaking);
-    if (c->unverified > 0) cli_note("%lld candidates were left out because nobody verified them", (long long)c->unverified);
-    if (c->predictions) cli_note("what emulated devices predicted was left out; --predicted takes it, marked");
+    if (c->leaking > 0) cli_note("%lld rows were left out because they mention a held-out problem", (long long)c->leaking);
+    if (c->unverified > 0) cli_note("%lld candidates were left out because they were not verified", (long long)c->unverified);
+    if (c->predictions) cli_note("times that emulated devices predicted were left out; --predicted includes them");
 }
 
 /* The stores that were named, or the user's. Those that are not there are not made. */
@@ -132,9 +132,9 @@ const cli_command cli_export = {
     .summary  = "data for training language models, from what was tried",
     .about    = "tasks         prompts of problems, with the columns that trainers look for\n"
                 "trajectories  what models were asked and answered, and every schedule and kernel that was tried, with verdicts, times and rewards\n"
-                "pairs         prompts with winners, failed answers with the next that passed, better candidates with worse ones\n"
-                "Rows are lines of JSON; the docs say how they become Parquet. Problems of the same M, N, K are on the same side of the split.\n"
-                "No row has a time of a candidate that did not pass verification.",
+                "pairs         prompts with winners, failed answers with the next one that passed, better with worse candidates\n"
+                "Rows are lines of JSON; docs/howto/train-a-model.md shows how to convert them to Parquet. Problems of the same M, N, K are on the same side of the split.\n"
+                "Candidates that did not pass verification have no time.",
     .options  = options,
     .examples = "  gemmsmith export tasks --file problems.txt --split train > train.jsonl\n"
                 "  gemmsmith export tasks --file problems.txt --split held_out > held_out.jsonl\n"

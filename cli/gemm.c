@@ -27,10 +27,10 @@ static const cli_option options[] = {
     {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A, M x K; default: random data"},
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn K x N, tn N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
-    {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "where D, M x N, goes; *.npy becomes a NumPy file, else raw"},
+    {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
-    {"counters", 0, CLI_FLAG, offsetof(settings, counters), NULL,  "what the kernel did, on an emulated device"},
+    {"counters", 0, CLI_FLAG, offsetof(settings, counters), NULL,  "print the emulated device's counters of the kernel"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"json",     0, CLI_FLAG, offsetof(settings, json),    NULL,   "one JSON object"},
@@ -50,7 +50,7 @@ static gs_status multiply(job *j, gs_error *error)
     GS_TRY(gs_product_open(p, j->s->device, j->s->dependent, error));
     const gs_caps *const caps = &p->device->caps;
     if (j->s->counters && !caps->emulated)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s counts nothing; use an emulated device, or a profiler", p->device->name);
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "counters", "%s has no counters; use an emulated device, or a profiler", p->device->name);
     cli_announce(caps, p->device->name, "multiplying", gs_emulated_seconds(&p->problem, 1, j->s->no_check ? 0 : 1));
     GS_TRY(gs_product_run(p, j->s->seed, error));
     if (j->s->counters) j->counted = gs_emu_last_launch(p->device, &j->last);
@@ -172,7 +172,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     code = cli_dependent(command, &s.dependent);
     if (code >= 0) return code;
-    if (words != 1) return cli_usage(command, words == 0 ? "which problem? For example f16:512x512x512:tn" : "takes one problem");
+    if (words != 1) return cli_usage(command, words == 0 ? "no problem given; for example f16:512x512x512:tn" : "takes one problem");
     if (gs_problem_parse(&problem, argv[1], &error) != GS_OK || gs_problem_check(&problem, &error) != GS_OK)
         return cli_fail(command, argv[1], &error);
     if (s.file[2] && problem.beta == 0)
@@ -198,7 +198,7 @@ const cli_command cli_gemm = {
     .words    = "PROBLEM",
     .summary  = "compute one problem, and check the result",
     .about    = "Files are .npy ('<f2', '<f4', bf16 as its bits in '<u2') or raw elements, row by row without padding; a batch is the first\n"
-                "axis. What is not named is random. The result is compared with an f64 reference; exit code 4 if it is wrong.",
+                "axis. Operands without a file are random. The result is compared with an f64 reference; exit code 4 if it is wrong.",
     .options  = options,
     .examples = "  gemmsmith gemm f16:512x512x512:tn\n"
                 "  gemmsmith gemm f16:64x4096x4096:tn --a x.npy --b weights.npy --out y.npy",

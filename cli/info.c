@@ -220,7 +220,7 @@ static void check_device(checkup *c)
     if (device->ops->clocks(device, &clocks, &error) == GS_OK)
         check(c, true, "NVML", "clocks can be read", NULL);
     else
-        check(c, false, "NVML", error.text, "results will carry no clocks");
+        check(c, false, "NVML", error.text, "results will have no clock frequencies");
     gs_device_close(&device);
 }
 
@@ -264,7 +264,7 @@ static void check_files(checkup *c)
         check(c, true, "store", gs_store_path(store), NULL);
         gs_store_close(&store);
     } else if (opened == GS_ERROR_NOT_FOUND) {
-        check(c, true, "store", "none yet: what writes to it makes it", NULL);
+        check(c, true, "store", "none yet: the first command that writes to it creates it", NULL);
     } else {
         check(c, false, "store", error.text, NULL);
         c->failed = true;
@@ -284,7 +284,7 @@ static void check_files(checkup *c)
         check(c, false, "tuned", found, "write it with gemmsmith tune or db export, or name another one");
         c->failed = true;
     } else if (status == GS_ERROR_NOT_FOUND) {
-        check(c, true, "tuned", "no table of this user's yet", NULL);
+        check(c, true, "tuned", "this user has no table yet", NULL);
     } else if (status != GS_OK || skipped > 0) {
         snprintf(found, sizeof found, "%s: %.300s", path, error.text);
         check(c, false, "tuned", found, "rows that cannot be read are skipped: write the table again with gemmsmith db export");
@@ -322,7 +322,7 @@ static int run_doctor(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_doctor = {
     .name    = "doctor",
-    .summary = "check what gemmsmith needs, and say what to do",
+    .summary = "check what gemmsmith needs, and print what is missing",
     .about   = "One line per requirement. Exit code 3 if no device can be used, 1 if something else that is needed is missing.",
     .options = info_options,
     .run     = run_doctor,

@@ -14,8 +14,8 @@
 
 static const cli_option common_options[] = {
     {"quiet",   'q', CLI_FLAG,  offsetof(cli_common, quiet),   NULL, "errors and results only"},
-    {"verbose", 'v', CLI_COUNT, offsetof(cli_common, verbose), NULL, "say more on standard error; twice: debug"},
-    {"help",    'h', CLI_FLAG,  offsetof(cli_common, help),    NULL, "print this"},
+    {"verbose", 'v', CLI_COUNT, offsetof(cli_common, verbose), NULL, "more messages on standard error; twice: debug messages"},
+    {"help",    'h', CLI_FLAG,  offsetof(cli_common, help),    NULL, "print this help"},
     {NULL},
 };
 

@@ -22,13 +22,13 @@ typedef struct cli_asked {
 } cli_asked;
 
 #define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
-    {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "a problem by its extents, f16; may be repeated"}, \
+    {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "an f16 problem by its M, N and K; may be repeated"}, \
     {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file, one per line, # comments"}, \
-    {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "only every N-th problem, from the I-th on, counted from 0"}, \
-    {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "accumulator, instead of the problems' own"}, \
+    {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "every N-th problem of the list, beginning with number I (from 0)"}, \
+    {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "type of the accumulator, instead of the one in the problem"}, \
     {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}
 
-#define CLI_NEEDS_PROBLEM "which problem? For example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
+#define CLI_NEEDS_PROBLEM "no problem given; for example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
 
 /* Fills *out, each problem once, every layout asked for. Both return -1 to go on, else the exit code; what is there already is not
  * added again. */

@@ -17,9 +17,9 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"out",   'o', CLI_OUTPUT, offsetof(settings, out),   "FILE", "page to write; default gemmsmith-report.html; -: standard output"},
-    {"store", 0,   CLI_TEXT, offsetof(settings, store), "FILE", "default: none where rows are named, else $GEMMSMITH_STORE,\nelse the user's"},
-    {"gpu",   0,   CLI_TEXT, offsetof(settings, gpu),   "NAME", "of the store only what is of this GPU, as in the name of a table:\nnvidia-h200, nvidia-h200+dependent, emu-h200; default: all"},
+    {"out",   'o', CLI_OUTPUT, offsetof(settings, out),   "FILE", "HTML file to write; default gemmsmith-report.html; -: standard output"},
+    {"store", 0,   CLI_TEXT, offsetof(settings, store), "FILE", "store to read; default: none if rows are given, else\n$GEMMSMITH_STORE, else the user's"},
+    {"gpu",   0,   CLI_TEXT, offsetof(settings, gpu),   "NAME", "only this GPU's part of the store, as in the name of a tuned table:\nnvidia-h200, nvidia-h200+dependent, emu-h200; default: all"},
     {NULL},
 };
 
@@ -70,9 +70,9 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_report = {
     .name     = "report",
     .words    = "[ROWS...]",
-    .summary  = "what was tuned, timed and learned, as one HTML page with pictures",
-    .about    = "From the store: winners, results of eval and curves; and from files of rows: eval --rows or eval --json. The page is one file that loads\n"
-                "nothing. What an emulated device predicted is shown apart and called predicted.",
+    .summary  = "show what was tuned, timed and learned as an HTML page with charts",
+    .about    = "Reads winners, results of eval and curves from the store, and files of eval --rows and eval --json. The page is a single file that loads\n"
+                "nothing else. Times that an emulated device predicted are shown apart and marked as predicted.",
     .options  = options,
     .examples = "  gemmsmith report\n"
                 "  gemmsmith report --store store.db --gpu nvidia-h200 --out h200.html\n"

@@ -29,23 +29,23 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    CLI_ASKED_OPTIONS(settings, "layouts to score in; default: as the problem says"),
+    CLI_ASKED_OPTIONS(settings, "layouts of B to score; default: the one in the problem"),
     {"schedule", 0, CLI_LIST,    offsetof(settings, schedules), "S",    "schedule; may be repeated; default: the time model's first choice"},
-    {"source",   0, CLI_TEXT,    offsetof(settings, source),    "FILE", "CUDA C of a user kernel: inspected, then treated alike"},
-    {"manifest", 0, CLI_TEXT,    offsetof(settings, manifest),  "FILE", "how that one is launched"},
+    {"source",   0, CLI_TEXT,    offsetof(settings, source),    "FILE", "CUDA C of a user kernel; it is inspected before it is compiled"},
+    {"manifest", 0, CLI_TEXT,    offsetof(settings, manifest),  "FILE", "manifest of the user kernel: how it is launched"},
     {"reward",   0, CLI_CHOICE,  offsetof(settings, reward),    "headroom|composite|milestones", "kind of reward; default headroom"},
-    {"repeat",   0, CLI_INT,     offsetof(settings, repeat),    "N",    "score every candidate so often, in turn, and tell how much it varies", 1, 1e6},
+    {"repeat",   0, CLI_INT,     offsetof(settings, repeat),    "N",    "score every candidate N times, in turn, and print the spread", 1, 1e6},
     {"over",     0, CLI_SECONDS, offsetof(settings, over),      "TIME", "spread the repeats over this time: 10m, 1h", 1, 1e9},
-    {"confirm",  0, CLI_FLAG,    offsetof(settings, confirm),   NULL,   "measure again in a fresh process with fresh data; that figure counts"},
+    {"confirm",  0, CLI_FLAG,    offsetof(settings, confirm),   NULL,   "measure again in a fresh process with fresh data; that time counts"},
     {"rounds",   0, CLI_INT,     offsetof(settings, rounds),    "N",    "paired rounds of the first timing; default 31", 1, 1000},
-    {"timeout",  0, CLI_SECONDS, offsetof(settings, timeout),   "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
-     "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
-    {"no_emulator", 0, CLI_FLAG, offsetof(settings, no_emulator), NULL, "a user kernel reaches the GPU without having run on the emulated device"},
-    {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N",    "seed of the data; default: another one each time", 1, 9e15},
-    {"store",    0, CLI_TEXT,    offsetof(settings, store),     "FILE", "keep what comes of it in this store; default: nothing is kept"},
+    {"timeout",  0, CLI_SECONDS, offsetof(settings, timeout),   "TIME", "time limit of a compilation, a verification, a timing; time for the\n"
+     "problem's size is added; default 60s (emulated device: ten times)", 0.1, 1e6},
+    {"no_emulator", 0, CLI_FLAG, offsetof(settings, no_emulator), NULL, "run a user kernel on the GPU without the emulated device first"},
+    {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N",    "random seed of the data; default: a new one each time", 1, 9e15},
+    {"store",    0, CLI_TEXT,    offsetof(settings, store),     "FILE", "store for the results; default: nothing is stored"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
-    {"json",     0, CLI_FLAG,    offsetof(settings, json),      NULL,   "one JSON object per evaluation, and one per candidate where it is repeated"},
+    {"json",     0, CLI_FLAG,    offsetof(settings, json),      NULL,   "one JSON object per evaluation, and one per candidate with --repeat"},
     {NULL},
 };
 
@@ -314,10 +314,10 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_score = {
     .name     = "score",
     .words    = "PROBLEM...",
-    .summary  = "say what a candidate is worth to reinforcement learning: verdict, figures, reward",
+    .summary  = "evaluate candidates as in reinforcement learning: verdict, times, reward",
     .about    = "Candidates, schedules or user kernels with their manifests, go through the environment: compiled, inspected where they\n"
-                "are user kernels, verified, timed against auto-tuned cuBLASLt, and rewarded. With --repeat the same candidates are scored again\n"
-                "and again, in turn, and the spread of ratio and reward is compared with the dead zone. Exit code 4 if any did not pass, 1 if\n"
+                "are user kernels, verified, timed against auto-tuned cuBLASLt, and rewarded. With --repeat the same candidates are scored\n"
+                "several times, in turn, and the spread of ratio and reward is compared with the dead zone. Exit code 4 if any did not pass, 1 if\n"
                 "a spread is beyond the dead zone.",
     .options  = options,
     .examples = "  gemmsmith score f16:4096x4096x4096:tn --reward milestones\n"

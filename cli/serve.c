@@ -29,21 +29,21 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    CLI_ASKED_OPTIONS(settings, "layouts to offer; default: as the problem says"),
-    {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "where to listen; default 127.0.0.1; any but a loopback address needs a token"},
-    {"port",        0, CLI_INT,     offsetof(settings, port),        "N",    "default 7811; 0: a free one, which is printed", 0, 65535},
+    CLI_ASKED_OPTIONS(settings, "layouts of B to offer; default: the one in the problem"),
+    {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "address to listen on; default 127.0.0.1; others than loopback need a token"},
+    {"port",        0, CLI_INT,     offsetof(settings, port),        "N",    "port to listen on; default 7811; 0: a free one, which is printed", 0, 65535},
     {"token_file",  0, CLI_TEXT,    offsetof(settings, token_file),  "FILE", "clients must send its first line as Authorization: Bearer TOKEN;\ndefault $GEMMSMITH_TOKEN"},
-    {"queue",       0, CLI_INT,     offsetof(settings, queue),       "N",    "candidates that may wait or be under way; default 1024", 1, 1e6},
-    {"connections", 0, CLI_INT,     offsetof(settings, connections), "N",    "clients at once; default 256", 1, 10000},
-    {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "longest request; default 4096", 1, 65536},
-    {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits that does not say; default 10m", 0.001, 86400},
-    {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that figure counts"},
-    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "user kernels reach the GPU without having run on the emulated device"},
+    {"queue",       0, CLI_INT,     offsetof(settings, queue),       "N",    "most candidates that wait or are evaluated; default 1024", 1, 1e6},
+    {"connections", 0, CLI_INT,     offsetof(settings, connections), "N",    "most connections at once; default 256", 1, 10000},
+    {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "largest request body in KiB; default 4096", 1, 65536},
+    {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits if it names no deadline; default 10m", 0.001, 86400},
+    {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that time counts"},
+    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "run user kernels on the GPU without the emulated device first"},
     {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
-    {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "shortest wait for a compilation, a verification, a timing; what the problem's size\n"
-     "explains comes on top; default 60s (emulated device: ten times)", 0.1, 1e6},
-    {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "where jobs, answers and trials are kept; default: the user's store"},
-    {"keep",        0, CLI_SECONDS, offsetof(settings, keep),        "TIME", "how long answers are kept; then the same candidate is evaluated anew;\ndefault 720h, 0: for ever. What is not answered stays", 0, 1e9},
+    {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "time limit of a compilation, a verification, a timing; time for the\n"
+     "problem's size is added; default 60s (emulated device: ten times)", 0.1, 1e6},
+    {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "database of jobs, answers and trials; default: the user's store"},
+    {"keep",        0, CLI_SECONDS, offsetof(settings, keep),        "TIME", "how long answers are kept; after that the same candidate is evaluated\nagain; default 720h, 0: for ever. Open jobs are never deleted", 0, 1e9},
     {"devices",     0, CLI_TEXT,    offsetof(settings, devices),     "LIST", "several GPUs of one model: cuda:0,cuda:1 or all"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
@@ -144,14 +144,14 @@ static int run_until_stopped(const settings *s, gs_service *service, bool any, c
     const bool six = strchr(s->address, ':') != NULL;
     printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service), gs_service_device_name(service),
            token ? ", with a token" : "", any ? "" : ", the listed problems only");
-    if (open > 0) printf("going on with %d candidates that were accepted before\n", open);
+    if (open > 0) printf("continuing with %d candidates that were accepted before\n", open);
     fflush(stdout);
     while (!cli_stopped()) {
         gs_clock_sleep_ns(LOOK_NS);
         gs_service_tend(service);
     }
     const int left = gs_service_stop(service);
-    if (left > 0) cli_note("%d accepted candidates are not done; the same command goes on with them", left);
+    if (left > 0) cli_note("%d accepted candidates are not done; run the same command again to continue", left);
     return cli_stopped();
 }
 
@@ -212,10 +212,11 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_serve = {
     .name     = "serve",
     .words    = "[PROBLEM...]",
-    .summary  = "answer candidates with verdicts and rewards over HTTP",
-    .about    = "The environment of `score` behind HTTP and JSON, for those who train models: one candidate at a time per device, every accepted one kept\n"
-                "in the store until it is answered, the same one answered once. With problems, only these are evaluated; without, GET /v1/tasks lists the\n"
-                "grid and any problem is taken. docs/howto/serve.md has the endpoints. Ctrl-C finishes or gives back what is under way.",
+    .summary  = "evaluate candidates over HTTP: verdicts and rewards",
+    .about    = "The evaluation of `score` over HTTP and JSON, for training models. Each device evaluates one candidate at a time. Accepted candidates\n"
+                "are kept in the store until they are answered; a candidate that was answered before is not evaluated again. With problems, only these\n"
+                "are evaluated; without, any problem is, and GET /v1/tasks lists a grid. docs/howto/serve.md describes the endpoints. Ctrl-C ends the\n"
+                "service within ten seconds; open candidates are continued by the next run.",
     .options  = options,
     .examples = "  gemmsmith serve\n"
                 "  gemmsmith serve --file problems.txt --devices all --address 0.0.0.0 --token-file token\n"

@@ -23,14 +23,14 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"gpu",      0, CLI_TEXT, offsetof(settings, gpu),      "NAME", "whose times, as in the name of a table; default nvidia-h200"},
+    {"gpu",      0, CLI_TEXT, offsetof(settings, gpu),      "NAME", "GPU whose times are used, as in the name of a tuned table;\ndefault nvidia-h200"},
     {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
-    {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "go on from these weights"},
-    {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "write what was read, as rows of text, which can be read again\nin place of the stores"},
-    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "over all measured times; default 12", 0, 10000},
-    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "at random, that the actor tries on what the surrogate has\nlearned; default 600 without measured times, else 0", 0, 10000000},
-    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "keep one in N sizes from training and say what the order\nof their times is worth; default 0: none", 0, 1000000},
-    {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "keep there how it went, as curves train/surrogate and train/actor;\ndefault: it is not kept"},
+    {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "start from these weights"},
+    {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
+    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12", 0, 10000},
+    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems on which the actor learns from the\nsurrogate's predictions; default 600 without measured times, else 0", 0, 10000000},
+    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked; default 0: none", 0, 1000000},
+    {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/actor;\ndefault: they are not stored"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
     {NULL},
@@ -139,7 +139,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words < 1) return cli_usage(command, "names the file of weights to write, then stores or rows to learn from");
+    if (words < 1) return cli_usage(command, "give the file of weights to write, then stores or rows to learn from");
     code = cli_output_file(command, argv[1]);
     if (code >= 0) return code;
     cli_signals();
@@ -165,11 +165,12 @@ const cli_command cli_train = {
     .name     = "train",
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast: weights for tune --policy learned",
-    .about    = "The surrogate, a small network, learns from the stores what the time model gets wrong; the policy, another one, learns to say\n"
-                "schedule strings that the surrogate finds fast, for problems at random. Without a store it learns from the time model alone. No GPU is needed.",
+    .about    = "The surrogate, a small network, learns from stores to correct the predictions of the time model; the actor, another one, learns to\n"
+                "propose schedules that the surrogate predicts to be fast, on random problems. Without a store they learn from the time model alone.\n"
+                "No GPU is needed.",
     .options  = options,
-    .examples = "gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
-                "gemmsmith train h200.weights OUT/store.*.db --held_out 10\n"
-                "GEMMSMITH_WEIGHTS=h200.weights gemmsmith tune f16:1000x3000x500:tn --policy learned",
+    .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
+                "  gemmsmith train h200.weights OUT/store.*.db --held_out 10\n"
+                "  GEMMSMITH_WEIGHTS=h200.weights gemmsmith tune f16:1000x3000x500:tn --policy learned",
     .run      = run,
 };

@@ -33,54 +33,54 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    CLI_ASKED_OPTIONS(settings, "layouts to tune; default: as the problem says"),
-    {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "for all problems together: 90s, 10m, 2h; default: no limit", 1, 1e9},
-    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "most schedules that are measured per problem;\n"
+    CLI_ASKED_OPTIONS(settings, "layouts of B to tune; default: the one in the problem"),
+    {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "time limit for all problems together: 90s, 10m, 2h; default: none", 1, 1e9},
+    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem;\n"
      "default 48, with --quick 16 (emulated device: 8)", 1, 1e6},
-    {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile ahead, race without the library,\n"
-     "verify the fastest only, confirm in batches"},
-    {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; eval --contenders own --record\n"
-     "confirms what was found"},
-    {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "who proposes candidates: enumerate: by the time model, spread:\nof every family, refine: near what searches found, learned:\nby the weights of $GEMMSMITH_WEIGHTS and what is measured,\nllm: a language model, hybrid: learned and llm in turn, random,\nevolve; default: learned on a GPU that there are weights for\n(compute capability 9.0), else enumerate"},
-    {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "weights that learned begins with, where they are there, and\nkeeps what it learns in; --devices share them"},
-    {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedules of the grammar, or whole\nkernels, which no table can have; default schedule"},
-    {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model begins with,\nor nothing; default: that of the best schedule"},
-    {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: lines of development; default 4", 1, GS_AUTHOR_ISLANDS},
-    {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: questions to each of them, what the store has\nincluded; default 8", 1, 1e6},
-    {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without a gain after which a line goes on\nfrom another one's kernel; default 3", 1, 1e6},
-    {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: where the best kernels of each kind are written"},
-    {"no_emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: a kernel reaches the GPU without having run\non the emulated device"},
-    {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "endpoint of --policy llm that speaks as OpenAI's:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
-    {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "model that it asks; default $GEMMSMITH_LLM_MODEL"},
-    {"llm_key_env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that has the key, where one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
-    {"llm_headers", 0, CLI_TEXT,   offsetof(settings, llm.headers), "FILE", "a line \"Name: value\" for each header that it asks for more;\ndefault $GEMMSMITH_LLM_HEADERS, else none"},
-    {"llm_ca",     0, CLI_TEXT,    offsetof(settings, llm.ca),     "FILE", "certificates that it is believed by (PEM);\ndefault $GEMMSMITH_LLM_CA, else the system's"},
-    {"llm_timeout", 0, CLI_SECONDS, offsetof(settings, llm.attempt_s), "TIME", "for one attempt to get an answer; default 5m", 0.1, 86400},
-    {"llm_retries", 0, CLI_INT,    offsetof(settings, llm_retries), "N",   "after 429, 5xx and connections that fail, with growing waits;\ndefault 4", 0, 100},
-    {"llm_stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "the answer comes as it is made, which keeps proxies awake"},
-    {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "most that questions may take, of all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
-    {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "of a million tokens of prompts and of answers, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
-    {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "what was spent; runs that share it share the budget;\ndefault $GEMMSMITH_LLM_LEDGER, else it is forgotten"},
-    {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "texts instead of share/prompts; default $GEMMSMITH_PROMPTS"},
-    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "what a policy that learns is told; default headroom"},
-    {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "seed of data and policy; default 1", 1, 9e15},
-    {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compiles, of all devices together; default: all cores", 1, 1024},
-    {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "table to write; default: the user's table of this GPU"},
-    {"store",      0, CLI_TEXT,    offsetof(settings, store),      "FILE", "notebook of everything tried;\n"
+    {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile in the background, search without timing\n"
+     "the library, verify only the fastest, confirm in batches"},
+    {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; confirm the results later with\n"
+     "eval --contenders own --record"},
+    {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "kernel families to search; default: all"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "how candidates are chosen. enumerate: in the order of the time\nmodel; spread: some of every family; refine: near schedules that\nearlier searches found; learned: by a network ($GEMMSMITH_WEIGHTS)\nthat learns from the measurements; llm: by a language model;\nhybrid: learned and llm in turn; random; evolve.\nDefault: learned on a GPU that there are weights for (compute\ncapability 9.0), else enumerate"},
+    {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "policy learned: file of weights; read if it exists, updated after\nevery problem; all of --devices share it"},
+    {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedule strings, or the source of\nkernels, which tuned tables cannot hold; default schedule"},
+    {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model is given to\nimprove, or nothing; default: the family of the best schedule"},
+    {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: number of independent lineages; default 4", 1, GS_AUTHOR_ISLANDS},
+    {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: answers per lineage, including those that the\nstore has already; default 8", 1, 1e6},
+    {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without improvement after which a\nlineage continues from another one's kernel; default 3", 1, 1e6},
+    {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: folder for the best kernel of each kind"},
+    {"no_emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: run kernels on the GPU without running them\non the emulated device first"},
+    {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "OpenAI-compatible endpoint of --policy llm:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
+    {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "name of the model; default $GEMMSMITH_LLM_MODEL"},
+    {"llm_key_env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that holds the API key, if one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
+    {"llm_headers", 0, CLI_TEXT,   offsetof(settings, llm.headers), "FILE", "extra HTTP headers, one \"Name: value\" per line;\ndefault $GEMMSMITH_LLM_HEADERS, else none"},
+    {"llm_ca",     0, CLI_TEXT,    offsetof(settings, llm.ca),     "FILE", "CA bundle (PEM) to verify the endpoint's certificate with;\ndefault $GEMMSMITH_LLM_CA, else the system's"},
+    {"llm_timeout", 0, CLI_SECONDS, offsetof(settings, llm.attempt_s), "TIME", "time limit of one request; default 5m", 0.1, 86400},
+    {"llm_retries", 0, CLI_INT,    offsetof(settings, llm_retries), "N",   "retries after HTTP 429, 5xx and failed connections, with growing\npauses; default 4", 0, 100},
+    {"llm_stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "stream the answer, so that proxies do not time out"},
+    {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "limits on requests to the model, for all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
+    {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "price of a million tokens of input and of output, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
+    {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
+    {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
+    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "reward that policies learn from; default headroom"},
+    {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "random seed of the data and of the policy; default 1", 1, 9e15},
+    {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compilations, of all devices together; default: all cores", 1, 1024},
+    {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "tuned table to write; default: the user's table of this GPU"},
+    {"store",      0, CLI_TEXT,    offsetof(settings, store),      "FILE", "database of everything that was tried;\n"
      "default $GEMMSMITH_STORE, else the user's"},
-    {"again",      0, CLI_FLAG,    offsetof(settings, again),      NULL,   "measure even what the store already has a winner for"},
+    {"again",      0, CLI_FLAG,    offsetof(settings, again),      NULL,   "also measure problems that the store already has a winner for"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
-    {"devices",    0, CLI_TEXT,    offsetof(settings, devices),    "NAMES", "several at once, which share the problems, one store and one\n"
-     "table: cuda:0,cuda:1 or all, every GPU"},
+    {"devices",    0, CLI_TEXT,    offsetof(settings, devices),    "NAMES", "several devices, which share the problems, one store and one\n"
+     "table: cuda:0,cuda:1 or all (every GPU)"},
     {"json",       0, CLI_FLAG,    offsetof(settings, json),       NULL,   "one JSON object per problem"},
     {NULL},
 };
 
 enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
 
-#define TIME_IS_UP "the time is up: %d of %d problems done; the same command goes on from here"
+#define TIME_IS_UP "time limit reached: %d of %d problems done; run the same command again to continue"
 
 typedef struct watch {
     int     at, total;
@@ -251,7 +251,7 @@ typedef struct place {
 static void print_totals(const settings *s, const place *where, const gs_group_totals *sum)
 {
     if (s->unconfirmed) {
-        if (sum->tuned > 0 && !s->json) printf("\n%d searched, none confirmed; the table is as it was\n", sum->tuned);
+        if (sum->tuned > 0 && !s->json) printf("\n%d searched, none confirmed; the table is unchanged\n", sum->tuned);
     } else if (sum->tuned > 0 && !s->json && where->emulated) {
         printf("\n%d %s; every time is predicted by %s, none is measured\ntable: %s\n", sum->tuned, sum->tuned == 1 ? "problem" : "problems",
                where->device, where->table);
@@ -261,15 +261,15 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
         printf("\ntable: %s\n", where->table);
     }
     if (cli_stopped()) {
-        cli_note("stopped: what was measured is kept in %s; the same command goes on from there", where->store);
+        cli_note("stopped: the measurements are kept in %s; run the same command again to continue", where->store);
     } else if (s->unconfirmed) {
-        cli_note("gemmsmith eval --contenders own,cublaslt-autotuning --record confirms it");
+        cli_note("confirm the results with gemmsmith eval --contenders own,cublaslt-autotuning --record");
     } else if (sum->tuned > 0 && where->emulated) {
         cli_note("programs on a GPU do not use these rows; gemmsmith eval --device %s does", where->one);
     } else if (sum->tuned > 0 && s->tuned) {
-        cli_note("programs use this table with GEMMSMITH_TUNED=%s; gemmsmith eval shows what it brings", where->table);
+        cli_note("programs use this table with GEMMSMITH_TUNED=%s; measure its effect with gemmsmith eval", where->table);
     } else if (sum->tuned > 0) {
-        cli_note("every program of this user finds this table; gemmsmith eval shows what it brings");
+        cli_note("programs of this user find this table; measure its effect with gemmsmith eval");
     }
 }
 
@@ -324,7 +324,7 @@ static void print_ends(const gs_device_group *group)
 {
     for (int i = 0; i < group->count; i++) {
         const gs_group_member *const m = &group->member[i];
-        if (m->signal) cli_note("%s: its process was ended by signal %d; %s", m->device, m->signal, m->covered ? "others did what it had left" : "the same command goes on from here");
+        if (m->signal) cli_note("%s: its process was ended by signal %d; %s", m->device, m->signal, m->covered ? "the others did its remaining problems" : "run the same command again to continue");
     }
 }
 
@@ -423,7 +423,7 @@ static int check_models(const cli_command *command, const settings *s)
     if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_fail(command, NULL, &error);
     if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
     if (idle && strncmp(idle, "llm_", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
-    if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s says nothing with --mode source", idle);
+    if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s has no effect with --mode source", idle);
     if (idle) return cli_usage(command, "--%s needs --policy llm --mode source", idle);
     return -1;
 }
@@ -450,9 +450,9 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     s.llm.retries = s.llm_retries > 0 ? (int)s.llm_retries : s.llm_retries == 0 ? -1 : 0;
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
-    if (s.device && s.devices) return cli_usage(command, "--device and --devices say different things");
+    if (s.device && s.devices) return cli_usage(command, "--device and --devices exclude each other");
     if (s.devices && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
-        return cli_usage(command, "--devices with --policy %s needs --llm_ledger, by which they share the budget", s.policy);
+        return cli_usage(command, "--devices with --policy %s needs --llm_ledger, so that the devices share one budget", s.policy);
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
@@ -467,8 +467,8 @@ const cli_command cli_tune = {
     .words    = "PROBLEM...",
     .summary  = "find the fastest kernel of every problem on this GPU",
     .about    = "Compiles, verifies and times schedules against auto-tuned cuBLASLt, and writes the winners to the tuned table that\n"
-                "programs read. Every winner is measured again in a fresh process with fresh data, and only that figure counts.\n"
-                "Everything tried is kept in the store: stop with Ctrl-C, and the same command goes on from there.",
+                "programs read. Every winner is measured again in a fresh process with fresh data, and only that time counts.\n"
+                "Everything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.",
     .options  = options,
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"

@@ -148,10 +148,10 @@ static int write_all(writing *w, const cli_problems *problems)
         code = write_problem(w, &problems->list[i], problems->count - i);
     }
     const char *const store = gs_store_path(w->session->store);
-    if (cli_stopped()) cli_note("stopped: every answer is kept in %s; the same command goes on from there", store);
-    else if (w->late) cli_note("the time is up: every answer is kept in %s; the same command goes on from there", store);
-    else if (w->passed > 0 && !w->s->keep) cli_note("the kernels are in %s; the same command with --keep DIR writes the best of each kind there", store);
-    if (w->bare > 0 && !cli_stopped()) cli_note("why no kernel passed: sqlite3 %s \"SELECT problem, candidate, verdict, reason, fault FROM turns WHERE mode = 'source'\"", store);
+    if (cli_stopped()) cli_note("stopped: every answer is kept in %s; run the same command again to continue", store);
+    else if (w->late) cli_note("time limit reached: every answer is kept in %s; run the same command again to continue", store);
+    else if (w->passed > 0 && !w->s->keep) cli_note("the kernels are in %s; the same command with --keep DIR writes the best kernel of each kind to DIR", store);
+    if (w->bare > 0 && !cli_stopped()) cli_note("to see why no kernel passed: sqlite3 %s \"SELECT problem, candidate, verdict, reason, fault FROM turns WHERE mode = 'source'\"", store);
     return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;
 }
 

@@ -29,13 +29,13 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    CLI_ASKED_OPTIONS(settings, "layouts to verify; default: as the problem says"),
+    CLI_ASKED_OPTIONS(settings, "layouts of B to verify; default: the one in the problem"),
     {"schedule", 0, CLI_LIST,    offsetof(settings, schedules), "S", "schedule or library contender; may be repeated;\n"
      "default: the time model's first choice of every family"},
-    {"families", 0, CLI_CHOICES, offsetof(settings, families),  cli_family_words, "families to choose schedules from; default: all"},
+    {"families", 0, CLI_CHOICES, offsetof(settings, families),  cli_family_words, "kernel families to choose schedules from; default: all"},
     {"parts",    0, CLI_CHOICES, offsetof(settings, parts),     "exact,cancellation,index,normal,edges,memory,repeat", "parts to run; default: all"},
-    {"random",   0, CLI_INT,     offsetof(settings, random),    "COUNT", "that many random problems, a random schedule of each family", 0, 1e6},
-    {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N", "seed of the data and of --random; default 1", 1, 9e15},
+    {"random",   0, CLI_INT,     offsetof(settings, random),    "COUNT", "number of random problems, each with a random schedule per family", 0, 1e6},
+    {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N", "random seed of the data and of --random; default 1", 1, 9e15},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
     {"json",     0, CLI_FLAG,    offsetof(settings, json),      NULL, "one JSON object per line"},
