@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * The folder of --keep: kernels by the hash of their texts, a line for each; what is replaced, what is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "author/keep.h"
+#include "schedule/profile.h"
+#include "store_folder.h"
+
+#define PROBLEM "f16:64x64x64:tn"
+
+static gs_author_kernel kernel_of(const char *source, double us)
+{
+    return (gs_author_kernel){.candidate = "source:1", .base = "ws", .kind = "mma", .source = (char *)(uintptr_t)source, .manifest = (char *)(uintptr_t)"manifest 1\n", .us = us, .ratio = 1.1};
+}
+
+static gs_status put(gs_kept *kept, const char *problem, const char *caps, gs_author_kernel *list, int count)
+{
+    const gs_author_result result = {.elite = list, .count = count};
+    return gs_kept_put(kept, problem, gs_caps_find(caps), &result, &error);
+}
+
+static char *rows(void)
+{
+    static char *data;
+    char path[GS_PATH];
+    size_t size;
+    free(data);
+    return gs_file_read(path_of(path, "kept/elites.jsonl"), 1 << 20, &data, &size, NULL) == GS_OK ? data : NULL;
+}
+
+static int lines(const char *with)
+{
+    int count = 0;
+    for (const char *at = rows(); at && (at = strstr(at, with)); at += strlen(with)) count++;
+    return count;
+}
+
+static void kernels_are_kept(void **state)
+{
+    gs_kept kept;
+    char where[GS_PATH], path[GS_PATH], hash[GS_CONTENDER_NAME];
+    gs_author_kernel two[] = {kernel_of("// one\n", 10), kernel_of("// two\n", 11)}, one[] = {kernel_of("// three\n", 9)};
+    (void)state;
+    CHECK(gs_kept_open(&kept, path_of(where, "kept"), &error));
+    CHECK(put(&kept, PROBLEM, "h200", two, 2));
+    CHECK(put(&kept, "f16:128x64x64:tn", "h200", one, 1));
+    CHECK(put(&kept, PROBLEM, "a100", one, 1));
+    assert_int_equal(lines("\n"), 4);
+    gs_submission_name("// two\n", "manifest 1\n", hash);
+    char name[GS_PATH];
+    snprintf(name, sizeof name, "kept/%.100s/kernel.cu", strchr(hash, ':') + 1);
+    assert_true(gs_file_exists(path_of(path, name)));
+    gs_kept_free(&kept);
+
+    CHECK(gs_kept_open(&kept, where, &error));   /* a later run: its rows of this problem on this GPU replace those that are there */
+    CHECK(put(&kept, PROBLEM, "h200", one, 1));
+    assert_int_equal(lines("\n"), 3);
+    assert_int_equal(lines("\"us\":10"), 0);
+    assert_int_equal(lines(PROBLEM), 2);
+    gs_kept_free(&kept);
+}
+
+static void what_is_refused(void **state)
+{
+    gs_kept kept;
+    char where[GS_PATH], path[GS_PATH];
+    gs_author_kernel one[] = {kernel_of("// one\n", 10)};
+    (void)state;
+    CHECK(gs_file_write(path_of(path, "kept/elites.jsonl"), "{\"other\":1}\n", 12, &error));
+    assert_int_equal(gs_kept_open(&kept, path_of(where, "kept"), &error), GS_ERROR_PARSE);
+    gs_kept_free(&kept);
+    assert_int_equal(lines("other"), 1);   /* and is left alone */
+    CHECK(gs_file_write(path_of(path, "file"), "", 0, &error));
+    assert_int_equal(gs_kept_open(&kept, path, &error), GS_ERROR_IO);
+    gs_kept_free(&kept);
+    CHECK(gs_kept_open(&kept, path_of(where, "gone"), &error));
+    assert_int_equal(rmdir(where), 0);
+    CHECK(gs_file_write(where, "", 0, &error));   /* a file in its place */
+    assert_int_equal(put(&kept, PROBLEM, "h200", one, 1), GS_ERROR_IO);
+    gs_kept_free(&kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_kept), cmocka_unit_test(what_is_refused)};
+    return cmocka_run_group_tests_name("author/keep", tests, make_folder, remove_folder);
+}
