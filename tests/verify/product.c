@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * One multiplication of operands from files, on the emulated device: the shapes and types of files, the result, its check, the file of D. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "verify/product.h"
+#include "store_folder.h"
+
+#define PROBLEM "f16:4x8x16:nn"
+
+static gs_product product_of(const char *text)
+{
+    gs_problem problem;
+    gs_product p;
+    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
+    gs_product_make(&p, &problem);
+    return p;
+}
+
+static void files_of_operands(void **state)
+{
+    static const char raw[4 * 16 * 2] = {0};
+    gs_product p = product_of(PROBLEM);
+    char path[GS_PATH];
+    (void)state;
+    assert_true(p.m[0].rows == 4 && p.m[0].row == 16 && p.m[1].rows == 16 && p.m[1].row == 8 && p.m[3].bytes == 4 * 8 * 2);
+    CHECK(gs_file_write(path_of(path, "a.bin"), raw, sizeof raw, &error));
+    CHECK(gs_product_read(&p, 0, path, &error));
+    assert_non_null(p.m[0].host);
+    assert_int_equal(gs_product_read(&p, 1, path, &error), GS_ERROR_CORRUPT);   /* B is twice as large */
+    assert_non_null(strstr(error.text, "B takes 16 x 8"));
+    assert_int_equal(gs_product_read(&p, 1, "/nonexistent", &error), GS_ERROR_NOT_FOUND);
+    gs_product_free(&p);
+    assert_null(p.m[0].host);
+}
+
+/* Ones times random data, and the product as an operand of the next one. */
+static void a_product_is_checked_and_written(void **state)
+{
+    gs_product p = product_of(PROBLEM), next = product_of("f16:4x2x8:tn");
+    char path[GS_PATH];
+    uint16_t ones[4 * 16];
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(ones); i++) ones[i] = 0x3c00;
+    CHECK(gs_file_write(path_of(path, "ones.bin"), ones, sizeof ones, &error));
+    CHECK(gs_product_read(&p, 0, path, &error));
+    CHECK(gs_product_open(&p, "emu:h200", false, &error));
+    const gs_status status = gs_product_run(&p, 1, &error);
+    if (status == GS_ERROR_NO_COMPILER) {
+        gs_product_free(&p);
+        skip();
+    }
+    assert_int_equal(status, GS_OK);
+    assert_false(p.checked);
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.checked && p.on_cpu && p.compare.mismatches == 0);
+    CHECK(gs_product_write(&p, path_of(path, "d.npy"), &error));
+    for (int row = 1; row < 4; row++) assert_memory_equal(p.m[3].host, p.m[3].host + row * 16, 16);   /* all rows are the sums of B's columns */
+    gs_product_free(&p);
+    CHECK(gs_product_read(&next, 0, path, &error));
+    assert_int_equal(gs_product_read(&next, 1, path, &error), GS_ERROR_CORRUPT);
+    gs_product_free(&next);
+    assert_int_not_equal(gs_product_open(&next, "emu:none", false, &error), GS_OK);
+    gs_product_free(&next);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written)};
+    return cmocka_run_group_tests_name("verify/product", tests, make_folder, remove_folder);
+}
