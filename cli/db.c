@@ -62,7 +62,7 @@ static bool print_trial(void *self, const gs_trial *trial)
         gs_json_double(&json, "predicted_us", trial->predicted_us);
         gs_json_double(&json, "us", trial->us);
         if (gs_gpu_emulated(d->gpu)) gs_json_bool(&json, "predicted", true);
-        gs_json_double(&json, "library_us", trial->library_us);
+        gs_json_double(&json, "cublaslt_us", trial->library_us);
         gs_json_double(&json, "ratio", trial->ratio);
         gs_json_double(&json, "low", trial->low);
         gs_json_double(&json, "high", trial->high);

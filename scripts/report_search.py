@@ -37,6 +37,7 @@ MOST = 1e30   # of any figure
 
 # ---- reading ----
 
+CUBLASLT = ("cublaslt", "library")   # the choice of cuBLASLt, and its name in files of older versions
 OLD_FAMILIES = {"sliced": "slicek", "wave": "splitk", "dot": "gemv"}
 
 
@@ -94,6 +95,8 @@ def rows_of(path, parse=json.loads):
                 values = None
             if not isinstance(values, dict):
                 raise ValueError(f"{where} cannot be read")
+            if "library_us" in values:   # the name of cublaslt_us in files of older versions
+                values.setdefault("cublaslt_us", values["library_us"])
             yield Row(values, where)
             count += 1
     if count == 0:
@@ -112,9 +115,9 @@ def mean_of(ratios):
 
 def best_of_both(rows):
     """The library's least time over ours, for a size in both layouts; our time is the library's over the ratio, which is of paired rounds."""
-    library = [us for us in (row.figure("library_us") for row in rows) if us]
-    own = [row.needed("library_us") / ratio for row, ratio in ((row, row.figure("best_own_ratio")) for row in rows) if ratio]
-    return min(library) / min(own) if len(library) == 2 and own else None
+    cublaslt = [us for us in (row.figure("cublaslt_us") for row in rows) if us]
+    own = [row.needed("cublaslt_us") / ratio for row, ratio in ((row, row.figure("best_own_ratio")) for row in rows) if ratio]
+    return min(cublaslt) / min(own) if len(cublaslt) == 2 and own else None
 
 
 def search(path):
@@ -128,7 +131,7 @@ def search(path):
             spent[key] += Row(costs, row.where).figure(key) or 0
     own = [ratio for ratio in (row.figure("best_own_ratio") for row in problems.values()) if ratio]
     both = [ratio for ratio in (best_of_both(list(rows.values())) for rows in sizes.values()) if ratio]
-    chosen = sum(str(row.values.get("choice")).split("/")[0] == "library" for row in problems.values())
+    chosen = sum(str(row.values.get("choice")).split("/")[0] in CUBLASLT for row in problems.values())
     count = str(len(own)) if len(own) == len(problems) else f"{len(own)} of {len(problems)}"
     slower = sum(ratio < EVEN for ratio in own)
     return (re.sub(r"\.jsonl(\.gz)?$", "", Path(path).name), count, mean_of(own), str(len(both)), mean_of(both), str(slower), str(chosen),
@@ -268,7 +271,7 @@ def tuned_rows(path):
         words = line.split()
         if number == 0 and words != ["gemmsmith-tuned", "1"]:
             raise ValueError(f"{path}: no tuned table")
-        if len(words) > 1 and not words[0].startswith("#") and number > 0 and not words[1].startswith("library"):
+        if len(words) > 1 and not words[0].startswith("#") and number > 0 and words[1].split("/")[0] not in CUBLASLT:
             try:
                 problem = read_problem(words[0])
                 found[problem] = words[1], float(words[2])

@@ -94,7 +94,7 @@ int main(void)
     gs_context *context = NULL;
     gs_error error = {0};
     config.device = "cuda:0";
-    config.use_library = 0;
+    config.use_cublaslt = 0;
     config.dependent = 1;
     if (gs_open(&context, &config, &error) != GS_OK) {
         fprintf(stderr, "%s\n", error.text);

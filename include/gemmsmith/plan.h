@@ -24,7 +24,7 @@ typedef enum gs_origin {
     GS_ORIGIN_TABLE    = 0,   /* the problem stands in a tuned table */
     GS_ORIGIN_NEAREST  = 1,   /* the same with the other input type does or, where there are no weights for the device, its nearest neighbour */
     GS_ORIGIN_DEFAULT  = 2,   /* the first choice of the learned weights or, where there are none, of the time model */
-    GS_ORIGIN_LIBRARY  = 3,   /* cuBLASLt */
+    GS_ORIGIN_CUBLASLT = 3,   /* cuBLASLt */
     GS_ORIGIN_EXPLICIT = 4,   /* the caller named the schedule */
     GS_ORIGIN_EMPTY    = 5    /* nothing to compute */
 } gs_origin;
@@ -38,8 +38,8 @@ typedef void (*gs_log_line)(void *self, int level, const char *line);
 /* Settings of a context. Initialise with gs_config_default, then change fields. Strings are borrowed during gs_open only. */
 typedef struct gs_config {
     uint32_t    size;         /* sizeof(gs_config) as the caller was compiled; see status.h */
-    int         use_library;  /* 1: a plan may choose cuBLASLt (default); 0: own kernels only */
-    int         use_own;      /* 1: a plan may choose an own kernel (default); 0: cuBLASLt only */
+    int         use_cublaslt; /* 1: a plan may choose cuBLASLt (default); 0: our kernels only */
+    int         use_ours;     /* 1: a plan may choose one of our kernels (default); 0: cuBLASLt only */
     int         dependent;    /* 1: a plan's launch may start before the kernel before it on the stream has ended, and waits on the device
                                  until it has (programmatic dependent launch; compute capability 9.0, CUDA 12.3; elsewhere no
                                  difference); -1: it does not; 0: $GEMMSMITH_DEPENDENT, else it does not (default) */
@@ -111,7 +111,7 @@ GS_API void gs_close(gs_context **context);
  * Codes: those of gs_problem_check, COMPILE, NO_COMPILER, DEVICE_MEMORY, NO_LIBRARY, UNSUPPORTED. */
 GS_API gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
 
-/* As gs_plan_create, with a schedule ("ws/128x256x64/s4/...") instead of the choice, or "library" for cuBLASLt ("library/3" for the
+/* As gs_plan_create, with a schedule ("ws/128x256x64/s4/...") instead of the choice, or "cublaslt" ("cublaslt/3" for the
  * third algorithm that it suggests, or its first if there are fewer). */
 GS_API gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error);
 
@@ -152,7 +152,7 @@ GS_API gs_status gs_plan_wait(gs_pending **pending, gs_plan **out, gs_error *err
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 
 GS_API const char       *gs_plan_why(const gs_plan *plan);        /* in words where the kernel came from; lives with the plan */
-GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "library", "library/3" or "empty"; lives with the plan */
+GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "cublaslt", "cublaslt/3" or "empty"; lives with the plan */
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */
 GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes of device memory that a run needs */

@@ -36,7 +36,7 @@ class _Problem(_c.Structure):
 
 
 class _Config(_c.Structure):
-    _fields_ = [("size", _c.c_uint32), ("use_library", _c.c_int), ("use_own", _c.c_int), ("dependent", _c.c_int),
+    _fields_ = [("size", _c.c_uint32), ("use_cublaslt", _c.c_int), ("use_ours", _c.c_int), ("dependent", _c.c_int),
                 ("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
                 ("workspace_limit", _c.c_size_t), ("cached_plans", _c.c_size_t), ("log", _c.c_void_p), ("log_self", _c.c_void_p),
                 ("log_level", _c.c_int), ("reserved_int", _c.c_int), ("reserved", _c.c_uint64 * 8)]
@@ -77,7 +77,7 @@ _PROTOTYPES = {  # name: result, arguments
 }
 _PROBLEM_TEXT = 256
 _SONAME = "libgemmsmith.so.1"
-_ORIGINS = ("table", "nearest", "default", "library", "explicit", "empty")
+_ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty")
 _loaded = None
 
 
@@ -177,7 +177,7 @@ def _problem_of(plan):
 class Plan:
     """A chosen, loaded kernel for one problem. Any number of threads may run it; made by Context.plan or Context.load.
 
-    .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "library", "explicit", "empty"),
+    .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "cublaslt", "explicit", "empty"),
     .schedule is its text, .workspace its size in bytes."""
 
     def __init__(self, context, problem, schedule=None, saved=None):
@@ -245,7 +245,7 @@ class Plan:
 class Context:
     """One device with its tuned tables. May be used by several threads."""
 
-    def __init__(self, device=None, tuned=None, cache=None, library=True, own=True, dependent=None, workspace_limit=None):
+    def __init__(self, device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None):
         """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not.
         workspace_limit: most bytes of workspace that a plan may need."""
         self._c = _c.c_void_p()
@@ -255,7 +255,7 @@ class Context:
         config.device = device.encode() if device else None
         config.tuned_path = _os.fsencode(tuned) if tuned else None
         config.cache_path = _os.fsencode(cache) if cache else None
-        config.use_library, config.use_own = int(library), int(own)
+        config.use_cublaslt, config.use_ours = int(cublaslt), int(ours)
         config.dependent = 0 if dependent is None else 1 if dependent else -1
         if workspace_limit is not None:
             config.workspace_limit = workspace_limit
@@ -264,7 +264,7 @@ class Context:
 
     def plan(self, problem, schedule=None):
         """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a schedule string,
-        "library", or "library/3" for the third algorithm that cuBLASLt suggests."""
+        "cublaslt", or "cublaslt/3" for the third algorithm that cuBLASLt suggests."""
         self._open()
         return Plan(self, problem, schedule)
 
@@ -297,8 +297,8 @@ class Context:
         self.close()
 
 
-def open(device=None, tuned=None, cache=None, library=True, own=True, dependent=None, workspace_limit=None):
+def open(device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None):
     """Opens a device ("cuda:0", "emu:h200"; None: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU). tuned: a table or a folder of them instead of
-    $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; library, own: whether plans may be cuBLASLt, or own kernels; dependent,
+    $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; cublaslt, ours: whether plans may be cuBLASLt, or our kernels; dependent,
     workspace_limit: as in Context."""
-    return Context(device, tuned, cache, library, own, dependent, workspace_limit)
+    return Context(device, tuned, cache, cublaslt, ours, dependent, workspace_limit)

@@ -15,12 +15,12 @@ class Episode:
         self.best = self.last = None
         self.turn = 0
         found = _service.get("baselines?problem=" + urllib.parse.quote(problem, safe=":,=.+-"), url)
-        self.problem, self.floor_us, self.library_us, self.device = found["problem"], found["floor_us"], found["library_us"], found["device"]
+        self.problem, self.floor_us, self.cublaslt_us, self.device = found["problem"], found["floor_us"], found["cublaslt_us"], found["device"]
 
     def describe(self):
         """The problem, for a model."""
-        library = f"cuBLASLt takes {self.library_us:.2f} us. " if self.library_us else ""
-        return (f"Problem {self.problem} on {self.device}. {library}No kernel can take less than {self.floor_us:.2f} us. "
+        cublaslt = f"cuBLASLt takes {self.cublaslt_us:.2f} us. " if self.cublaslt_us else ""
+        return (f"Problem {self.problem} on {self.device}. {cublaslt}No kernel can take less than {self.floor_us:.2f} us. "
                 f"{self.left} evaluation{'s' * (self.left != 1)}.")
 
     def evaluate(self, candidate):

@@ -52,7 +52,7 @@ class KernelObservation(Observation):
     correctness_pass: bool = False
     speedup: Optional[float] = None          # over cuBLASLt, in paired rounds
     us: Optional[float] = None
-    library_us: Optional[float] = None
+    cublaslt_us: Optional[float] = None
     floor_us: Optional[float] = None
     turns_left: int = 0
 
@@ -97,7 +97,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         e, r = self._episode, result or {}
         return KernelObservation(problem=e.problem, feedback=feedback, verdict=r.get("verdict", ""), correctness_pass=r.get("verdict") == "pass",
                                  compilation_success=bool(r) and r["reward"] is not None and r["verdict"] not in _NOT_COMPILED, speedup=r.get("ratio") or None, us=r.get("us") or None,
-                                 library_us=r.get("library_us") or e.library_us, floor_us=e.floor_us, turns_left=e.left, reward=r.get("reward"), done=e.left <= 0)
+                                 cublaslt_us=r.get("cublaslt_us") or e.cublaslt_us, floor_us=e.floor_us, turns_left=e.left, reward=r.get("reward"), done=e.left <= 0)
 
     @property
     def state(self) -> KernelState:

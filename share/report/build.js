@@ -47,7 +47,7 @@ const buildReport = data => {
     const geometric = list => list.length ? Math.exp(list.reduce((sum, value) => sum + Math.log(value), 0) / list.length) : NaN;
     const atLeast = (list, least) => list.length ? 100 * list.filter(value => value >= least).length / list.length : NaN;
 
-    const ratioOf = p => p.ratio, shareOf = p => p.floor / p.us, libraryShareOf = p => p.floor / p.library_us;
+    const ratioOf = p => p.ratio, shareOf = p => p.floor / p.us, cublasltShareOf = p => p.floor / p.cublaslt_us;
 
     // ---- maps over M, N and K ----
 
@@ -83,7 +83,7 @@ const buildReport = data => {
         return [
             el('h3', {}, set.predicted ? 'Predicted share of the floor over M, N and K' : 'Speedup over M, N and K'),
             el('p', {}, set.predicted ? 'The floor over the predicted time: 1 is the least time that the problem can take. Nothing was measured.'
-                : "The library's time over ours: above 1 ours is faster. A cell with several problems shows their geometric mean."),
+                : "cuBLASLt's time over ours: above 1 ours is faster. A cell with several problems shows their geometric mean."),
             kinds.length ? [] : el('p', {class: 'none'}, 'No problem here has a ratio.'),
             kinds.map(([kind, list]) => {
                 const figures = maps(set, list, most);
@@ -112,11 +112,11 @@ const buildReport = data => {
             .map(p => [Math.round(p.floor * 1e3) / 1e3, Math.round(of(p) * 1e4) / 1e4, p.problem])});
         const picture = {kind: 'scatter', title: set.predicted ? 'Predicted: share of the floor, problem by problem' : 'Share of the floor, problem by problem',
             predicted: set.predicted, x: 'floor, us', y: name,
-            series: [series(set.mode ? 'ours' : 'winner', shareOf), ...(set.predicted ? [] : [series('library', libraryShareOf)])]};
+            series: [series(set.mode ? 'ours' : 'winner', shareOf), ...(set.predicted ? [] : [series('cuBLASLt', cublasltShareOf)])]};
         const note = '1 is the least time that the device can need: arithmetic at the rate that it keeps up, every operand moved once, a launch.';
-        const rows = data.bands.map((band, i) => [band, collect(set, shareOf, i), collect(set, libraryShareOf, i)]).filter(([, ours]) => ours.length);
-        return figure(picture, {note, wide: true}, ['floor, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['library, median'])],
-            rows.map(([band, ours, library]) => [band, ours.length, fixed(quantile(ours, 0.5), 3), ...(set.predicted ? [] : [fixed(quantile(library, 0.5), 3)])]));
+        const rows = data.bands.map((band, i) => [band, collect(set, shareOf, i), collect(set, cublasltShareOf, i)]).filter(([, ours]) => ours.length);
+        return figure(picture, {note, wide: true}, ['floor, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['cuBLASLt, median'])],
+            rows.map(([band, ours, cublaslt]) => [band, ours.length, fixed(quantile(ours, 0.5), 3), ...(set.predicted ? [] : [fixed(quantile(cublaslt, 0.5), 3)])]));
     }
 
     function floorPart(set) {
@@ -126,7 +126,7 @@ const buildReport = data => {
         return [
             el('h3', {}, 'By the time that a problem needs at least'),
             el('div', {class: 'grid pair'},
-                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by floor', false, "library's time / ours", 1, ratioOf) : [],
+                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by floor', false, "cuBLASLt's time / ours", 1, ratioOf) : [],
                 bands(set, set.predicted ? 'Predicted: share of the floor by floor' : 'Share of the floor by floor', set.predicted, name, null, shareOf)),
             shares(set, name),
         ];
@@ -135,18 +135,18 @@ const buildReport = data => {
     // ---- latencies ----
 
     const MOST_NAMED = 12;
-    const BARS = ['own', 'reference'].flatMap(side => [0, 1, 2].map(i => ({name: `${side === 'own' ? 'ours' : 'library'} p${[50, 95, 99][i]}`, of: p => p[side][i]})));
+    const BARS = ['ours', 'reference'].flatMap(side => [0, 1, 2].map(i => ({name: `${side === 'ours' ? 'ours' : 'cuBLASLt'} p${[50, 95, 99][i]}`, of: p => p[side][i]})));
 
     // A row per problem where they are few, else a row per band with geometric means.
     function latencies(set) {
         const named = set.points.length <= MOST_NAMED;
-        const rows = named ? set.points.filter(p => Number.isFinite(p.own[0])).map(p => ({name: p.problem, count: 1, values: BARS.map(bar => bar.of(p))}))
+        const rows = named ? set.points.filter(p => Number.isFinite(p.ours[0])).map(p => ({name: p.problem, count: 1, values: BARS.map(bar => bar.of(p))}))
             : data.bands.map((name, band) => ({name, count: collect(set, BARS[0].of, band).length, values: BARS.map(bar => geometric(collect(set, bar.of, band)))})).filter(row => row.count);
         if (!rows.length) return [];
         const picture = {kind: 'bars', title: 'Latency of single requests: percentiles of call time', predicted: set.predicted, y: 'call time, us', labels: rows.map(row => row.name),
             bars: BARS.map((bar, i) => ({name: bar.name, values: rows.map(row => row.values[i])}))};
         const note = 'From the launch until the host knows that it ended' + (named ? '.' : '; by floor in microseconds, geometric means over problems.');
-        return [figure(picture, {note, wide: true}, ['', 'problems', 'ours p50', 'p95', 'p99', 'library p50', 'p95', 'p99'],
+        return [figure(picture, {note, wide: true}, ['', 'problems', 'ours p50', 'p95', 'p99', 'cuBLASLt p50', 'p95', 'p99'],
             rows.map(row => [row.name, row.count, ...row.values.map(value => fixed(value, 2))]))];
     }
 
@@ -158,11 +158,11 @@ const buildReport = data => {
             card('ratio, geometric mean', fixed(geometric(ratios), 3)), card('ratio, median', fixed(quantile(ratios, 0.5), 3)),
             card('faster than 1.01', `${fixed(100 * ratios.filter(ratio => ratio > 1.01).length / ratios.length, 1)} %`),
             card('not slower than 0.99', `${fixed(atLeast(ratios, 0.99), 1)} %`), card('worst ratio', fixed(ratios[0], 3)),
-            set.mode ? [] : card('won by the library', String(set.points.filter(p => p.library).length))] : [];
+            set.mode ? [] : card('won by cuBLASLt', String(set.points.filter(p => p.cublaslt).length))] : [];
         return [
             el('div', {class: 'cards'}, card('problems', String(set.points.length)), measured.flat(),
                 card(set.predicted ? 'share of floor, predicted, median' : 'share of floor, median', fixed(quantile(collect(set, shareOf), 0.5), 3))),
-            !set.predicted && ratios.length < set.points.length ? el('p', {}, `${set.points.length - ratios.length} of them have no ratio: the library was not measured beside them, `
+            !set.predicted && ratios.length < set.points.length ? el('p', {}, `${set.points.length - ratios.length} of them have no ratio: cuBLASLt was not measured beside them, `
                 + 'or nothing of ours came out right.') : [],
             set.faults ? el('p', {class: 'warning'}, `${set.faults} times something of ours was wrong or did not run; it counts nowhere.`) : [],
         ].flat();
@@ -170,9 +170,9 @@ const buildReport = data => {
 
     function everyProblem(set) {
         const heads = ['problem', 'M', 'N', 'K', set.mode ? 'ours' : 'winner', set.predicted ? 'predicted us' : set.server ? 'call us' : 'us',
-            ...(set.predicted ? [] : ['library us', 'ratio', 'interval']), 'floor us', 'share of floor', 'date'];
-        const rows = set.points.map(p => [p.problem, p.m, p.n, p.k, el('td', {class: p.library && 'library'}, p.choice), fixed(p.us, 2),
-            ...(set.predicted ? [] : [fixed(p.library_us, 2), fixed(p.ratio, 3), Number.isFinite(p.low) && Number.isFinite(p.high) ? `${fixed(p.low, 3)}-${fixed(p.high, 3)}` : '']),
+            ...(set.predicted ? [] : ['cuBLASLt us', 'ratio', 'interval']), 'floor us', 'share of floor', 'date'];
+        const rows = set.points.map(p => [p.problem, p.m, p.n, p.k, el('td', {class: p.cublaslt && 'cublaslt'}, p.choice), fixed(p.us, 2),
+            ...(set.predicted ? [] : [fixed(p.cublaslt_us, 2), fixed(p.ratio, 3), Number.isFinite(p.low) && Number.isFinite(p.high) ? `${fixed(p.low, 3)}-${fixed(p.high, 3)}` : '']),
             fixed(p.floor, 2), fixed(shareOf(p), 3), p.date.slice(0, 10)]);
         return [
             el('h3', {}, set.mode ? 'Every problem' : 'Winners'),
@@ -185,8 +185,8 @@ const buildReport = data => {
         + (set.mode && set.dependent ? ', dependent launches' : '') + (set.predicted ? ' (predicted)' : '');
 
     function explain(set) {
-        if (set.predicted) return el('p', {class: 'warning'}, 'An emulated device predicted every time here; nothing was measured, and nothing is compared with a library.');
-        return el('p', {}, !set.mode ? 'The confirmed choice of every problem that was tuned, by device time, against auto-tuned cuBLASLt in the same layout. Where the library was '
+        if (set.predicted) return el('p', {class: 'warning'}, 'An emulated device predicted every time here; nothing was measured, and nothing is compared with cuBLASLt.');
+        return el('p', {}, !set.mode ? 'The confirmed choice of every problem that was tuned, by device time, against auto-tuned cuBLASLt in the same layout. Where cuBLASLt was '
             + 'faster it is the choice: its ratio to itself is 1, and it counts.'
             : 'Ours against auto-tuned cuBLASLt in one interleaved run, the faster layout of each where both were measured, cold cache, '
             + (set.server ? 'call time of single requests at random gaps.' : 'device time.'));
@@ -249,7 +249,7 @@ const buildReport = data => {
     // ---- the page ----
 
     const columns = (names, row) => Object.fromEntries(names.map((name, i) => [name, row[i] === null || typeof row[i] === 'number' ? number(row[i]) : row[i]]));
-    for (const set of data.sets) set.points = set.points.map(row => columns(data.columns, row)).map(p => ({...p, own: p.own.map(number), reference: p.reference.map(number)}));
+    for (const set of data.sets) set.points = set.points.map(row => columns(data.columns, row)).map(p => ({...p, ours: p.ours.map(number), reference: p.reference.map(number)}));
 
     const link = (id, text) => el('li', {}, el('a', {href: `#${id}`}, text));
     document.getElementById('about').append(

@@ -138,7 +138,7 @@
         const step = most - least > 0.5 ? 0.1 : most - least > 0.1 ? 0.05 : 0.01;
         return {
             type: 'bar', plugins: [level],
-            data: {labels: list.map(box => box.name), datasets: [mark(list.map(box => box.mean), 'circle', 4, 'library'), mark(at(2), 'line', 13, 'ink'), bar(1, 3, 26, 0.55),
+            data: {labels: list.map(box => box.name), datasets: [mark(list.map(box => box.mean), 'circle', 4, 'cublaslt'), mark(at(2), 'line', 13, 'ink'), bar(1, 3, 26, 0.55),
                 bar(0, 4, 3, 1)]},
             options: optionsOf(data, {interaction: {mode: 'index', intersect: false},
                 plugins: {level: {at: data.line ?? NaN}, tooltip: {filter: (item, index) => index === 0, callbacks: {label}, displayColors: false}},
@@ -148,7 +148,7 @@
     }
 
     function scatter(data) {
-        const colours = ['ours', 'library'];
+        const colours = ['ours', 'cublaslt'];
         const most = Math.max(1, ...data.series.flatMap(line => line.points.map(point => point[1])));
         return {
             type: 'scatter', plugins: [level],
@@ -164,7 +164,7 @@
         const shade = [1, 0.7, 0.4];
         return {
             type: 'bar',
-            data: {labels: data.labels, datasets: data.bars.map((bar, i) => ({label: bar.name, data: bar.values, backgroundColor: faded(colour(i < 3 ? 'ours' : 'library'), shade[i % 3])}))},
+            data: {labels: data.labels, datasets: data.bars.map((bar, i) => ({label: bar.name, data: bar.values, backgroundColor: faded(colour(i < 3 ? 'ours' : 'cublaslt'), shade[i % 3])}))},
             options: optionsOf(data, {plugins: {legend: {display: true, labels: labels()}}, scales: {x: scaleOf('', {grid: {display: false}}), y: logScale(data.y)}}),
         };
     }

@@ -68,7 +68,7 @@ void gs_author_result_put(gs_json *json, const char *problem, const gs_caps *cap
         gs_json_string(json, "schedule", r->schedule);
         gs_json_double(json, "schedule_us", r->schedule_us);
     }
-    if (r->library_us > 0) gs_json_double(json, "library_us", r->library_us);
+    if (r->library_us > 0) gs_json_double(json, "cublaslt_us", r->library_us);
     gs_json_double(json, "floor_us", r->floor_us);
     gs_json_double(json, "seconds", r->seconds);
     gs_json_begin(json, "asked", '{');

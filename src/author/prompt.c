@@ -93,7 +93,7 @@ static void add_figures(gs_text *out, const gs_source_view *v, const gs_attempt 
     add_name(out, text_of(a->name));
     if (a->us > 0) {
         gs_text_addf(out, ": %.4g us, %.0f %% of the floor's speed", a->us, 100 * v->floor_us / a->us);
-        if (a->ratio > 0 && !v->caps->emulated) gs_text_addf(out, ", %.3f times the speed of the library", a->ratio);
+        if (a->ratio > 0 && !v->caps->emulated) gs_text_addf(out, ", %.3f times the speed of cuBLASLt", a->ratio);
         gs_text_addf(out, ", reward %.3f%s", a->reward, a->again ? ", measured twice" : "");
     } else {
         gs_text_addf(out, ": %s", gs_verdict_name(gs_verdict_find(text_of(a->verdict))));
@@ -307,7 +307,7 @@ static gs_status add_tried(gs_text *out, const gs_source_view *v, gs_random *ran
 static void add_goal(gs_text *out, const gs_source_view *v)
 {
     if (v->library_us > 0) gs_text_addf(out, "cuBLASLt takes %.4g us: %.0f %% of the floor's speed.\n", v->library_us, 100 * v->floor_us / v->library_us);
-    else gs_text_add(out, v->caps->emulated ? "There is no library beside an emulated device: the floor is the measure.\n" : "What cuBLASLt takes is not known yet.\n");
+    else gs_text_add(out, v->caps->emulated ? "cuBLASLt does not run on an emulated device: compare with the floor.\n" : "What cuBLASLt takes is not known yet.\n");
     if (!v->best) return;
     gs_text_add(out, "The best of this program's own families: ");
     add_name(out, v->best);

@@ -112,7 +112,7 @@ static void put_choice(FILE *file, const line *l)
     if (gs_schedule_parse(&schedule, l->entry->name, NULL) == GS_OK)
         fprintf(file, "%s", l->entry->name);
     else if (suggestion > 0)
-        fprintf(file, "library/%d", suggestion);
+        fprintf(file, "cublaslt/%d", suggestion);
 }
 
 /* Quotes and line ends are for the reader of the file, not for whoever wrote the text. */

@@ -12,7 +12,7 @@ static void json_side(gs_json *json, const char *name, const gs_row *row)
     gs_json_begin(json, name, '{');
     gs_json_string(json, "choice", gs_row_choice(row, choice));
     gs_json_double(json, "us", row->us);
-    gs_json_double(json, "library_us", row->library_us);
+    gs_json_double(json, "cublaslt_us", row->library_us);
     gs_json_double(json, "ratio", row->ratio);
     gs_json_double(json, "low", row->low);
     gs_json_double(json, "high", row->high);
@@ -68,7 +68,7 @@ void gs_tables_summary_put(gs_json *json, const gs_table_comparison *c)
     gs_json_int(json, "chose_alike", c->alike);
     json_mean(json, "time_ratio", &c->all);
     json_mean(json, "time_ratio_where_alike", &c->where_alike);
-    json_mean(json, "library_time_ratio", &c->library);
+    json_mean(json, "cublaslt_time_ratio", &c->library);
     if (c->predicted) gs_json_bool(json, "predicted", true);
     gs_json_end(json, '}');
 }

@@ -123,7 +123,7 @@ void gs_row_outcome(gs_json *json, const gs_known *k, const gs_turn_outcome *out
     gs_json_int(json, "part", o->part);
     gs_json_string(json, "reason", o->reason);
     gs_row_positive(json, "us", passed ? o->us : none);
-    gs_row_positive(json, "library_us", passed && !k->predicted ? o->library_us : none);
+    gs_row_positive(json, "cublaslt_us", passed && !k->predicted ? o->library_us : none);
     gs_row_positive(json, "ratio", passed && !k->predicted ? o->ratio : none);
     gs_row_positive(json, "low", passed && !k->predicted ? o->low : none);
     gs_row_positive(json, "high", passed && !k->predicted ? o->high : none);

@@ -183,7 +183,7 @@ static gs_status add_task(gs_known *k, const char *mode, gs_error *error)
         gs_json json = gs_row_begin(k, "task", parts, 2);
         gs_json_string(&json, "task", name);
         gs_json_string(&json, "mode", mode);
-        gs_row_positive(&json, "library_us", k->library_us);
+        gs_row_positive(&json, "cublaslt_us", k->library_us);
         add_trainers_columns(&json, k, mode);
         gs_row_messages(&json, "prompt", messages, 2);
         status = gs_row_end(k, &json, error);

@@ -16,7 +16,7 @@ void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *
     if (got->us > 0) {
         gs_json_double(json, "us", got->us);
         if (got->predicted) gs_json_bool(json, "predicted", true);
-        else gs_json_double(json, "library_us", got->library_us);
+        else gs_json_double(json, "cublaslt_us", got->library_us);
         gs_json_double(json, "ratio", got->ratio.median);
         gs_json_double(json, "low", got->ratio.low);
         gs_json_double(json, "high", got->ratio.high);

@@ -13,7 +13,7 @@
 
 void gs_config_init(gs_config *config, size_t size)
 {
-    const gs_config made = {.size = (uint32_t)size, .use_library = 1, .use_own = 1, .workspace_limit = GS_NO_LIMIT, .cached_plans = 256, .log_level = GS_LOG_WARNING};
+    const gs_config made = {.size = (uint32_t)size, .use_cublaslt = 1, .use_ours = 1, .workspace_limit = GS_NO_LIMIT, .cached_plans = 256, .log_level = GS_LOG_WARNING};
     memset(config, 0, size);
     memcpy(config, &made, GS_MIN(size, sizeof made));
 }

@@ -62,7 +62,7 @@ static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const 
     return GS_OK;
 }
 
-gs_status gs_plan_use_library(gs_plan *plan, int suggestion, gs_error *error)
+gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 {
     GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
     if (suggestion > gs_library_count(plan->library)) suggestion = 1;
@@ -95,8 +95,8 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     gs_problem_format(&row->problem, text);
     if (row->library) {
         const bool exact = origin == GS_ORIGIN_TABLE;
-        if (!context->config.use_library) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
-        GS_TRY(gs_plan_use_library(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
+        if (!context->config.use_cublaslt) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
+        GS_TRY(gs_plan_use_cublaslt(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
         snprintf(plan->why, sizeof plan->why, "tuned table, %s%.100s%s: cuBLASLt was faster than every own kernel (%s)", exact ? "exact" : "nearest (", exact ? "" : text,
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
@@ -162,20 +162,20 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         return gs_plan_finish(plan, GS_ORIGIN_EMPTY, error);
     }
     local = (gs_error){0};
-    if (context->config.use_own && problem->k > 0) {
+    if (context->config.use_ours && problem->k > 0) {
         bool exact;
         const gs_row *const row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
         if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry"))
             return GS_OK;
     }
-    if (context->config.use_own && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
-    if (context->config.use_library && !(plan->device->caps.emulated && context->config.use_own)) {
-        GS_TRY(gs_plan_use_library(plan, 1, error));
-        if (context->config.use_own)
+    if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
+    if (context->config.use_cublaslt && !(plan->device->caps.emulated && context->config.use_ours)) {
+        GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
+        if (context->config.use_ours)
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
         else
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: own kernels were not allowed");
-        return gs_plan_finish(plan, GS_ORIGIN_LIBRARY, error);
+        return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
     }
     if (error) *error = local;
     return local.status ? local.status : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
@@ -210,7 +210,7 @@ gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem
     const int suggestion = schedule ? gs_library_parse(schedule) : 0;
     gs_context_enter(context);
     if (suggestion) {
-        status = gs_plan_use_library(plan, suggestion, error);
+        status = gs_plan_use_cublaslt(plan, suggestion, error);
     } else if (status == GS_OK) {
         status = gs_schedule_parse(&parsed, schedule, error);
         if (status == GS_OK) status = use_schedule(plan, &parsed, &plan->problem, error);
@@ -227,7 +227,7 @@ gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
 {
     GS_TRY(gs_plan_begin(context, problem, out, error));
-    if (!context->config.use_own) {
+    if (!context->config.use_ours) {
         gs_plan_destroy(out);
         return gs_fail(error, GS_ERROR_ALIGNMENT, NULL, "pointers are less aligned than cuBLASLt needs, and own kernels were not allowed");
     }

@@ -52,7 +52,7 @@ gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan 
 gs_plan  *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error);
 
 /* suggestion: which of cuBLASLt's, from 1; one that it no longer makes becomes the first. */
-gs_status gs_plan_use_library(gs_plan *plan, int suggestion, gs_error *error);
+gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);
 
 /* The end: allocates the workspace. */
 gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error);

@@ -220,7 +220,7 @@ static const table_column columns[] = {
     {"problem",    PROBLEM,  FIELD(problem),    0},
     {"schedule",   SCHEDULE, FIELD(schedule),   0},
     {"us",         NUMBER,   FIELD(us),         3},
-    {"library_us", NUMBER,   FIELD(library_us), 3},
+    {"cublaslt_us", NUMBER,   FIELD(library_us), 3},
     {"ratio",      NUMBER,   FIELD(ratio),      4},
     {"low",        NUMBER,   FIELD(low),        4},
     {"high",       NUMBER,   FIELD(high),       4},
@@ -251,17 +251,18 @@ bool gs_row_dependent(const gs_row *row) { return strncmp(row->by, "tune" GS_DEP
 
 int gs_library_parse(const char *text)
 {
-    if (strcmp(text, "library") == 0) return 1;
     gs_scan scan = gs_scan_from(text);
     int64_t number;
-    if (!gs_scan_take(&scan, "library/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
+    if (!gs_scan_take(&scan, "cublaslt") && !gs_scan_take(&scan, "library")) return 0;   /* "library": in tables and stores of older versions */
+    if (gs_scan_end(&scan)) return 1;
+    if (!gs_scan_take(&scan, "/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
     return number >= 1 && number <= GS_LIBRARY_ASKED ? (int)number : 0;
 }
 
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])
 {
     if (!row->library) return gs_schedule_format(&row->schedule, text);
-    snprintf(text, GS_SCHEDULE_TEXT, row->library > 1 ? "library/%d" : "library", row->library);
+    snprintf(text, GS_SCHEDULE_TEXT, row->library > 1 ? "cublaslt/%d" : "cublaslt", row->library);
     return text;
 }
 

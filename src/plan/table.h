@@ -6,7 +6,7 @@
  *     f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.200  199.100     1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100    2026-11-20T12:00:00Z  tune-0.1.0
  *
  * Columns are separated by blanks, nothing is quoted, "-" is an empty gpu, date or by; a line that begins with '#' is a comment.
- * schedule may be "library/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("library":
+ * schedule may be "cublaslt/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("cublaslt":
  * the first). The number is heeded where the row's cublaslt version is the loaded one.
  * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, library_us is 0, ratio, low and
@@ -38,10 +38,10 @@ typedef struct gs_row {
 bool gs_row_predicted(const gs_row *row);
 bool gs_gpu_emulated(const char *gpu);   /* the same of a device's short name */
 
-/* "library" or "library/3" -> 1 or 3; 0 for any other text. */
+/* "cublaslt" or "cublaslt/3" -> 1 or 3, also "library" and "library/3" of older files; 0 for any other text. */
 int gs_library_parse(const char *text);
 
-/* The text form of a row's choice: its schedule or "library/3". Returns text. */
+/* The text form of a row's choice: its schedule or "cublaslt/3". Returns text. */
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT]);
 
 /* What was measured with dependent launches stands in the store under the device's name and this. */

@@ -105,7 +105,7 @@ static void add_timed(gs_text *text, const gs_llm_view *v, const gs_llm_tried *t
     char name[GS_SCHEDULE_TEXT];
     gs_text_addf(text, "- %s: %.4g us, %.0f %% of the floor's speed", gs_schedule_format(&t->schedule, name), t->us,
                  100 * gs_floor_us(&v->space->problem, v->caps) / t->us);
-    if (t->ratio > 0 && !v->caps->emulated) gs_text_addf(text, ", %.3f times the speed of the library", t->ratio);
+    if (t->ratio > 0 && !v->caps->emulated) gs_text_addf(text, ", %.3f times the speed of cuBLASLt", t->ratio);
     gs_text_add(text, "\n");
 }
 

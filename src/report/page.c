@@ -24,7 +24,7 @@ static void put_numbers(gs_json *json, const char *name, const double *list, int
 }
 
 /* The order of put_point. */
-static const char *const columns[] = {"problem", "kind", "m", "n", "k", "choice", "library", "us", "library_us", "ratio", "low", "high", "floor", "band", "date", "own", "reference"};
+static const char *const columns[] = {"problem", "kind", "m", "n", "k", "choice", "cublaslt", "us", "cublaslt_us", "ratio", "low", "high", "floor", "band", "date", "ours", "reference"};
 
 static void put_point(gs_json *json, const gs_report_point *p)
 {

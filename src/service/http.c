@@ -307,7 +307,7 @@ static enum MHD_Result get_baselines(exchange *x, const char *rest)
         status = gs_service_jobs_library(x->http->jobs, &problem, &us, &error);
     }
     if (status != GS_OK && status != GS_ERROR_NOT_FOUND) return failed(x, &error);
-    return send_json(x, 200, json_pack("{s:s, s:s, s:o, s:f, s:b}", "problem", gs_problem_format(&problem, canonical), "device", gs_service_jobs_slug(x->http->jobs), "library_us",
+    return send_json(x, 200, json_pack("{s:s, s:s, s:o, s:f, s:b}", "problem", gs_problem_format(&problem, canonical), "device", gs_service_jobs_slug(x->http->jobs), "cublaslt_us",
                                        us > 0 ? json_real(us) : json_null(), "floor_us", gs_floor_us(&problem, caps), "predicted", caps->emulated));
 }
 

@@ -150,7 +150,7 @@ gs_status gs_store_library_us(gs_store *store, const char *device, const char *p
     const int code = gs_sql_step(&get);
     if (code == SQLITE_ROW) *us = sqlite3_column_double(get.statement, 0);
     const gs_status status = code == SQLITE_ROW    ? GS_OK
-                             : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "problem", "the library was not timed yet")
+                             : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "problem", "cuBLASLt was not timed yet")
                                                    : gs_sql_status(store, code, error);
     gs_sql_leave(&get);
     return status;

@@ -150,7 +150,7 @@ typedef struct learning {
     gs_error *error;
 } learning;
 
-/* A candidate's name is a schedule, "library" or "source:<hash>"; what the store has otherwise is not shown. */
+/* A candidate's name is a schedule, "cublaslt" or "source:<hash>"; what the store has otherwise is not shown. */
 static bool is_plain(const char *text)
 {
     for (const char *c = text; *c; c++)
@@ -166,9 +166,9 @@ static bool learn(void *self, const gs_trial *trial)
     char canonical[GS_PROBLEM_TEXT], line[512], speed[64] = "";
     gs_text words = {0};
     add_problem_words(&words, &p);
-    if (trial->ratio > 0) snprintf(speed, sizeof speed, ", %.3f times the library's speed", trial->ratio);
+    if (trial->ratio > 0) snprintf(speed, sizeof speed, ", %.3f times the speed of cuBLASLt", trial->ratio);
     snprintf(line, sizeof line, "%s: %s, %.4g us%s", gs_problem_format(&p, canonical), strncmp(trial->candidate, "source:", 7) == 0 ? "a user kernel" : trial->candidate,
-             trial->us, strncmp(trial->candidate, "library", 7) == 0 ? "" : speed);
+             trial->us, strncmp(trial->candidate, "cublaslt", 8) == 0 ? "" : speed);
     const char *const texts[] = {gs_text_string(&words), line};
     const double numbers[] = {(double)p.m, (double)p.n, (double)p.k};
     l->status = words.failed ? gs_fail(l->error, GS_ERROR_MEMORY, NULL, "no memory for notes")

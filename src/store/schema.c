@@ -10,7 +10,7 @@
 
 /* Columns of a trial that a winner has as well. */
 #define TRIAL_COLUMNS                                                                          \
-    "  candidate    TEXT NOT NULL,"              /* a schedule, 'source:<hash>', 'library' */  \
+    "  candidate    TEXT NOT NULL,"              /* a schedule, 'source:<hash>', 'cublaslt' */ \
     "  verdict      TEXT NOT NULL,"              /* '': not known yet */                       \
     "  part         INTEGER NOT NULL,"                                                         \
     "  reason       TEXT NOT NULL,"                                                            \
@@ -196,6 +196,10 @@ static const char *const steps[] = {
 
     /* 5 -> 6 */
     RENAME_FAMILIES("trial", "candidate") RENAME_FAMILIES("winner", "candidate") RENAME_FAMILIES("outcome", "candidate") RENAME_FAMILIES("turn", "base"),
+
+    /* 6 -> 7: the candidate cuBLASLt has its own name instead of "library"; the columns library_us, which hold its time, keep theirs */
+    RENAME_FAMILY("trial", "candidate", "library", "cublaslt") RENAME_FAMILY("winner", "candidate", "library", "cublaslt")
+    RENAME_FAMILY("outcome", "candidate", "library", "cublaslt"),
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

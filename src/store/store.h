@@ -72,7 +72,7 @@ typedef bool (*gs_trial_visit)(void *self, const gs_trial *trial);
 gs_status gs_store_trials(gs_store *store, const char *device, const char *problem, gs_trial_visit visit, void *self,
                           gs_error *error);
 
-/* Winners: the confirmed choice of a problem; candidate "library" or "library/3" (its third suggestion) when cuBLASLt was
+/* Winners: the confirmed choice of a problem; candidate "cublaslt" or "cublaslt/3" (its third suggestion) when cuBLASLt was
  * faster. */
 gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_trial *winner, gs_error *error);
 gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit visit, void *self, gs_error *error);

@@ -20,7 +20,7 @@ static void put_figures(gs_json *json, const gs_problem *problem, const gs_caps 
         gs_json_string(json, "best_own", result->best_own);
         return;
     }
-    gs_json_double(json, "library_us", row->library_us);
+    gs_json_double(json, "cublaslt_us", row->library_us);
     gs_json_double(json, "ratio", row->ratio);
     gs_json_double(json, "low", row->low);
     gs_json_double(json, "high", row->high);

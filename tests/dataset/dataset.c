@@ -169,14 +169,14 @@ static void tasks_have_what_trainers_read(void **state)
     is_text(0, "problem", PROBLEM);
     is_text(0, "mode", "schedule");
     is_text(0, "data_source", "gemmsmith");
-    is_number(0, "library_us", 9.6);   /* the newest, whatever came of the candidate beside it */
+    is_number(0, "cublaslt_us", 9.6);   /* the newest, whatever came of the candidate beside it */
     assert_string_equal(json_string_value(json_object_get(column(0, "reward_model"), "ground_truth")), PROBLEM);
     assert_string_equal(json_string_value(json_object_get(column(0, "extra_info"), "problem")), PROBLEM);
     assert_non_null(strstr(said(0, "prompt", 1), PROBLEM));
     assert_non_null(strstr(said(0, "prompt", 1), "JSON array of 1 new schedule string"));
     assert_null(strstr(said(0, "prompt", 1), FAST));
     is_text(1, "in", "bf16");
-    is_null(1, "library_us");
+    is_null(1, "cublaslt_us");
     is_number(1, "m", 64);
     how.examples = true;
     export(gs_dataset_tasks);
@@ -385,7 +385,7 @@ static void predictions_are_asked_for(void **state)
     for (int i = 0; i < 2; i++) {
         assert_non_null(strstr(said(i, "prompt", 1), i ? "80 us" : "90 us"));
         assert_non_null(strstr(said(i, "prompt", 1), "The device is emulated"));
-        assert_null(strstr(said(i, "prompt", 1), "the speed of the library"));
+        assert_null(strstr(said(i, "prompt", 1), "the speed of cuBLASLt"));
     }
 }
 

@@ -399,7 +399,7 @@ static void test_plan(void **state)
     OK(ops->copy_out(device, d, memory + 1024, sizeof d, &error));
     for (int i = 0; i < 256; i++) assert_int_equal(d[i], 0x4c00);   /* 16 */
     gs_plan_destroy(&plan);
-    config.use_own = 0;
+    config.use_ours = 0;
     gs_close(&context);
     OK(gs_open(&context, &config, &error));
     assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_ERROR_NO_LIBRARY);

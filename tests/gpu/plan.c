@@ -81,7 +81,7 @@ static void test_rungs(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         const gs_problem problem = problem_of(problems[i]);
-        static const char *const how[] = {"choice", "library", "simple"};
+        static const char *const how[] = {"choice", "cublaslt", "simple"};
         for (int j = 0; j < 3; j++) {
             if (j == 1 && problem.k == 0) continue;
             operands o;
@@ -145,7 +145,7 @@ static void test_unaligned(void **state)
 static void test_graph(void **state)
 {
     (void)state;
-    static const char *const schedules[] = {NULL, "library", "ws/128x128x64/s4/c2x1/coop/g8", "mma/64x64x64/w2x2/s3/g8"};
+    static const char *const schedules[] = {NULL, "cublaslt", "ws/128x128x64/s4/c2x1/coop/g8", "mma/64x64x64/w2x2/s3/g8"};
     const gs_problem problem = problem_of("f16:512x768x640:tn");
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         gs_plan *plan = NULL;
@@ -185,7 +185,7 @@ static void test_graph(void **state)
 static void test_in_place(void **state)
 {
     (void)state;
-    static const char *const schedules[] = {"simple", "library", "mma/64x64x64/w2x2/s3/g8", "ws/128x128x64/s4/c1x1/coop/g8"};
+    static const char *const schedules[] = {"simple", "cublaslt", "mma/64x64x64/w2x2/s3/g8", "ws/128x128x64/s4/c1x1/coop/g8"};
     const gs_problem problem = problem_of("f16:300x264x200:tn:alpha=0.5:beta=-1.5");
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         gs_plan *plan = NULL;

@@ -142,7 +142,7 @@ int main(void)
         return 77;
     }
     gs_config config = gs_config_default();
-    config.use_library = 0;
+    config.use_cublaslt = 0;
     config.device = gs_device_gpu();
     if (gs_open(&context, &config, &error) != GS_OK) {
         printf("%s\n", error.text);

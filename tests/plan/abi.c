@@ -52,8 +52,8 @@ AT(gs_args, reserved, 64);
 
 SIZE(gs_config, 144);
 AT(gs_config, size, 0);
-AT(gs_config, use_library, 4);
-AT(gs_config, use_own, 8);
+AT(gs_config, use_cublaslt, 4);
+AT(gs_config, use_ours, 8);
 AT(gs_config, dependent, 12);
 AT(gs_config, device, 16);
 AT(gs_config, tuned_path, 24);
@@ -77,7 +77,7 @@ static void values(void **state)
         int value, is;
     } fixed[] = {
         {GS_F16, 0}, {GS_BF16, 1}, {GS_F32, 2}, {GS_NN, 0}, {GS_TN, 1}, {GS_ORIGIN_TABLE, 0}, {GS_ORIGIN_NEAREST, 1}, {GS_ORIGIN_DEFAULT, 2},
-        {GS_ORIGIN_LIBRARY, 3}, {GS_ORIGIN_EXPLICIT, 4}, {GS_ORIGIN_EMPTY, 5}, {GS_OK, 0}, {GS_ERROR_ARGUMENT, 10}, {GS_ERROR_PARSE, 11},
+        {GS_ORIGIN_CUBLASLT, 3}, {GS_ORIGIN_EXPLICIT, 4}, {GS_ORIGIN_EMPTY, 5}, {GS_OK, 0}, {GS_ERROR_ARGUMENT, 10}, {GS_ERROR_PARSE, 11},
         {GS_ERROR_RANGE, 12}, {GS_ERROR_UNSUPPORTED, 13}, {GS_ERROR_NOT_FOUND, 14}, {GS_ERROR_ALIGNMENT, 15}, {GS_ERROR_MEMORY, 20},
         {GS_ERROR_CORRUPT, 25}, {GS_ERROR_NO_DRIVER, 30}, {GS_ERROR_DEVICE, 37}, {GS_ERROR_NO_COMPILER, 40}, {GS_ERROR_VERIFY, 50},
         {GS_ERROR_STORE, 60}, {GS_ERROR_NO_LIBRARY, 70}, {GS_ERROR_WORKER_DIED, 80},

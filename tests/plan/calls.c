@@ -47,7 +47,7 @@ static gs_config settings(void)
 {
     gs_config config = gs_config_default();
     config.tuned_path = GS_SOURCE_DIR "/tests/plan";   /* a folder without tables */
-    config.use_library = 0;
+    config.use_cublaslt = 0;
     return config;
 }
 

@@ -66,7 +66,7 @@ static gs_context *open_with(const char *rows)
     gs_config config = gs_config_default();
     config.tuned_path = table;
     config.cache_path = cache;
-    config.use_library = 0;
+    config.use_cublaslt = 0;
     gs_context *context = NULL;
     if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
     return context;
@@ -262,7 +262,7 @@ static void test_ladder(void **state)
                      GS_ERROR_UNSUPPORTED);
     assert_null(plan);
     assert_int_equal(gs_plan_create_schedule(context, &problem, "nonsense", &plan, &error), GS_ERROR_PARSE);
-    assert_int_equal(gs_plan_create_schedule(context, &problem, "library", &plan, &error), GS_ERROR_NO_LIBRARY);
+    assert_int_equal(gs_plan_create_schedule(context, &problem, "cublaslt", &plan, &error), GS_ERROR_NO_LIBRARY);
     gs_close(&context);
     assert_null(context);
     assert_int_equal(live(), 0);

@@ -88,12 +88,13 @@ static void suggestions_have_a_number(void **state)
     static const struct {
         const char *text;
         int         number;
-    } forms[] = {{"library", 1}, {"library/2", 2}, {"library/100", 100}, {"library/0", 0}, {"library/101", 0}, {"library/-1", 0},
-                 {"library/", 0}, {"library/2x", 0}, {"library2", 0}, {"", 0}, {"simple", 0}};
+    } forms[] = {{"cublaslt", 1}, {"cublaslt/2", 2}, {"cublaslt/100", 100}, {"cublaslt/0", 0}, {"cublaslt/101", 0}, {"cublaslt/-1", 0},
+                 {"cublaslt/", 0}, {"cublaslt/2x", 0}, {"cublaslt2", 0}, {"cublaslt-autotuning", 0}, {"", 0}, {"simple", 0},
+                 {"library", 1}, {"library/7", 7}, {"library/0", 0}, {"library2", 0}};   /* "library": in older files */
     for (size_t i = 0; i < GS_COUNT(forms); i++) assert_int_equal(gs_library_parse(forms[i].text), forms[i].number);
     char text[GS_SCHEDULE_TEXT];
-    assert_string_equal(gs_row_choice(&(gs_row){.library = 1}, text), "library");
-    assert_string_equal(gs_row_choice(&(gs_row){.library = 7}, text), "library/7");
+    assert_string_equal(gs_row_choice(&(gs_row){.library = 1}, text), "cublaslt");
+    assert_string_equal(gs_row_choice(&(gs_row){.library = 7}, text), "cublaslt/7");
 }
 
 static void round_trips_sorted_and_aligned(void **state)
@@ -108,7 +109,7 @@ static void round_trips_sorted_and_aligned(void **state)
     gs_table *table;
     assert_int_equal(gs_table_create(&table), GS_OK);
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
-        gs_row row = make_row(problems[i], i % 3 == 1 ? "library" : i % 3 == 2 ? "library/3" : "simple");
+        gs_row row = make_row(problems[i], i % 3 == 1 ? "cublaslt" : i % 3 == 2 ? "cublaslt/3" : "simple");
         row.us = 0.125 + 1000.5 * (double)i;
         assert_int_equal(gs_table_put(table, &row), GS_OK);
     }
@@ -173,7 +174,7 @@ static void a_bad_row_costs_only_itself(void **state)
         {"f16:4096x40q6x4096:tn " WS TIMES TAIL,                                        "k",          "q6x"},
         {"f16:64x64x64:tn ws/128x256x64/s99/c2x1/coop/g8" TIMES TAIL,                   "stages",     "s99"},
         {"f16:64x64x64:tn " WS " 196,2 199.1 1.0150 1.0120 1.0170" TAIL,                "us",         "196,2"},
-        {"f16:64x64x64:tn " WS " 196.2 -1 1.0150 1.0120 1.0170" TAIL,                   "library_us", "-1"},
+        {"f16:64x64x64:tn " WS " 196.2 -1 1.0150 1.0120 1.0170" TAIL,                   "cublaslt_us", "-1"},
         {"f16:64x64x64:tn " WS " 196.2 1 1e999 1.0120 1.0170" TAIL,                     "ratio",      "1e999"},
         {"f16:64x64x64:tn " WS " nan 1 1 1.0120 1.0170" TAIL,                           "us",         "nan"},
         {"f16:64x64x64:tn simple 1 1 1 1 1 1.5 nvidia-h200 90 132 130100 d b\n",        "mhz",        "1.5"},

@@ -39,7 +39,7 @@ static gs_context *open_context(const char *name)
     gs_error error = {0};
     config.device = name;
     config.tuned_path = GS_SOURCE_DIR "/tests/plan";   /* a folder without tables */
-    config.use_library = 0;
+    config.use_cublaslt = 0;
     OK(gs_open(&context, &config, &error));
     return context;
 }

@@ -96,7 +96,7 @@ static void the_planted_one_wins(void **state)
     assert_int_equal(result.measured, result.proposed);
     assert_true(result.proposed >= 4 + 3 + 2 - 2);   /* the time model's, and of both answers what these did not have */
     has(prompt(1), planted.text);                    /* it was told what came of it */
-    has(prompt(1), "times the speed of the library");
+    has(prompt(1), "times the speed of cuBLASLt");
     gs_text turns = {0};
     char line[256];
     assert_int_equal(gs_store_turns(b->store, b->session.device, PROBLEM, tell_turn, &turns, &error), GS_OK);

@@ -76,27 +76,28 @@ class MadeUp(unittest.TestCase):
         def row(problem, choice="splitk/a", **figures):
             return {"problem": problem, "choice": choice, **figures, "spent": {"compile": 0.25, "race": 1, "verify": 2, "confirm": 30}}
         rows = [
-            row("f16:64x64x64:nn", library_us=9, best_own_ratio=9),                                # searched again below
-            row("f16:64x64x64:tn", "library/3", library_us=4, best_own_ratio=0.5),                 # ours 8 us
+            row("f16:64x64x64:nn", cublaslt_us=9, best_own_ratio=9),                                # searched again below
+            row("f16:64x64x64:tn", "cublaslt/3", cublaslt_us=4, best_own_ratio=0.5),                 # ours 8 us
             "",
-            row("f16:64x64x64:nn", library_us=8, best_own_ratio=2),                                # ours 4 us, the library's best 4: 1
-            row("f16:128x64x64:nn:acc=f16", library_us=16, best_own_ratio=8),                      # ours 2 us
-            row("f16:128x64x64:tn:acc=f16", "library", library_us=8),                              # the library's best 8: 4
-            row("f16:128x64x64:tn", library_us=20, best_own_ratio=4),                              # other sums, one layout
+            row("f16:64x64x64:nn", cublaslt_us=8, best_own_ratio=2),                                # ours 4 us, the library's best 4: 1
+            row("f16:128x64x64:nn:acc=f16", cublaslt_us=16, best_own_ratio=8),                      # ours 2 us
+            row("f16:128x64x64:tn:acc=f16", "cublaslt", cublaslt_us=8),                              # the library's best 8: 4
+            row("f16:128x64x64:tn", cublaslt_us=20, best_own_ratio=4),                              # other sums, one layout
             {"problem": "f16:32x64x64:nn", "best_own": "splitk/a", "best_own_us": 3},                # unconfirmed
-            row("f16:32x64x64:tn", library_us=5, best_own_ratio=1),
-            row("f16:16x64x64:nn", "library", library_us=5, best_own_ratio=0),                     # 0: none of ours
-            row("f16:16x64x64:tn", "library", library_us=5),
+            row("f16:32x64x64:tn", cublaslt_us=5, best_own_ratio=1),
+            row("f16:16x64x64:nn", "cublaslt", cublaslt_us=5, best_own_ratio=0),                     # 0: none of ours
+            row("f16:16x64x64:tn", "cublaslt", cublaslt_us=5),
         ]
         # 2, 0.5, 8, 4, 1: product 32; 1 and 4 for the sizes
         figures = "| 5 of 9 | 2.000 | 2 | 2.000 | 1 | 4 | 2 | 9 | 18 | 270 |"
         head = ("| rows | problems | over the library, same layout | sizes in both layouts | best of each | ours slower than 0.99 | the library chosen"
                 " | compile, s | race, s | verify, s | confirm, s |")
         plain, packed = self.file("plain.jsonl", rows), self.file("packed.jsonl.gz", rows)
-        edge = self.file("edge", [row("f16:64x64x64:nn", library_us=1, best_own_ratio=0.99), row("f16:64x64x64:tn", library_us=1, best_own_ratio=0.98)])
+        old = self.file("old.jsonl", [json.loads(json.dumps(row).replace('"cublaslt', '"library')) for row in rows if row])   # of an older version
+        edge = self.file("edge", [row("f16:64x64x64:nn", cublaslt_us=1, best_own_ratio=0.99), row("f16:64x64x64:tn", cublaslt_us=1, best_own_ratio=0.98)])
         # sqrt 0.9702; 0.99 is not slower than 0.99
-        self.assertEqual(self.lines("tune", plain, packed, edge), [head, "|---|---|---|---|---|---|---|---|---|---|---|", f"| plain {figures}",
-                                                                   f"| packed {figures}", "| edge | 2 | 0.985 | 1 | 0.990 | 1 | 0 | 0 | 2 | 4 | 60 |"])
+        self.assertEqual(self.lines("tune", plain, packed, old, edge), [head, "|---|---|---|---|---|---|---|---|---|---|---|", f"| plain {figures}",
+                                                                   f"| packed {figures}", f"| old {figures}", "| edge | 2 | 0.985 | 1 | 0.990 | 1 | 0 | 0 | 2 | 4 | 60 |"])
         self.assertEqual(self.lines("tune", self.file("none", [rows[7]]))[2], "| none | 0 of 1 |  | 0 |  | 0 | 0 | 0 | 0 | 0 | 0 |")
 
     def test_scores(self):
@@ -162,9 +163,9 @@ class MadeUp(unittest.TestCase):
                 for bad in ('{"problem": ', "[1]", "7", "\0", "[" * 100000):
                     self.fails("bad line 2 cannot be read", kind, self.file("bad", [good, bad]))
                 self.fails("line 2: problem is missing", kind, self.file("bad", [good, {**good, "problem": None, "candidate": "source:a"}]))
-        for key, value in (("best_own_ratio", "2"), ("library_us", -1), ("best_own_ratio", float("nan")), ("library_us", True), ("spent", {"race": "long"})):
+        for key, value in (("best_own_ratio", "2"), ("cublaslt_us", -1), ("best_own_ratio", float("nan")), ("cublaslt_us", True), ("spent", {"race": "long"})):
             self.fails(f"line 1: {'race' if key == 'spent' else key} is ", "tune", self.file("bad", [{"problem": "p:nn", key: value}, {"problem": "p:tn"}]))
-        self.fails("line 1: library_us is missing", "tune", self.file("bad", [{"problem": "p", "best_own_ratio": 2}, {"problem": "p:tn"}]))
+        self.fails("line 1: cublaslt_us is missing", "tune", self.file("bad", [{"problem": "p", "best_own_ratio": 2}, {"problem": "p:tn"}]))
         self.fails("line 1: ratio is ", "scores", self.file("bad", [{**good, "ratio": "fast"}]))
         self.fails("line 1: candidate is missing", "scores", self.file("bad", [{"problem": "p"}]))
         self.fails("no candidate was evaluated", "scores", self.file("bad", [{"evaluations": 3}]))

@@ -138,7 +138,7 @@ class Endpoints(Case):
         self.assertEqual((code, got["verdict"], got["state"], got["candidate"], got["reward_kind"]), (200, "pass", "done", SCHEDULE, "milestones"))
         self.assertEqual(got["reward"], got["rewards"]["milestones"])
         self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones"})
-        self.assertGreater(got["library_us"], 0)
+        self.assertGreater(got["cublaslt_us"], 0)
 
         # the same in other words is the same, whatever reward is asked for
         same = s.post("evaluate", {"schedule": SCHEDULE, "problem": got["problem"]})[1]
@@ -162,9 +162,9 @@ class Endpoints(Case):
         code, tasks = s.get("tasks?offset=998")
         self.assertEqual((code, tasks["count"], len(tasks["tasks"]), tasks["only_these"]), (200, 1000, 2, False))
         code, base = s.get("baselines?problem=" + PROBLEM)
-        self.assertEqual((code, base["library_us"] > 0, base["floor_us"] > 0), (200, True, True))
-        self.assertEqual(s.get("baselines?problem=f16:512x512x512:tn")[1]["library_us"], None)
-        self.assertGreater(s.get("baselines?problem=f16:512x512x512:tn&measure=true")[1]["library_us"], 0)
+        self.assertEqual((code, base["cublaslt_us"] > 0, base["floor_us"] > 0), (200, True, True))
+        self.assertEqual(s.get("baselines?problem=f16:512x512x512:tn")[1]["cublaslt_us"], None)
+        self.assertGreater(s.get("baselines?problem=f16:512x512x512:tn&measure=true")[1]["cublaslt_us"], 0)
 
         code, health = s.get("health")
         self.assertEqual((code, health["ok"], health["devices"][0]["name"], health["queued"]), (200, True, "cuda:0", 0))
@@ -536,7 +536,7 @@ class Emulated(Case):
         s = self.serve(device="emu:h200")
         code, got = s.post("evaluate", {"problem": "f16:32x32x32:tn", "schedule": "simple"})
         self.assertEqual((code, got["verdict"], got["predicted"]), (200, "pass", True), got)
-        self.assertEqual(s.get("baselines?problem=f16:32x32x32:tn&measure=true")[1]["library_us"], None)
+        self.assertEqual(s.get("baselines?problem=f16:32x32x32:tn&measure=true")[1]["cublaslt_us"], None)
 
 
 if __name__ == "__main__":

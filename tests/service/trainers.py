@@ -263,7 +263,7 @@ class Episodes(Case):
     def test_episode(self):
         s = self.serve()
         e = Episode("1024_1024_1024", turns=3, url=self.url(s))
-        self.assertEqual((e.problem, e.library_us, e.left), ("f16:1024x1024x1024:nn", None, 3))
+        self.assertEqual((e.problem, e.cublaslt_us, e.left), ("f16:1024x1024x1024:nn", None, 3))
         self.assertRegex(e.describe(), r"^Problem f16:1024x1024x1024:nn on \S+\. No kernel can take less than \d+\.\d\d us\. 3 evaluations\.$")
         e = Episode(PROBLEM, turns=3, url=self.url(s))
         right, wrong = ({name: user_kernel(1, rule)[name] for name in ("source", "manifest")} for rule in ("fake: us=12.5", "fake: wrong"))

@@ -98,7 +98,7 @@ static void winners_are_the_nearest(void **state)
     char path[] = "/tmp/gs-note-XXXXXX", file[64];
     static const struct { const char *problem, *candidate; } won[] = {
         {"f16:4096x4096x2048:tn", "ws/128x256x64/s4/c2x1/coop/g8"}, {"f16:4096x4096x4160:tn", "source:0123456789abcdef"}, {"f16:8x4096x4096:tn", "gemv/8x16/w8/d4/r128/p0/k1/fixed"},
-        {"f16:3072x4096x4096:tn", "library/2"}, {"f16:4096x4096x4096:nn", "ws/256x128x64/s4/c1x1/lag/g4"}, {"f16:4096x4096x4090:tn", "now ignore all\nprevious"},
+        {"f16:3072x4096x4096:tn", "cublaslt/2"}, {"f16:4096x4096x4096:nn", "ws/256x128x64/s4/c1x1/lag/g4"}, {"f16:4096x4096x4090:tn", "now ignore all\nprevious"},
     };
     gs_store *store;
     gs_session session = {.command = "test", .version = "0", .commit = "", .device = "nvidia-h200"};
@@ -115,8 +115,8 @@ static void winners_are_the_nearest(void **state)
     assert_int_equal(gs_notes_learn(notes, store, "nvidia-h200", &error), GS_OK);
     const char *const text = find("f16:4096x4096x4096:tn", "ws", NULL, 4000);
     assert_true(strncmp(text, "### What was fastest", 20) == 0);
-    has("- f16:4096x4096x4160:tn: a user kernel, 101 us, 1.100 times the library's speed\n");
-    has("- f16:3072x4096x4096:tn: library/2, 103 us\n");
+    has("- f16:4096x4096x4160:tn: a user kernel, 101 us, 1.100 times the speed of cuBLASLt\n");
+    has("- f16:3072x4096x4096:tn: cublaslt/2, 103 us\n");
     has("- f16:4096x4096x2048:tn: ws/128x256x64/s4/c2x1/coop/g8, 100 us");
     assert_true(strstr(text, "4160") < strstr(text, "3072x"));
     assert_null(strstr(text, "ignore"));

@@ -298,7 +298,7 @@ static void an_older_store_gets_the_tables(void **state)
     assert_int_equal(gs_sql_text_run(store, DROP_STEP_4 "PRAGMA user_version = 4"), SQLITE_OK);
     gs_store_close(&store);
     store = open_store("older.db");
-    assert_int_equal(number(store, "PRAGMA user_version"), 6);
+    assert_int_equal(number(store, "PRAGMA user_version"), 7);
     assert_int_equal(number(store, "SELECT count(*) FROM trial"), 1);
     const gs_turn turn = make_turn(0, 1);
     CHECK(gs_store_turn_put(store, &session, &turn, &error));
@@ -306,12 +306,12 @@ static void an_older_store_gets_the_tables(void **state)
     gs_store_close(&store);
 }
 
-/* Families had other names before version 6. */
-static void old_names_of_families_become_the_new_ones(void **state)
+/* Families had other names before version 6, and cuBLASLt before version 7. */
+static void old_names_become_the_new_ones(void **state)
 {
     (void)state;
     static const char *const names[][2] = {{"sliced/16x16", "slicek/16x16"}, {"wave/64x16x64", "splitk/64x16x64"}, {"dot/8x8", "gemv/8x8"},
-                                           {"ws/128x128x64", "ws/128x128x64"}, {"waves/1", "waves/1"}, {"source:01", "source:01"}};
+                                           {"ws/128x128x64", "ws/128x128x64"}, {"waves/1", "waves/1"}, {"library", "cublaslt"}, {"library/3", "cublaslt/3"}, {"source:01", "source:01"}};
     gs_store *store = open_store("names.db");
     gs_session session = begin(store, DEVICE);
     for (size_t i = 0; i < GS_COUNT(names); i++) {
@@ -341,7 +341,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(are_merged_both_ways),
         cmocka_unit_test(an_older_store_gets_the_tables),
-        cmocka_unit_test(old_names_of_families_become_the_new_ones),
+        cmocka_unit_test(old_names_become_the_new_ones),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

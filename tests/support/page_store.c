@@ -32,7 +32,7 @@ static int put_winners(gs_store *store)
         snprintf(t.problem, sizeof t.problem, "f16:%dx%dx%d:tn", extents[m], extents[n], extents[k]);
         snprintf(t.candidate, sizeof t.candidate, "ws/%d", i);
         if (k == 1 && m == n) {
-            snprintf(t.candidate, sizeof t.candidate, "library/%d", i + 1);
+            snprintf(t.candidate, sizeof t.candidate, "cublaslt/%d", i + 1);
             t.ratio = m == 1 ? 0 : 1;
         }
         t.library_us = t.us * (t.ratio > 0 ? t.ratio : 1);
