@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Schedules as a Gymnasium environment, over gemmsmith serve. Needs gymnasium and numpy.
 
-    env = gemmsmith.gym.ScheduleEnv(["f16:4096x4096x4096:tn", "f16:64x4096x4096:tn"])          # a word for each slot: MultiDiscrete
+    env = gemmsmith.gym.ScheduleEnv(["f16:4096x4096x4096:tn", "f16:64x4096x4096:tn"])          # a value for each parameter: MultiDiscrete
     env = gemmsmith.gym.ScheduleEnv(actions="text")                                           # a schedule string: Text; the problems that the service lists
     gymnasium.make("gemmsmith/Schedule-v0", problems=[...])                                   # after import gemmsmith.gym
 
-An episode is one problem and `turns` schedules; each has its own reward. One turn makes it a contextual bandit. With actions="words" an action has the family and, for
-each slot, a word, counted modulo how many the family has; slots that it has not are not looked at. The observation is a vector: FEATURES names its numbers. Whatever is no number is in
+An episode is one problem and `turns` schedules; each has its own reward. One turn makes it a contextual bandit. With actions="values" an action has the family and, for
+each parameter, the index of a value, modulo how many values it has; parameters that the family has not are not looked at. The observation is a vector: FEATURES names its numbers. Whatever is no number is in
 info: "problem", "schedule", "verdict", "reason", "result". Where the machine fails the episode is truncated, with reward 0.
 """
 import math
@@ -36,17 +36,17 @@ def _features(problem, floor_us):
 class ScheduleEnv(gymnasium.Env):
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
-    def __init__(self, problems=None, actions="words", turns=1, reward="headroom", deadline_s=600.0, url=None, render_mode=None):
-        if actions not in ("words", "text"):
-            raise ValueError('actions: "words" or "text"')
+    def __init__(self, problems=None, actions="values", turns=1, reward="headroom", deadline_s=600.0, url=None, render_mode=None):
+        if actions not in ("values", "text"):
+            raise ValueError('actions: "values" or "text"')
         if turns < 1:
             raise ValueError("turns: at least 1")
         self.problems = list(problems) if problems else [task["problem"] for task in _service.get("tasks", url)["tasks"]]
         self.turns, self.reward, self.deadline_s, self.url, self.render_mode = turns, reward, deadline_s, url, render_mode
         self.families = _service.get("grammar", url)["families"]
-        if actions == "words":
-            slots = max(len(family["slots"]) for family in self.families)
-            most = [max((len(family["slots"][i]["words"]) for family in self.families if i < len(family["slots"]))) for i in range(slots)]
+        if actions == "values":
+            parameters = max(len(family["parameters"]) for family in self.families)
+            most = [max((len(family["parameters"][i]["values"]) for family in self.families if i < len(family["parameters"]))) for i in range(parameters)]
             self.action_space = gymnasium.spaces.MultiDiscrete([len(self.families), *most])
         else:
             self.action_space = gymnasium.spaces.Text(max_length=96, charset=_LETTERS)
@@ -61,19 +61,19 @@ class ScheduleEnv(gymnasium.Env):
         if isinstance(self.action_space, gymnasium.spaces.Text):
             return str(action)
         family = self.families[int(action[0]) % len(self.families)]
-        words = [slot["words"][int(chosen) % len(slot["words"])] for slot, chosen in zip(family["slots"], action[1:])]
-        return "/".join([family["name"], *words])
+        values = [parameter["values"][int(chosen) % len(parameter["values"])] for parameter, chosen in zip(family["parameters"], action[1:])]
+        return "/".join([family["name"], *values])
 
     def action(self, schedule_string):
         """The action of a schedule; ValueError: it is none of the grammar."""
         if isinstance(self.action_space, gymnasium.spaces.Text):
             return schedule_string
-        name, *words = schedule_string.split("/")
+        name, *values = schedule_string.split("/")
         index = [family["name"] for family in self.families].index(name)
-        slots = self.families[index]["slots"]
-        if len(words) != len(slots):
-            raise ValueError(f"{name} has {len(slots)} slots")
-        chosen = [index] + [slot["words"].index(word) for slot, word in zip(slots, words)]
+        parameters = self.families[index]["parameters"]
+        if len(values) != len(parameters):
+            raise ValueError(f"{name} has {len(parameters)} parameters")
+        chosen = [index] + [parameter["values"].index(value) for parameter, value in zip(parameters, values)]
         return numpy.array(chosen + [0] * (len(self.action_space.nvec) - len(chosen)), self.action_space.dtype)
 
     def _observe(self):

@@ -36,7 +36,7 @@ class KernelAction(Action):
 
     def candidate(self):
         if self.completion is not None:
-            return _service.candidate_of(self.completion)
+            return {"completion": self.completion}
         if self.schedule is not None:
             return {"schedule": self.schedule.replace("\0", "")}
         if self.source is not None and self.manifest is not None:

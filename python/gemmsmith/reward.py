@@ -6,27 +6,22 @@ verl: reward.custom_reward_function.path=.../gemmsmith/reward.py reward.custom_r
       coroutine, compute_score_batch for the one of older releases that is given a batch
 TRL:  GRPOTrainer(reward_funcs=gemmsmith.reward.trl_reward_async, ...), or trl_reward, with the problem in a column "problem"
 
-The service is $GEMMSMITH_SERVE (http://127.0.0.1:7811), its token $GEMMSMITH_TOKEN. A completion without a candidate has the reward -1 and nobody is asked.
+The service is $GEMMSMITH_SERVE (http://127.0.0.1:7811), its token $GEMMSMITH_TOKEN. The service finds the candidate in a completion; without one
+the reward is -1.
 """
 import asyncio
 import concurrent.futures
 import functools
 import json
 import os
-import re
 import time
 import urllib.error
 import urllib.request
 
-__all__ = ["ServiceError", "candidate_of", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "score", "trl_reward", "trl_reward_async"]
+__all__ = ["ServiceError", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "score", "trl_reward", "trl_reward_async"]
 
 _BATCH, _BODY = 256, 2 << 20                                # candidates and bytes of a request
-_LONGEST = {"schedule": 512, "source": 512 << 10, "manifest": 64 << 10}
-_NAMES = {"schedule": "schedule", "cuda": "source", "kernel.cu": "source", "manifest": "manifest", "json": "array"}
-_BLANKS = " \t\n\v\f\r"
-_MARK = re.compile(r"<[^<>` \t\n\v\f\r]+>")
-_WORD = r'"[A-Za-z0-9._/-]+"'
-_ARRAY = re.compile(rf"\[[{_BLANKS}]*({_WORD})[{_BLANKS}]*(?:,[{_BLANKS}]*{_WORD}[{_BLANKS}]*)*\]")
+_TEXT = 1 << 20                                             # bytes of a completion that are sent: its end, where the answer is
 _THREADS = 64                                               # requests that wait at once, where a trainer asks for each completion
 
 
@@ -36,67 +31,6 @@ class ServiceError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
         self.status = status
-
-
-# ---- the candidate of a completion: the rule of src/llm/completion.h ----
-
-def _without_thoughts(text):
-    head, close, rest = text.rpartition("</think>")
-    return "" if not close and text.lstrip(_BLANKS).startswith("<think>") else rest
-
-
-def _without_marks(text):
-    while True:
-        text = text.rstrip(_BLANKS)
-        opens = text.rfind("<")
-        if opens < 0 or not _MARK.fullmatch(text, opens):
-            return text
-        text = text[:opens]
-
-
-def _name_of(info):
-    words = re.split("[" + _BLANKS + "]+", info)
-    return _NAMES.get(words[-1]) if len(words) in (1, 2) else None
-
-
-def _blocks(text):
-    name, ticks, body, blocks = None, 0, [], {}
-    for line in text.split("\n"):
-        found = len(line) - len(line.lstrip("`"))
-        info = line[found:].strip(_BLANKS)
-        if found < 3 or "`" in info:
-            body.append(line)
-        elif name is None:
-            name, ticks, body = _name_of(info), found, []
-        elif found >= ticks and not info:
-            whole = "".join(part + "\n" for part in body)
-            if whole.strip(_BLANKS):
-                blocks[name] = whole
-            name = None
-        else:
-            body.append(line)
-    return blocks
-
-
-def candidate_of(text):
-    """{"schedule": ...} or {"source": ..., "manifest": ...} of a completion; None: it has none. Its last fenced block named `schedule` counts, or else its last
-    ones named `cuda` (or `cuda kernel.cu`) and `manifest` (or `text manifest`), or else the first schedule string of a JSON array of schedule strings, in the last block named `json` or alone."""
-    if "\0" in text:
-        return None
-    answer = _without_marks(_without_thoughts(text))
-    blocks = _blocks(answer)
-    if "schedule" in blocks:
-        found = {"schedule": blocks["schedule"].strip(_BLANKS)}
-    elif "source" in blocks and "manifest" in blocks:
-        found = {name: blocks[name] for name in ("source", "manifest")}
-    else:
-        array = _ARRAY.fullmatch(blocks.get("array", answer).strip(_BLANKS))
-        if not array:
-            return None
-        found = {"schedule": array.group(1).strip('"')}
-    if any(len(block.encode("utf-8", "replace")) > _LONGEST[name] for name, block in found.items()):
-        return None
-    return {name: block.replace("\r\n", "\n") for name, block in found.items()}
 
 
 # ---- the service ----
@@ -148,7 +82,7 @@ def _parts(candidates):
 
 
 def evaluate(candidates, deadline_s=600.0, url=None):
-    """The results of candidates, each {"problem", "schedule" or "source" and "manifest", "reward"}, in their order. Where the queue is full or the service
+    """The results of candidates, each {"problem", "schedule", or "source" and "manifest", or "completion", "reward"}, in their order. Where the queue is full or the service
     is not there, it is asked again until the time is up; what has no result by then has the verdict "deadline". ServiceError where it refuses."""
     end = time.monotonic() + deadline_s
     results = []
@@ -158,12 +92,16 @@ def evaluate(candidates, deadline_s=600.0, url=None):
     return results
 
 
+def _end_of(text):
+    """What of a completion is sent. A long one begins with thoughts, which the service would not look at."""
+    data = text.encode("utf-8", "replace")
+    return data[-_TEXT:].decode("utf-8", "replace") if len(data) > _TEXT else text
+
+
 def score(problems, texts, reward="milestones", deadline_s=600.0, url=None):
     """The results of completions, in their order; of one that has no candidate the verdict is "text" and the reward -1."""
-    found = [candidate_of(text) for text in texts]
-    asked = [{"problem": problem, "reward": reward, **what} for problem, what in zip(problems, found, strict=True) if what]
-    answers = iter(evaluate(asked, deadline_s, url) if asked else [])
-    return [next(answers) if what else {"verdict": "text", "reward": -1.0} for what in found]
+    asked = [{"problem": problem, "reward": reward, "completion": _end_of(text)} for problem, text in zip(problems, texts, strict=True)]
+    return evaluate(asked, deadline_s, url) if asked else []
 
 
 @functools.cache

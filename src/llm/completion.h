@@ -12,7 +12,7 @@
  * that our prompts ask for (answer.h), and what anybody else's may. A fence begins its line and has three backticks or more; what closes a block has as many, and
  * nothing else on its line, but for marks like <|im_end|> at the end of the text, which some trainers leave there. Thoughts, up to the last </think>, are not
  * looked at. Where the model wrote no candidate, or one that no service takes (longer than below; a NUL in the text), that is its fault and no error.
- * python/gemmsmith/reward.py has the same rule; tests/service/completions.json is read by the tests of both. */
+ * tests/service/completions.json has texts and their candidates, for the tests of this and of the service. */
 #ifndef GS_LLM_COMPLETION_H
 #define GS_LLM_COMPLETION_H
 

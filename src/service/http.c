@@ -173,6 +173,10 @@ static enum MHD_Result evaluate_parsed(exchange *x, const gs_service_request *re
     int code = 200;
     for (int i = 0; i < request->count; i++) {
         const gs_service_item *const item = &request->item[i];
+        if (!item->request) {
+            json_array_append_new(list, gs_service_reply_no_candidate(item));
+            continue;
+        }
         if (wait) code = GS_MAX(code, status_of(x, &found[i]));
         else if (!found[i].answer) code = 202;
         json_array_append_new(list, result_of(x, item->id, &found[i], item->reward, wait));

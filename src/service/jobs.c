@@ -101,6 +101,7 @@ static void take(gs_service_jobs *jobs, gs_service_op *op)
 {
     const gs_service_request *const request = op->request;
     for (int i = 0; i < request->count && op->status == GS_OK; i++) {
+        if (!request->item[i].request) continue;   /* nothing to evaluate */
         op->status = take_item(jobs, op, &request->item[i], &op->found[i]);
         if (op->status != GS_OK) undo(jobs, op, i);
     }
@@ -260,11 +261,13 @@ static gs_status ask(gs_service_jobs *jobs, gs_service_op *op, gs_error *error)
 gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, gs_error *error)
 {
     gs_service_op op = {.request = request, .found = found};
+    int candidates = 0;
+    for (int i = 0; i < request->count; i++) candidates += request->item[i].request != NULL;
     memset(found, 0, (size_t)request->count * sizeof *found);
     const gs_status status = ask(jobs, &op, error);
-    if (status == GS_OK) jobs->counts.joined += request->count - op.fresh;
+    if (status == GS_OK) jobs->counts.joined += candidates - op.fresh;
     else {
-        jobs->counts.refused += request->count;
+        jobs->counts.refused += candidates;
         for (int i = 0; i < request->count; i++) gs_service_found_free(jobs, &found[i]);
     }
     return status;

@@ -48,7 +48,7 @@ typedef struct gs_service_found {
     bool            running, failed;
 } gs_service_found;
 
-/* All of the request's items or none; each gets what was found or made for it. Codes: TIMEOUT (the queue is full), DISK_FULL, CORRUPT (an id that stands for another request:
+/* All of the request's items or none; each gets what was found or made for it, one without a candidate nothing. Codes: TIMEOUT (the queue is full), DISK_FULL, CORRUPT (an id that stands for another request:
  * a collision), INTERRUPTED (stopping), MEMORY, the store's. */
 gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, gs_error *error);
 /* NOT_FOUND, the store's. */

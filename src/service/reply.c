@@ -59,6 +59,16 @@ json_t *gs_service_reply_result(const char *id, const gs_service_found *found, g
     return out;
 }
 
+json_t *gs_service_reply_no_candidate(const gs_service_item *item)
+{
+    char problem[GS_PROBLEM_TEXT];
+    json_t *const rewards = json_object();
+    for (int kind = 0; kind < GS_REWARDS; kind++) json_object_set_new(rewards, gs_reward_name((gs_reward_kind)kind), json_real(-1));
+    return json_pack("{s:n, s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:o}", "id", "state", "done", "problem", gs_problem_format(&item->problem, problem), "verdict", "text", "stage", "text",
+                     "reason", "no candidate: write a block named schedule, or one named cuda and one named manifest", "reward", -1.0, "reward_kind", gs_reward_name(item->reward),
+                     "rewards", rewards);
+}
+
 json_t *gs_service_reply_health(gs_service_jobs *jobs, double uptime_s, bool all)
 {
     gs_service_device device[GS_SERVICE_DEVICES];
@@ -88,9 +98,9 @@ json_t *gs_service_reply_grammar(void)
             const gs_parameter *const parameter = gs_family_parameter((gs_family_id)f, i);
             json_t *const values = json_array();
             for (int w = 0; w < parameter->count; w++) json_array_append_new(values, json_string(parameter->values[w].text));
-            json_array_append_new(parameters, json_pack("{s:s, s:o}", "name", parameter->name, "words", values));
+            json_array_append_new(parameters, json_pack("{s:s, s:o}", "name", parameter->name, "values", values));
         }
-        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "slots", parameters));
+        json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "parameters", parameters));
     }
     return json_pack("{s:o}", "families", families);
 }

@@ -16,8 +16,10 @@ json_t *gs_service_reply_error(int http, const gs_error *error);
 /* A job that is done: its stored answer with id, state and the reward of that kind. One that is not: verdict "deadline", or "stopping". NULL: no memory, or an
  * answer that cannot be read. */
 json_t *gs_service_reply_result(const char *id, const gs_service_found *found, gs_reward_kind kind, bool waited, bool stopping);
+/* Of a completion that has no candidate: verdict "text", reward -1, no id. */
+json_t *gs_service_reply_no_candidate(const gs_service_item *item);
 
-/* The families with their slots and words, in the order of a schedule string. */
+/* The families with their parameters and the values of each, in the order of a schedule string. */
 json_t *gs_service_reply_grammar(void);
 
 json_t *gs_service_reply_health(gs_service_jobs *jobs, double uptime_s, bool all);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "llm/completion.h"
 
 enum { VALUES_MOST = 16384 };
 
@@ -58,6 +59,7 @@ static gs_status text_of(const json_t *object, const char *field, size_t most, c
     const size_t size = json_string_length(value);
     if (size == 0) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, field), "must not be empty");
     if (size > most) return gs_fail(error, GS_ERROR_RANGE, at(where, field), "%zu bytes; at most %zu", size, most);
+    if (strlen(json_string_value(value)) != size) return gs_fail(error, GS_ERROR_PARSE, at(where, field), "must not contain a NUL");
     *out = json_string_value(value);
     return GS_OK;
 }
@@ -132,6 +134,18 @@ gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, co
     return GS_OK;
 }
 
+/* The candidate of a model's raw text. Whatever the model wrote, also nothing or a NUL, is no error of the client: it may have no candidate. */
+static gs_status finish_completion(gs_service_item *item, const json_t *text, const gs_service_terms *terms, place *where, gs_error *error)
+{
+    gs_completion found;
+    if (!json_is_string(text)) return gs_fail(error, GS_ERROR_PARSE, at(where, "completion"), "must be a text");
+    GS_TRY(gs_completion_read(&found, json_string_value(text), json_string_length(text), error));
+    const bool any = found.schedule || found.source;
+    const gs_status status = any ? gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error) : GS_OK;
+    gs_completion_free(&found);
+    return status;
+}
+
 static gs_status read_item(gs_service_item *item, const json_t *object, const char *const *fields, const gs_service_terms *terms, size_t most, place *where,
                            gs_error *error)
 {
@@ -142,11 +156,14 @@ static gs_status read_item(gs_service_item *item, const json_t *object, const ch
     GS_TRY(text_of(object, "source", most, &source, where, error));
     GS_TRY(text_of(object, "manifest", GS_SERVICE_MANIFEST, &manifest, where, error));
     GS_TRY(text_of(object, "reward", 32, &reward, where, error));
-    if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest");
-    if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
-    if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
+    const json_t *const completion = json_object_get(object, "completion");
     item->reward = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be headroom, composite or milestones");
+    if (completion && (schedule || source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "completion"), "and a schedule or a source: one of them");
+    if (completion) return finish_completion(item, completion, terms, where, error);
+    if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest, or a completion");
+    if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
+    if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
     return gs_service_item_finish(item, schedule, source, manifest, terms, error);
 }
 
@@ -160,7 +177,7 @@ static gs_status reserve(gs_service_request *out, int count, gs_error *error)
 
 static gs_status read_one(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
-    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", "deadline_s", NULL};
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", "deadline_s", NULL};
     place where = {0};
     GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
     GS_TRY(reserve(out, 1, error));
@@ -170,7 +187,7 @@ static gs_status read_one(gs_service_request *out, const json_t *root, const gs_
 static gs_status read_batch(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
     static const char *const top[] = {"requests", "deadline_s", NULL};
-    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "reward", NULL};
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", NULL};
     place where = {0};
     GS_TRY(only(root, top, &where, error));
     GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
@@ -222,7 +239,7 @@ gs_status gs_service_request_parse(gs_service_request *out, const char *body, si
 {
     json_t *root;
     *out = (gs_service_request){.deadline_s = terms->deadline_s};
-    GS_TRY(gs_service_json_read(&root, body, size, 0, error));
+    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* a completion may have one; other texts are refused with it */
     const gs_status status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
     json_decref(root);
     if (status != GS_OK) gs_service_request_free(out);

@@ -15,8 +15,8 @@ enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 
 
 /* One candidate of one problem. The reward is no part of the id: one evaluation gives all kinds. */
 typedef struct gs_service_item {
-    char          *request;   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned */
-    char           id[GS_HASH_TEXT];
+    char          *request;   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned; NULL: a completion that has no candidate */
+    char           id[GS_HASH_TEXT];   /* empty without a candidate */
     gs_problem     problem;
     gs_reward_kind reward;
 } gs_service_item;

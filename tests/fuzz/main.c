@@ -69,6 +69,7 @@ static const char *const seeds[] = {
     "={\"problem\":\"f16:64x64x64:tn\",\"schedule\":\"simple\",\"reward\":\"milestones\",\"deadline_s\":1.5}",
     "={\"problem\":\"64_64_64\",\"source\":\"a\\u0041\\n\\\"\",\"manifest\":\"manifest 1\"}",
     "={\"requests\":[{\"problem\":\"64_64_64\",\"schedule\":\"x\"},{\"problem\":\"bf16:1x2x3:nn\",\"source\":\"s\",\"manifest\":\"m\"}],\"deadline_s\":0}",
+    "={\"requests\":[{\"problem\":\"64_64_64\",\"completion\":\"```schedule\\nx\\n```\"},{\"problem\":\"64_64_64\",\"completion\":\"\\u0000\"}]}",
     ">#define F(x) \\\n  g<x>(\"a\\\"\", 'b', 0x1'fp-3)\n#if 0\n don't\n#else\nR\"x(\n)\" )x\" /* a */ // b\n#endif\nasm volatile(\"{ .reg .pred p;\\n\" \"@p bra x; x: }\" :: \"r\"(y));",
     "@as f16:64x4096x64:nn, M x N x K = 1024 x 1024 x 1024, 64_64_64\\n8_8_8 wgmma_64_64_16 tile 128x256x64, bf16:1x2x3:tn 99999999999999999999x1x1",
     ">candidate.cu(12): error: identifier \"a b\" is 'x' #error <|im_start|> ```\n   x\n ^\nstate: candidate.cu:3 (PTX line 4): b\n#line 5 \"c\"\n",

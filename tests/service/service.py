@@ -187,10 +187,10 @@ class BadRequests(Case):
         good = {"problem": PROBLEM, "schedule": SCHEDULE}
         for body, field in [
             ("", "body"), ("{", "body"), ("[]", "body"), ("null", "body"), ('{"problem":"x","problem":"y"}', "body"), ('{"a":"\xff"}'.encode("latin-1"), "body"),
-            ('{"problem":"\\u0000"}', "body"), ("[" * 5000, "body"), ({}, "problem"), ({**good, "problem": 1}, "problem"), ({**good, "problem": "f16:0x1x1"}, "problem"),
+            ('{"problem":"\\u0000"}', "problem"), ("[" * 5000, "body"), ({}, "problem"), ({**good, "problem": 1}, "problem"), ({**good, "problem": "f16:0x1x1"}, "problem"),
             ({**good, "problem": "f16:-1x1x1:tn\n\x1b[2J"}, "problem"), ({"problem": PROBLEM}, "schedule"), ({**good, "source": "x"}, "schedule"),
             ({"problem": PROBLEM, "source": "x"}, "manifest"), ({**good, "schedule": ""}, "schedule"), ({**good, "schedule": "x" * 600}, "schedule"),
-            ({**good, "schedule": ["x"]}, "schedule"), ({**good, "reward": "applause"}, "reward"), ({**good, "deadline_s": -1}, "deadline_s"),
+            ({**good, "schedule": ["x"]}, "schedule"), ({**good, "schedule": "simple\0"}, "schedule"), ({**good, "reward": "applause"}, "reward"), ({**good, "deadline_s": -1}, "deadline_s"),
             ({**good, "deadline_s": "1"}, "deadline_s"), ({**good, "deadline_s": 1e9}, "deadline_s"), ({**good, "shell": "rm"}, "shell"),
             ({**good, "\x1b\n": 1}, "??"),
         ]:

@@ -197,10 +197,25 @@ class Functions(Case):
     def test_candidates(self):
         with open(os.path.join(HERE, "completions.json"), encoding="utf-8") as file:
             cases = json.load(file)
-        for name, text, want in cases:
-            self.assertEqual(reward.candidate_of(text) or {}, want, name)
-        self.assertIsNone(reward.candidate_of("```schedule\n" + "x" * 513 + "\n```"))
-        self.assertIsNone(reward.candidate_of("```cuda\nx\n```\n```manifest\n" + "x" * (64 << 10) + "\n```"))
+        s = self.serve("library=1.1;delay=20")
+        cases += [["a long schedule", "```schedule\n" + "x" * 513 + "\n```", {}], ["a long manifest", "```cuda\nx\n```\n```manifest\n" + "x" * (64 << 10) + "\n```", {}]]
+        code, whole = s.post("evaluate/batch", {"requests": [{"problem": PROBLEM, "completion": text} for _, text, _ in cases], "deadline_s": 0})
+        self.assertEqual(code, 200)
+        for (name, _, want), got in zip(cases, whole["results"], strict=True):
+            if want:   # the same id: the same candidate
+                self.assertEqual(got["id"], s.post("submit", {"problem": PROBLEM, **want})[1]["id"], name)
+            else:
+                self.assertEqual((got["id"], got["verdict"], got["reward"], got["rewards"]["composite"]), (None, "text", -1, -1), name)
+        for more in ({"schedule": SCHEDULE}, {"source": "x", "manifest": "x"}, {"manifest": "x"}):
+            self.assertEqual(s.post("evaluate", {"problem": PROBLEM, "completion": "", **more})[1]["error"]["field"], "completion")
+        self.assertEqual(s.post("evaluate", {"problem": PROBLEM, "completion": ["x"]})[1]["error"]["field"], "completion")
+        code, got = s.post("submit", {"problem": PROBLEM, "completion": "I do not know.", "reward": "milestones"})
+        self.assertEqual((code, got["problem"], got["state"], got["reward_kind"], got["stage"]), (200, PROBLEM, "done", "milestones", "text"))
+
+    def test_texts_of_any_length(self):
+        s = self.serve(options=["--most_body", "2560"])
+        thoughts = "<think>" + "é" * (2 << 20) + "</think>"
+        self.assertEqual([r["verdict"] for r in reward.score([PROBLEM] * 3, [thoughts + kernel(), thoughts, "\ud83d"], url=self.url(s))], ["pass", "text", "text"])
 
     def test_verl(self):
         s = self.serve(token=TOKEN)
@@ -301,12 +316,12 @@ class Episodes(Case):
 
     def test_grammar(self):
         s = self.serve()
-        families = {family["name"]: family["slots"] for family in s.get("grammar")[1]["families"]}
+        families = {family["name"]: family["parameters"] for family in s.get("grammar")[1]["families"]}
         self.assertEqual(families["simple"], [])
-        words = SCHEDULE.split("/")
-        self.assertEqual(len(families["ws"]), len(words) - 1)
-        for slot, word in zip(families["ws"], words[1:]):
-            self.assertIn(word, slot["words"], slot["name"])
+        values = SCHEDULE.split("/")
+        self.assertEqual(len(families["ws"]), len(values) - 1)
+        for parameter, value in zip(families["ws"], values[1:]):
+            self.assertIn(value, parameter["values"], parameter["name"])
         self.assertEqual(s.get("grammar?family=ws")[0], 400)
 
 
