@@ -15,7 +15,7 @@
  *
  * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
  *
- * Set by the builder (src/kernel/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
+ * Set by the builder (src/family/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
  * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
  * that registers must allow), and the sizes where they are fixed (common/sizes.cuh). K, lda, ldb are multiples of 8; nn: N too.
  * There are at least GS_COLS columns. */

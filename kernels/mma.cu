@@ -7,7 +7,7 @@
  *
  * Rows beyond M or N and the tail of K are zeros in shared memory, so no step looks at the extents; stores are masked.
  *
- * Set by the builder (src/kernel/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
+ * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
  * registers must allow), GS_VEC (elements per access of A and B: 8, 4, 2, 1), GS_VEC_D (elements per store of D). */
 #include "common/args.h"

@@ -13,7 +13,7 @@
  * byte permutations, which pair the rows up, put fragments together. Otherwise P is the operand with fewer rows in the warp's tile.
  * Either way a quad is two neighbouring columns of two rows.
  *
- * Set by the builder (src/kernel/slicek.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
+ * Set by the builder (src/family/slicek.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
  * (tile), GS_WM GS_WN GS_WK (warps along M, N, K), GS_DEPTH, GS_SPLIT (blocks of a cluster along K), GS_FETCH (bytes that a miss brings to L2),
  * GS_VEC_C GS_VEC_D (elements per access of C and D), GS_BATCHED, GS_BLOCKS (resident blocks that registers must allow), and the sizes where
  * they are fixed (common/sizes.cuh). Sums are f32 whatever the problem's accumulator. */
