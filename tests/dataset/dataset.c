@@ -50,14 +50,6 @@ static bool cannot_be_written(void *self, const char *line)
     return false;
 }
 
-static gs_store *open_store(const char *name)
-{
-    char path[GS_PATH];
-    gs_store *opened;
-    CHECK(gs_store_open(&opened, path_of(path, name), &error));
-    return opened;
-}
-
 static void begin_session(const char *device)
 {
     session = (gs_session){.command = "tune", .version = "1", .commit = "", .device = device, .cublaslt = 130100};

@@ -13,14 +13,6 @@
 #include "store/store.h"
 #include "store_folder.h"
 
-static gs_store *open_store(const char *name)
-{
-    char path[GS_PATH];
-    gs_store *store;
-    CHECK(gs_store_open(&store, path_of(path, name), &error));
-    return store;
-}
-
 static gs_status put(gs_store *store, const char *id, const char *request)
 {
     return gs_store_jobs_put(store, &(gs_job){.id = id, .device = DEVICE, .request = request}, 1, &error);

@@ -20,14 +20,6 @@
 #define LONG    1000.0
 #define MS      INT64_C(1000000)
 
-static gs_store *open_store(const char *name)
-{
-    char path[GS_PATH];
-    gs_store *store;
-    CHECK(gs_store_open(&store, path_of(path, name), &error));
-    return store;
-}
-
 static gs_lessee lessee(const char *run)
 {
     gs_lessee who;

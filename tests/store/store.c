@@ -18,14 +18,6 @@
 #include "store/store.h"
 #include "store_folder.h"
 
-static gs_store *open_store(const char *name)
-{
-    char path[GS_PATH];
-    gs_store *store;
-    CHECK(gs_store_open(&store, path_of(path, name), &error));
-    return store;
-}
-
 static gs_session begin(gs_store *store)
 {
     gs_session session = {.command = "tune", .version = "0.1.0", .commit = "abc", .device = DEVICE, .cc = 90, .sms = 132,

@@ -17,14 +17,6 @@
 
 #define PROBLEM "f16:64x128x256:tn"
 
-static gs_store *open_store(const char *name)
-{
-    char path[GS_PATH];
-    gs_store *store;
-    CHECK(gs_store_open(&store, path_of(path, name), &error));
-    return store;
-}
-
 static gs_session begin(gs_store *store, const char *device)
 {
     gs_session session = {.command = "tune", .device = device};

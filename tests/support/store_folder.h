@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "store/store.h"
 
 #define DEVICE "nvidia-h200"
 
@@ -48,5 +49,14 @@ static const char *path_of(char path[GS_PATH], const char *name)
         const gs_status check_ = (call);                                             \
         if (check_ != GS_OK) fail_msg("%s: %s", gs_status_name(check_), error.text); \
     } while (0)
+
+/* The store of that name in the folder, made if it is not there. */
+static inline gs_store *open_store(const char *name)
+{
+    char path[GS_PATH];
+    gs_store *store;
+    CHECK(gs_store_open(&store, path_of(path, name), &error));
+    return store;
+}
 
 #endif
