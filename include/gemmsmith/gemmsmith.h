@@ -9,7 +9,7 @@
  *     gs_args args = gs_args_make(a, b, NULL, d);
  *     gs_plan_run(plan, &args, stream);
  *
- * status.h has the codes, problem.h the words for what is multiplied, plan.h the calls. */
+ * status.h has the error codes, problem.h describes a multiplication, plan.h has the calls. */
 #ifndef GEMMSMITH_H
 #define GEMMSMITH_H
 
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* "0.9.0": of the library that is loaded, to compare with GS_VERSION_TEXT. */
+/* The version of the library that is loaded, such as "0.9.0". GS_VERSION_TEXT is that of the headers. */
 GS_API const char *gs_version(void);
 
 #ifdef __cplusplus

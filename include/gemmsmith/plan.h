@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Contexts and plans: choosing a kernel for a problem once, running it many times.
  *
- * A context belongs to one device. Contexts and plans may be used by any number of threads at once; a plan does not change once it is
- * made. Nothing is allocated while a plan runs, but for a thread's first run of it; everything that is loaded is loaded when the plan is
- * created. */
+ * A context belongs to one device. Any number of threads may use a context or a plan at once; a plan is immutable. Everything is loaded
+ * when the plan is created. A run allocates nothing, except for a thread's first run of the plan. */
 #ifndef GEMMSMITH_PLAN_H
 #define GEMMSMITH_PLAN_H
 
@@ -21,9 +20,9 @@ typedef void             *gs_stream;   /* a CUstream / cudaStream_t; NULL is the
 
 /* Where a plan's kernel came from, in the order in which the choices are tried. */
 typedef enum gs_origin {
-    GS_ORIGIN_TABLE    = 0,   /* the problem stands in a tuned table */
-    GS_ORIGIN_NEAREST  = 1,   /* the same with the other input type does or, where there are no weights for the device, its nearest neighbour */
-    GS_ORIGIN_DEFAULT  = 2,   /* the first choice of the learned weights or, where there are none, of the time model */
+    GS_ORIGIN_TABLE    = 0,   /* the problem has a row in a tuned table */
+    GS_ORIGIN_NEAREST  = 1,   /* the row of the same problem with the other input type; without weights for the device also that of the nearest problem */
+    GS_ORIGIN_DEFAULT  = 2,   /* the first choice of the learned weights; without weights, of the time model */
     GS_ORIGIN_CUBLASLT = 3,   /* cuBLASLt */
     GS_ORIGIN_EXPLICIT = 4,   /* the caller named the schedule */
     GS_ORIGIN_EMPTY    = 5    /* nothing to compute */
@@ -40,26 +39,26 @@ typedef struct gs_config {
     uint32_t    size;         /* sizeof(gs_config) as the caller was compiled; see status.h */
     int         use_cublaslt; /* 1: a plan may choose cuBLASLt (default); 0: our kernels only */
     int         use_ours;     /* 1: a plan may choose one of our kernels (default); 0: cuBLASLt only */
-    int         dependent;    /* 1: a plan's launch may start before the kernel before it on the stream has ended, and waits on the device
-                                 until it has (programmatic dependent launch; compute capability 9.0, CUDA 12.3; elsewhere no
-                                 difference); -1: it does not; 0: $GEMMSMITH_DEPENDENT, else it does not (default) */
+    int         dependent;    /* 1: programmatic dependent launches: a plan's kernel may start before the previous kernel on the stream
+                                 has ended, and then waits for it on the device. Needs compute capability 9.0 and CUDA 12.3, has no
+                                 effect elsewhere. -1: normal launches. 0 (default): as $GEMMSMITH_DEPENDENT says, else normal */
     const char *device;       /* "cuda:0"; "emu:h200"; NULL: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU */
-    const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; where that
-                                 is not set, those of the user's and the installed tables that there are */
+    const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; if that is
+                                 not set, the installed tables and the user's, as far as they exist */
     const char *cache_path;   /* cubin cache directory; NULL: $GEMMSMITH_CACHE, else the user's cache directory */
     size_t      workspace_limit;  /* bytes of device memory that a plan may need for its workspace; GS_NO_LIMIT (default). A choice that
-                                     needs more is passed over; a schedule that the caller names is refused with UNSUPPORTED */
-    size_t      cached_plans; /* most plans that gs_gemm keeps, 256 (default); at least 1. A plan that a call is using counts but stays */
-    gs_log_line log;          /* where the library's log lines go, of the whole process, until this context is closed; NULL (default):
-                                 standard error, as far as $GEMMSMITH_LOG asks for them */
+                                     needs more is skipped; a schedule that the caller names is refused with UNSUPPORTED */
+    size_t      cached_plans; /* most plans that gs_gemm keeps, 256 (default); at least 1. A plan in use counts, but is not dropped */
+    gs_log_line log;          /* receives the log lines of the whole process until this context is closed; NULL (default): standard
+                                 error, at the level of $GEMMSMITH_LOG */
     void       *log_self;     /* its first argument */
-    int         log_level;    /* 0 to 4: the most detailed level that log is called with; of no meaning without log. Default 2 */
+    int         log_level;    /* 0 to 4: the most detailed level that log receives; has no effect without log. Default 2 */
     int         reserved_int; /* zero */
     uint64_t    reserved[8];  /* zero */
 } gs_config;
 
-/* Pointers of one multiplication, all device memory on the context's device but for alpha and beta, owned by the caller and alive until
- * the stream has run the call. c may be NULL when beta is 0, and may equal d (then ldc must equal ldd). Start from gs_args_make. */
+/* Pointers of one multiplication. All point to memory of the context's device, except alpha and beta. The caller owns them; they must
+ * stay valid until the stream has run the call. c may be NULL when beta is 0, and may equal d (then ldc must equal ldd). Start from gs_args_make. */
 typedef struct gs_args {
     uint32_t     size;         /* sizeof(gs_args) as the caller was compiled; see status.h */
     uint32_t     reserved_flags;   /* zero */
@@ -67,10 +66,10 @@ typedef struct gs_args {
     const void  *b;            /* nn: K x N, tn: N x K, problem.in */
     const void  *c;            /* M x N, problem.out */
     void        *d;            /* M x N, problem.out */
-    void        *workspace;    /* NULL: the plan's own. Where gs_plan_workspace is not 0, runs that may overlap on the device, or that
-                                  threads start at the same time, each need a workspace of their own: at least that many bytes, 256-byte
-                                  aligned, filled with zeros before the plan's first run with it and after any other use: a run leaves it
-                                  as the plan's next run needs it */
+    void        *workspace;    /* NULL: the plan's own. If gs_plan_workspace is not 0, runs that may overlap on the device, or that
+                                  threads start at the same time, each need their own workspace: at least that many bytes, aligned to
+                                  256 bytes. Fill it with zeros before the plan's first run with it and after any other use; each run
+                                  leaves it ready for the plan's next run */
     const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is */
     uint64_t     reserved[6];  /* zero */
 } gs_args;
@@ -88,7 +87,7 @@ static inline gs_args gs_args_make(const void *a, const void *b, const void *c, 
     return args;
 }
 
-/* What gs_config_default stands on: size is the caller's sizeof(gs_config), and no byte beyond it is written. */
+/* Used by gs_config_default. size is the caller's sizeof(gs_config); no byte beyond it is written. */
 GS_API void gs_config_init(gs_config *config, size_t size);
 
 /* The default settings. */
@@ -115,14 +114,14 @@ GS_API gs_status gs_plan_create(gs_context *context, const gs_problem *problem, 
  * third algorithm that it suggests, or its first if there are fewer). */
 GS_API gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem, const char *schedule, gs_plan **out, gs_error *error);
 
-/* Puts one multiplication on the stream: compares pointers, launches. Any number of threads may run one plan at once. Allocates nothing
- * but host memory at a thread's first run of the plan; may be captured in a CUDA graph.
- * Codes: ARGUMENT (a pointer is missing; args' size; beta is 0 in one of args and problem only), ALIGNMENT (a pointer is less aligned than
+/* Puts one multiplication on the stream. Any number of threads may run one plan at once. Only a thread's first run of the plan allocates,
+ * and host memory only. May be captured in a CUDA graph.
+ * Codes: ARGUMENT (a pointer is missing; args' size is wrong; beta is 0 in args but not in the problem, or the reverse), ALIGNMENT (a pointer is less aligned than
  * gs_plan_alignment), UNSUPPORTED (a reserved field; scalars that cuBLASLt cannot take), MEMORY, LAUNCH, LIBRARY. */
 GS_API gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream);
 
-/* Destroys the plan, then sets *plan to NULL. No thread may be running it and work in flight must have finished. Accepts NULL and
- * *plan == NULL. */
+/* Destroys the plan, then sets *plan to NULL. Before, no thread may be running it, and its work on the device must have finished. Accepts
+ * NULL and *plan == NULL. */
 GS_API void gs_plan_destroy(gs_plan **plan);
 
 /* Writes the plan to a buffer: problem, choice and compiled code, with the device's architecture, this version and a checksum. *size is
@@ -131,27 +130,27 @@ GS_API void gs_plan_destroy(gs_plan **plan);
 GS_API gs_status gs_plan_save(const gs_plan *plan, void *buffer, size_t *size, gs_error *error);
 
 /* Makes a plan from what gs_plan_save wrote. Needs no compiler, no cache and no writable disk; a plan of cuBLASLt needs cuBLASLt.
- * Codes: CORRUPT (it is none, cut short or changed), UNSUPPORTED (another version of gemmsmith, or another GPU architecture), and those
+ * Codes: CORRUPT (the buffer is no plan, or was cut or changed), UNSUPPORTED (another version of gemmsmith, or another GPU architecture), and those
  * of gs_plan_create. */
 GS_API gs_status gs_plan_load(gs_context *context, const void *buffer, size_t size, gs_plan **out, gs_error *error);
 
-/* Starts gs_plan_create in a thread of the library. Every start needs a wait. Codes: ARGUMENT, MEMORY, those of gs_problem_check. */
+/* Starts gs_plan_create in a thread of the library. Call gs_plan_wait once for every start. Codes: ARGUMENT, MEMORY, those of gs_problem_check. */
 GS_API gs_status gs_plan_start(gs_context *context, const gs_problem *problem, gs_pending **out, gs_error *error);
 
 /* 1: gs_plan_wait would return at once. */
 GS_API int gs_plan_ready(const gs_pending *pending);
 
-/* Waits for what was started, hands over what gs_plan_create gave and sets *pending to NULL. */
+/* Waits until the plan is made, returns what gs_plan_create returned, and sets *pending to NULL. */
 GS_API gs_status gs_plan_wait(gs_pending **pending, gs_plan **out, gs_error *error);
 
-/* Finds the problem's plan in a cache inside the context, creates it at the first call for a problem (where it has a workspace: for a
- * problem and a stream), and runs it. Any number of threads may call it: creating a plan stops none but those that ask for the same one.
- * The cache keeps gs_config.cached_plans plans and drops the one that was used longest ago, after the device has finished what it was
- * given. So a graph that was captured with it may be launched only while its problems are in the cache: for graphs, create plans.
- * Capture-safe once cached. Pointers that are less aligned than the planned kernel needs are served by a kernel that takes them. */
+/* Runs a problem with a plan from a cache inside the context. The first call for a problem creates the plan; plans with a workspace are
+ * kept per stream. Any number of threads may call it; while one creates a plan, only calls for the same plan wait. The cache keeps
+ * gs_config.cached_plans plans. It drops the least recently used one, after the device has finished its work. So a CUDA graph that was
+ * captured with gs_gemm may be launched only while its plans are in the cache: create plans for graphs. A call may be captured once its
+ * plan is cached. Pointers with too little alignment for the planned kernel are given to another kernel. */
 GS_API gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error);
 
-GS_API const char       *gs_plan_why(const gs_plan *plan);        /* in words where the kernel came from; lives with the plan */
+GS_API const char       *gs_plan_why(const gs_plan *plan);        /* a text that says where the kernel came from; lives with the plan */
 GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form of the schedule, "cublaslt", "cublaslt/3" or "empty"; lives with the plan */
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */

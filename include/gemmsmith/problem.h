@@ -54,11 +54,11 @@ typedef struct gs_problem {
     uint64_t  reserved[12];       /* zero */
 } gs_problem;
 
-/* What the inline calls below stand on: size is the caller's sizeof(gs_problem), and no byte beyond it is written. */
+/* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */
 GS_API void      gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k);
 GS_API gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs_error *error);
 
-/* f16 in, f32 accumulator, f16 out, packed, alpha 1, beta 0. Cannot fail: an invalid value is found by gs_problem_check. */
+/* f16 in, f32 accumulator, f16 out, packed, alpha 1, beta 0. Cannot fail: gs_problem_check finds invalid values. */
 static inline gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m, int64_t n, int64_t k)
 {
     gs_problem problem;
@@ -77,7 +77,7 @@ static inline gs_status gs_problem_parse(gs_problem *problem, const char *text, 
 /* Writes the canonical text form; gs_problem_parse gives the same problem back. Returns text. */
 GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT]);
 
-/* GS_OK if the problem is one that a kernel could be asked for; GS_ERROR_ARGUMENT (size), GS_ERROR_RANGE or GS_ERROR_UNSUPPORTED with the
+/* GS_OK if the problem is valid; GS_ERROR_ARGUMENT (size), GS_ERROR_RANGE or GS_ERROR_UNSUPPORTED with the
  * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 

@@ -2,13 +2,13 @@
  * Status codes and error messages of every gemmsmith call.
  *
  * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
- * Calls that can say more take a gs_error (may be NULL), which names the field and the column at fault.
+ * Calls with more to report take a gs_error (may be NULL), which names the wrong field and its column.
  *
- * How structs grow: what a caller passes in (gs_problem, gs_args, gs_config) starts with its size, as the caller's compiler sees it, and
- * ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default) sets both. A later version
+ * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config) starts with its size, as the caller's compiler sees
+ * it, and ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default) sets both. A later version
  * gives names to reserved fields, or adds some behind them; zero always means what this version does. A program that was compiled with
- * an older, smaller struct keeps working. A size of 0, or one that holds not even the named fields, is refused with ARGUMENT; so is a
- * larger one than this version knows, if any byte beyond is not zero; a reserved field that is not zero is refused with UNSUPPORTED.
+ * an older, smaller struct keeps working. A size that is too small for the named fields is refused with ARGUMENT; so is a struct
+ * that is larger than this version's, if any byte beyond is not zero; a reserved field that is not zero is refused with UNSUPPORTED.
  * gs_error, which the library fills, has no size: it stays at 512 bytes. */
 #ifndef GEMMSMITH_STATUS_H
 #define GEMMSMITH_STATUS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The archive of kernels that models wrote for a problem: the best of every kind, so that lines of development stay different. A kind is the matrix
- * instruction, and ranges of registers, shared memory and threads. */
+ * The archive of kernels that models wrote for a problem: the best of every kind, so that lineages stay different. A kind is a matrix instruction
+ * and ranges of registers, shared memory and threads. */
 #ifndef GS_AUTHOR_ARCHIVE_H
 #define GS_AUTHOR_ARCHIVE_H
 
@@ -16,8 +16,8 @@ typedef struct gs_kind {
     int       registers, smem, threads;   /* numbers of ranges, from 0 */
 } gs_kind;
 
-/* By the instructions that its metrics count (worker/metrics.h), or without them by what stands in the source outside of comments; and the largest block of the
- * manifest. */
+/* The matrix instruction comes from the metrics (worker/metrics.h) or, without metrics, from the source without comments; the threads are those of the manifest's
+ * largest block. */
 gs_kind     gs_kind_of(const char *source, const char *manifest, const char *metrics, int registers, int smem);
 const char *gs_kind_text(const gs_kind *kind, char text[64]);   /* "wgmma <=168 registers <=227 KiB <=384 threads" */
 
@@ -32,10 +32,10 @@ typedef struct gs_archive {
     int       count, capacity;
 } gs_archive;                             /* zero-initialise; free(list) */
 
-/* Takes it where its kind has none as good. MEMORY. */
+/* Keeps it if no kernel of its kind is as good. MEMORY. */
 gs_status gs_archive_put(gs_archive *archive, const gs_elite *elite, gs_error *error);
 
-/* One of an island (own), or of the others; each as likely, whatever its score: NULL: there is none. */
+/* A random one of the island (own) or of the other islands, all equally likely; NULL: there is none. */
 const gs_elite *gs_archive_draw(const gs_archive *archive, int island, bool own, gs_random *random);
 
 const gs_elite *gs_archive_best(const gs_archive *archive);     /* NULL: there is none */

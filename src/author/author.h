@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that a language model writes for one problem: turn by turn, on several islands, each with its own line of development. A turn shows the model what
- * is to be developed and what was tried, asks for a kernel and its manifest, and has the environment judge it. Every answer is in the store before anything
- * is done with it, and what came of it behind it: a run that is stopped goes on, and asks nothing twice.
+ * Kernels that a language model writes for one problem: turn by turn, on several islands, each with its own lineage. A turn shows the model the
+ * kernel to improve and what was tried, asks for a kernel and its manifest, and evaluates it. Every answer is stored before it is used, and its outcome
+ * after it, so a run that was stopped continues without asking the same question twice.
  *
- * Of an answer nothing reaches a message, a path or a log: candidates are called by the hash of their texts. docs/internals/write.md. */
+ * No text of an answer reaches a message, a path or a log: candidates are named by the hash of their texts. docs/internals/write.md. */
 #ifndef GS_AUTHOR_AUTHOR_H
 #define GS_AUTHOR_AUTHOR_H
 
@@ -15,13 +15,13 @@
 
 typedef struct gs_author_turn {
     int         island, number;        /* 0, 1, ...; of the island's turns: 1, 2, ... */
-    int         done, total;           /* turns of all islands that were asked for; what an earlier run did counts */
-    const char *base;                  /* what was developed: "", a family, "source:<hash>" */
-    const char *fault;                 /* why the answer could not be read; "": it could */
-    const gs_evaluation *got;          /* NULL: nothing to judge. Its reason may have words of the candidate in it: */
-    const char *reason;                /* the same as it may be shown (redact/redact.h); "" where the verdict says all */
-    bool        again;                 /* it was tried before, and is not tried again */
-    bool        improved, best;        /* better than what its lineage had; than all of the problem's */
+    int         done, total;           /* turns of all islands: done, and to do in all; those of earlier runs count */
+    const char *base;                  /* what was to be improved: "" (nothing), a family, "source:<hash>" */
+    const char *fault;                 /* why the answer could not be read; "": it was read */
+    const gs_evaluation *got;          /* NULL: nothing was evaluated. Its reason may quote the candidate: */
+    const char *reason;                /* the reason without quotes (redact/redact.h); "" if there is nothing to add to the verdict */
+    bool        again;                 /* it was evaluated before, and is not evaluated again */
+    bool        improved, best;        /* better than the best of its lineage; than the best for the problem */
 } gs_author_turn;
 
 typedef struct gs_author_options {
@@ -29,18 +29,18 @@ typedef struct gs_author_options {
     const gs_environment_options *environment;
     const char *from;                  /* family whose working kernel is the template, GS_AUTHOR_NOTHING; NULL: that of the best schedule */
     int         islands, turns;        /* turns of each; 0: 4, 8. At most GS_AUTHOR_ISLANDS islands */
-    int         patience;              /* turns without a gain after which an island goes on from another one's elite; 0: 3 */
-    bool        again;                 /* as many turns as that behind those that the store has */
+    int         patience;              /* after so many turns without improvement an island restarts from another one's elite; 0: 3 */
+    bool        again;                 /* as many turns as that in addition to those in the store */
     double      budget_s;              /* 0: none */
-    const char *profile;               /* the program, which Nsight Compute runs where there is one; NULL: it is not asked */
-    uint64_t    seed;                  /* of what is shown and developed; 0: 1 */
+    const char *profile;               /* the program that Nsight Compute is to run, if it is installed; NULL: no profile */
+    uint64_t    seed;                  /* of the choice of what is shown and improved; 0: 1 */
     void      (*begins)(void *self, int done, int total, int island);   /* a turn; may be NULL */
-    void      (*told)(void *self, const gs_author_turn *turn);           /* what came of it; may be NULL */
+    void      (*told)(void *self, const gs_author_turn *turn);           /* its outcome; may be NULL */
     void       *self;
 } gs_author_options;
 
 typedef enum gs_author_end { GS_AUTHOR_DONE, GS_AUTHOR_SILENT, GS_AUTHOR_TIME, GS_AUTHOR_STOPPED } gs_author_end;
-const char *gs_author_end_name(gs_author_end end);   /* "turns", "silent": the endpoint is given up or a budget used up, "time", "stopped" */
+const char *gs_author_end_name(gs_author_end end);   /* "turns"; "silent": the endpoint failed or a budget is used up; "time"; "stopped" */
 
 /* A kernel of the archive, the best of its kind. */
 typedef struct gs_author_kernel {
@@ -52,16 +52,16 @@ typedef struct gs_author_kernel {
 
 typedef struct gs_author_result {
     gs_author_end end;
-    int          turns, before;        /* of all islands; those that the store had */
-    int          judged, passed, unread;   /* here: kernels that have a verdict; answers that could not be read, also at the second attempt */
-    char         schedule[GS_SCHEDULE_TEXT];   /* the best one of the families; "": none is known */
+    int          turns, before;        /* of all islands; those of earlier runs */
+    int          judged, passed, unread;   /* in this run: kernels with a verdict; that passed; answers that could not be read, even after a repair */
+    char         schedule[GS_SCHEDULE_TEXT];   /* the best schedule known; "": none */
     double       schedule_us, library_us, floor_us;
     gs_author_kernel  *elite;                /* best first */
     int          count;
     double       seconds;
 } gs_author_result;
 
-/* *result is to be freed, whatever is returned. A stop, the end of the time and an endpoint that is given up are no failures: the result says so. Codes: ARGUMENT,
+/* Free *result whatever is returned. A stop, the end of the time and an endpoint that failed are not errors: result->end says so. Codes: ARGUMENT,
  * UNSUPPORTED (no family takes the problem, or not this one), PARSE and NOT_FOUND (prompts), those of the environment and of the store: the machine. */
 gs_status gs_author_run(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem, const gs_author_options *options,
                    gs_author_result *result, gs_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lineages: what models have tried for a problem, island by island, and what is to be developed next. All of it follows from the turns of the
- * store, so that a run that goes on is where it was. */
+ * Lineages: what models have tried for a problem, island by island, and what to improve next. All of it is computed from the turns in the
+ * store, so a run that is continued has the same state. */
 #ifndef GS_AUTHOR_LINEAGES_H
 #define GS_AUTHOR_LINEAGES_H
 
@@ -10,14 +10,14 @@
 #include "author/author.h"
 
 typedef struct gs_lineage {
-    int    turns, asked;   /* of the island; by the model that is asked now */
-    int    barren;         /* turns in a row that brought nothing */
-    int    parent;         /* the attempt that is developed; -1: none yet */
-    int    failure;        /* the last attempt that failed since it began or was restarted; -1: none */
+    int    turns, asked;   /* turns of the island; of these, asked of the current model */
+    int    barren;         /* turns in a row without improvement */
+    int    parent;         /* the attempt to improve; -1: none yet */
+    int    failure;        /* the last failed attempt since the lineage began or was restarted; -1: none */
     double score;          /* the parent's; 0: none */
 } gs_lineage;
 
-/* An answer that was read and paid for, and of which nothing has come yet. */
+/* An answer in the store that was not evaluated yet. */
 typedef struct gs_owed {
     char  uid[GS_STORE_UID];
     int   island, number;
@@ -38,10 +38,10 @@ typedef struct gs_lineages {
     gs_archive  archive;
     gs_owed    *owed;
     int         owed_count, owed_capacity;
-    int         patience;   /* barren turns after which an island is restarted from another one's elite */
+    int         patience;   /* after so many barren turns an island is restarted from another one's elite */
 } gs_lineages;
 
-/* What the store has of the device's problem, which the model is to go on with. Turns of other models count as experience, and not as asked. */
+/* Reads what the store has of the problem on the device. Turns of other models count as attempts, but not as asked of this model. */
 gs_status gs_lineages_read(gs_lineages *out, gs_store *store, const char *device, const char *problem, const char *model, int patience, gs_error *error);
 void      gs_lineages_free(gs_lineages *lineages);
 
@@ -50,20 +50,20 @@ typedef struct gs_pick {
     bool restarted;
 } gs_pick;
 
-/* What the next turn of an island develops: mostly its lineage's best, sometimes another elite of the island; an island that has had no luck takes an elite of
- * another one. */
+/* What the next turn of an island is to improve: mostly the best of its lineage, sometimes another elite of the island; after too many barren turns an elite of
+ * another island. */
 gs_pick gs_lineages_pick(const gs_lineages *lineages, int island, gs_random *random);
 
 /* A turn of an island begins: base as in the turn; asked: the model that is asked now. */
 void gs_lineages_begin(gs_lineages *lineages, int island, int number, const char *base, bool asked);
 
-/* What came of its candidate. source, manifest: copied; NULL: the candidate is no kernel. improved: it is better than what the lineage had. MEMORY. */
+/* The outcome of its candidate. source, manifest: copied; NULL: the candidate is no kernel. improved: it is better than the best of the lineage. MEMORY. */
 gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
                         gs_error *error);
 
 int gs_lineages_find(const gs_lineages *lineages, const char *candidate);   /* -1: it was not tried */
 
-/* How good a candidate is: the lower end of its ratio where there is one, so that luck does not count; of a prediction the ratio. 0: it did not pass. */
+/* The score of a candidate: the lower end of its ratio's interval, so that noise does not count; of a predicted time the ratio. 0: it did not pass. */
 double gs_outcome_score(const gs_turn_outcome *outcome);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the three kinds of data share: which devices and problems there are, what the stores know of one, and the columns of a row. */
+ * Shared by the three kinds of data: the devices and problems of the stores, what the stores have of each, and the columns of a row. */
 #ifndef GS_DATASET_ROWS_H
 #define GS_DATASET_ROWS_H
 
@@ -17,35 +17,35 @@ typedef struct gs_names {
 typedef struct gs_kept_turn {
     gs_turn turn;
     char   *memory;          /* of the texts */
-    int     step;            /* of its line: 0, 1, ... */
+    int     step;            /* its number in its lineage: 0, 1, ... */
 } gs_kept_turn;
 
-/* A problem on a device, and what the stores know of it. */
+/* A problem on a device, and what the stores have of it. */
 typedef struct gs_known {
     const gs_dataset_options *options;
     gs_dataset_counts        *counts;
     const char   *device, *text;
     gs_problem    problem;
-    const gs_caps *caps;     /* of the device; NULL: there is no profile of it */
-    gs_caps       emulated;  /* what caps points to where times are predicted: prompts say so */
+    const gs_caps *caps;     /* of the device; NULL: it has no profile */
+    gs_caps       emulated;  /* caps points here if times are predicted, so that prompts say so */
     double        floor_us;  /* 0: not known */
     double        library_us;
     bool          predicted, held_out;
-    gs_trial     *trials;    /* by date and candidate; those whose verdict is known */
+    gs_trial     *trials;    /* those with a verdict, by date and candidate */
     int           trial_count, trial_capacity;
-    int           earlier;   /* of these, of stores before the one that is being read */
+    int           earlier;   /* how many of these come from stores read before the current one */
     gs_trial      winner;    /* candidate "": none */
     gs_kept_turn *turns;     /* in the order in which they came, each once */
     int           turn_count, turn_capacity;
-    gs_text       line;      /* of the row that is being made */
+    gs_text       line;      /* the current row */
     gs_status     status;    /* of gathering */
 } gs_known;
 
-/* Every device and every problem of it that the options let through, one after the other, in the order of their names. */
+/* Calls visit for every device and problem that the options select, in the order of their names. */
 typedef gs_status (*gs_known_visit)(gs_known *known, gs_error *error);
 gs_status gs_dataset_each(const gs_dataset_options *options, gs_dataset_counts *counts, gs_known_visit visit, gs_error *error);
 
-/* One problem, on a device of the options' (NULL: nothing is known of it). The caller frees. */
+/* Reads one problem on a device (NULL: no device, nothing is looked up). Free with gs_known_free. */
 gs_status gs_known_read(gs_known *known, const char *device, const gs_problem *problem, gs_error *error);
 void      gs_known_free(gs_known *known);
 
@@ -58,10 +58,10 @@ bool gs_dataset_mode(const gs_dataset_options *options, const char *candidate_or
 
 /* ---- a row ---- */
 
-/* Begins it: id, then the columns of the problem. The id is a hash of the parts. */
+/* Begins a row: its id, a hash of the parts, then the columns of the problem. */
 gs_json gs_row_begin(gs_known *known, const char *kind, const char *const *parts, int count);
 
-/* Ends it and hands it on, unless it names a held-out problem and is of the training side. */
+/* Ends the row and passes it on, unless it is a training row that names a held-out problem. */
 gs_status gs_row_end(gs_known *known, gs_json *json, gs_error *error);
 
 typedef struct gs_message {
@@ -69,22 +69,22 @@ typedef struct gs_message {
 } gs_message;
 void gs_row_messages(gs_json *json, const char *name, const gs_message *messages, int count);   /* 0: null */
 
-/* NaN and what is not over 0: null. */
+/* null unless the value is over 0. */
 void gs_row_positive(gs_json *json, const char *name, double value);
 
-/* candidate, verdict, times and all kinds of reward. The times of what did not pass are null. */
-double gs_known_reward(const gs_known *known, const gs_turn_outcome *outcome, gs_reward_kind kind);   /* NaN: nobody can say */
+/* Candidate, verdict, times and all kinds of reward. Times are null if the candidate did not pass. */
+double gs_known_reward(const gs_known *known, const gs_turn_outcome *outcome, gs_reward_kind kind);   /* NaN: not known */
 void gs_row_outcome(gs_json *json, const gs_known *known, const gs_turn_outcome *outcome);
 gs_turn_outcome gs_outcome_of(const gs_trial *trial);
-bool gs_outcome_passed(const gs_known *known, const gs_turn_outcome *outcome);   /* then, and nothing that was found later speaks against it */
+bool gs_outcome_passed(const gs_known *known, const gs_turn_outcome *outcome);   /* it passed at the time, and no later verdict contradicts that */
 
 /* The id of the task of this mode. */
 char *gs_task_name(const gs_known *known, const char *mode, char name[GS_PROBLEM_TEXT + 16]);
 
-/* system and ask of the problem's task, appended. examples: with what was tried of it. */
+/* Appends the prompts of the problem's task. examples: with earlier candidates. */
 gs_status gs_task_prompt(const gs_known *known, const char *mode, bool examples, gs_text *system, gs_text *ask, gs_error *error);
 
-/* The answer, as the mode has it, that says this candidate; source and manifest NULL: a schedule. */
+/* The answer that contains this candidate, in the mode's form; source and manifest NULL: a schedule. */
 void gs_answer_text(gs_text *text, const char *candidate, const char *source, const char *manifest);
 
 #endif

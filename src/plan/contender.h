@@ -15,13 +15,13 @@ struct gs_contender {
     char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
-    int   registers, smem;           /* after prepare, own and user kernels only: most of any entry, smem in bytes of a block */
+    int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
-    gs_pointer zeroed;               /* after prepare: where its workspace starts with zeros, which every run needs and leaves; 0: nowhere */
+    gs_pointer zeroed;               /* after prepare: the part of its workspace that is zero before and after every run; 0: none */
     size_t     zeroed_bytes;
     void *self;
 
-    /* Gets ready for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: cannot compute it. */
+    /* Prepares it for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: it cannot compute the problem. */
     gs_status (*prepare)(gs_contender *contender, const gs_problem *problem, gs_error *error);
 
     /* Puts one multiplication on the queue. Owns whatever workspace it needs. */
@@ -30,7 +30,7 @@ struct gs_contender {
     void (*destroy)(gs_contender *contender);   /* frees self */
 };
 
-/* What is behind one of the three below, once it is prepared; NULL: it is another kind, or not prepared. */
+/* The loaded kernel of a contender that one of the three calls below made, once it is prepared; else NULL. */
 struct gs_loaded;
 const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
 
@@ -41,7 +41,7 @@ gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char
  * (device->inspector). FORBIDDEN: it contains what it may not, or there is no inspector. */
 gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error);
 
-/* The same without the inspection, for kernels that we wrote ourselves: tests of verification have some that are forbidden. */
+/* The same without the inspection, for our own kernels: tests of verification use forbidden ones. */
 gs_status gs_contender_kernel_own(gs_contender *out, gs_device *device, const char *name, const gs_kernel *kernel, gs_error *error);
 
 #endif

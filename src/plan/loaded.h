@@ -25,12 +25,11 @@ typedef struct gs_loaded gs_loaded;
  * log is in *error, shortened), RANGE (a formula; more zeroed than workspace), LAUNCH (a cluster that cannot be resident), DEVICE_MEMORY. */
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
-/* The same for a kernel that somebody else wrote: inspected before it is loaded, by device->inspector. FORBIDDEN
- * too, also where there is no inspector. */
+/* The same for a user's kernel, which device->inspector inspects before it is loaded. Also FORBIDDEN: the inspection refused it, or
+ * there is no inspector. */
 gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error);
 
-/* From code that was compiled before and a manifest: needs no compiler. Takes the image over, whether it succeeds or not, unless the
- * manifest is at fault. */
+/* From compiled code and a manifest: needs no compiler. Owns the image afterwards, also on failure, unless the manifest is wrong. */
 gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error);
 
 void      gs_loaded_destroy(gs_loaded **loaded);
@@ -38,9 +37,9 @@ void      gs_loaded_destroy(gs_loaded **loaded);
 /* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
 gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error);
 
-/* Encodes tensor maps for pointers that were not among the operand's last ones of this thread, launches every entry. Any number of threads
- * may run it at once; a thread's first run allocates host memory, but for the first thread's. args->workspace must be there if the
- * manifest asks for one, with its zeroed part zero before the first run; every run leaves it so. args->size does not count. */
+/* Launches every entry. Encodes tensor maps for pointers that this thread has not used recently. Any number of threads may
+ * run it at once. A thread's first run allocates host memory, except for the thread that created it. args->workspace must be there if the
+ * manifest asks for one, with its zeroed part zero before the first run; every run leaves it so. args->size is ignored. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 
 /* The same with a workspace beside args. */

@@ -11,7 +11,7 @@
 #include "plan/loaded.h"
 #include "plan/table.h"
 
-/* Does not change once it is made: what a run changes belongs to its thread (plan/states.h). */
+/* Immutable once made: what a run changes belongs to its thread (plan/states.h). */
 struct gs_plan {
     gs_context *context;
     gs_device  *device;                       /* the context's */
@@ -19,8 +19,8 @@ struct gs_plan {
     gs_origin   origin;
     bool        empty;                        /* nothing to compute */
     bool        reads_c;
-    uintptr_t   below[4];                     /* bits that a pointer a b c d may not have: its alignment less 1; c 0 where it is not read */
-    gs_loaded  *loaded;                       /* an own kernel, or */
+    uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
+    gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
     gs_pointer  workspace;
     size_t      workspace_bytes;
@@ -42,8 +42,8 @@ struct gs_context {
     bool            logs;                     /* its log callback was set */
 };
 
-/* Around whatever makes or destroys plans: an emulated device takes one thread at a time, but for launches. On a GPU plans are made by
- * several threads at once. */
+/* Called around everything that makes or destroys plans. An emulated device allows one thread at a time there; on a GPU they do nothing,
+ * and several threads make plans at once. */
 void gs_context_enter(gs_context *context);
 void gs_context_leave(gs_context *context);
 
@@ -51,7 +51,7 @@ void gs_context_leave(gs_context *context);
 gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
 gs_plan  *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error);
 
-/* suggestion: which of cuBLASLt's, from 1; one that it no longer makes becomes the first. */
+/* suggestion: which of cuBLASLt's suggestions, from 1; the first, if there are fewer now. */
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);
 
 /* The end: allocates the workspace. */

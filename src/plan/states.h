@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What changes while something immutable is used by many threads: a state per thread, owned by the thing. A thread finds its state without
- * a lock; the first time it takes the state of a thread that has ended, or a new one. So there are never more states than threads that
- * were alive at once, and a thread that ends frees nothing that another may be using. */
+ * Per-thread state of an object that many threads use at once; the object owns the states. A thread finds its state without a lock. At its
+ * first use it takes the state of a thread that has ended, or a new one, so there are never more states than threads that were alive at
+ * once. A thread that ends frees nothing that another thread may be using. */
 #ifndef GS_PLAN_STATES_H
 #define GS_PLAN_STATES_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <gemmsmith/status.h>
 
-#define GS_THREAD_KEEPS 256   /* states that a thread finds at once; a power of two */
+#define GS_THREAD_KEEPS 256   /* states that a thread finds without a lock; a power of two */
 
 typedef struct gs_thread {
     atomic_int  references;     /* the thread's own, and one of each of its states */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Tuned tables: problem -> schedule, with what was measured and where. Text, one row per line, the library's only input.
+ * Tuned tables: problem -> schedule, with what was measured and where. Text, one row per line; all that the library reads of a search.
  *
  *     gemmsmith-tuned 1
- *     # problem              schedule                       us       library_us  ratio   low     high    mhz   gpu          cc  sms  cublaslt  date                  by
- *     f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.200  199.100     1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100    2026-11-20T12:00:00Z  tune-0.1.0
+ *     # problem              schedule                       us       cublaslt_us  ratio   low     high    mhz   gpu          cc  sms  cublaslt  date                  by
+ *     f16:4096x4096x4096:tn  ws/128x256x64/s4/c2x1/coop/g8  196.200  199.100      1.0150  1.0120  1.0170  1755  nvidia-h200  90  132  130100    2026-11-20T12:00:00Z  tune-0.1.0
  *
  * Columns are separated by blanks, nothing is quoted, "-" is an empty gpu, date or by; a line that begins with '#' is a comment.
  * schedule may be "cublaslt/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("cublaslt":
- * the first). The number is heeded where the row's cublaslt version is the loaded one.
- * us and library_us are device times; ratio = library_us / us (over 1: ours is faster), a median of paired rounds with its
- * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, library_us is 0, ratio, low and
+ * the first). The number counts only if the row's cublaslt version is the loaded one.
+ * us and cublaslt_us are device times; ratio = cublaslt_us / us (over 1: ours is faster), a median of paired rounds with its
+ * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
  * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
- * A row whose gpu, cc or sms is not the device's is left out, which the log tells, and one that cannot be read is skipped, which is counted with its
- * reason; never the whole file. */
+ * A row of another gpu, cc or sms is left out, with a line in the log. A row that cannot be read is skipped and counted, with its
+ * reason. Neither fails the whole file. */
 #ifndef GS_PLAN_TABLE_H
 #define GS_PLAN_TABLE_H
 
@@ -24,7 +24,7 @@
 
 typedef struct gs_row {
     gs_problem  problem;      /* alpha 1; beta 0 or 1 */
-    int         library;      /* 0: an own schedule; n: cuBLASLt with its n-th suggestion */
+    int         library;      /* 0: our schedule; n: cuBLASLt with its n-th suggestion */
     gs_schedule schedule;
     double      us, library_us, ratio, low, high;
     int         mhz;

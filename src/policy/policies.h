@@ -15,10 +15,10 @@ gs_status gs_policy_random(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_refine(gs_policy *out, uint64_t seed, gs_error *error);
 gs_status gs_policy_spread(gs_policy *out, uint64_t seed, gs_error *error);
 
-/* "llm" with options; NULL: from the environment. They are copied, what they point to is not. */
+/* "llm" with options (NULL: from the environment). The struct is copied, the strings are not. */
 gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint64_t seed, gs_error *error);
 
-/* "hybrid" with those; keeps: weights are loaded or saved, so it has some even where none are installed. */
+/* "hybrid" with these options; keeps: weights will be loaded or saved, so it makes some even if none are installed. */
 gs_status gs_policy_hybrid_with(gs_policy *out, const gs_llm_options *options, bool keeps, uint64_t seed, gs_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A list of problems as it is tuned, and a problem's way through it, shared by what does so: batch.c has the list and its batches, batch_stages.c
- * what happens to one problem, batch_second.c the second round of a policy that learns. */
+ * A list of problems that is being tuned. batch.c has the list and its batches, batch_stages.c the stages of one problem, batch_second.c the
+ * second round of a learning policy. */
 #ifndef GS_TUNE_BATCH_H
 #define GS_TUNE_BATCH_H
 
@@ -87,7 +87,7 @@ gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error);
 /* Compiles ahead what the verification of the fastest will need. */
 void      gs_list_ask_for_edges(const gs_list *l, const gs_list_item *it);
 
-/* Candidates that hung or faulted, for the rest of the list; and out with those, of the candidates from `from` on. */
+/* Remembers candidates that hung or faulted, for the rest of the list; removes those from the candidates from `from` on. */
 void      gs_list_note_suspects(gs_list *l, const gs_list_item *it);
 void      gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from);
 

@@ -25,7 +25,7 @@ typedef struct gs_trials {
     bool      failed;
 } gs_trials;
 
-/* Whether new candidates may still be looked at: a third of the budget is kept for verifying and confirming the best. */
+/* Whether there is budget for new candidates: a third of it is kept for verifying and confirming the best. */
 bool gs_run_may_explore(const gs_run *run);
 
 void gs_run_progress(const gs_run *run, gs_tune_stage stage, int done, int total, const char *candidate);
@@ -35,7 +35,7 @@ gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, cons
                    const gs_tune_options *options, gs_tune_result *result);
 void   gs_run_close(gs_run *run);
 
-/* What was counted so far, into the result. */
+/* Copies the counts so far into the result. */
 void gs_run_account(gs_run *run);
 
 gs_status gs_run_known(const gs_run *run, gs_trials *known, gs_error *error);   /* free(known->list) */
@@ -75,7 +75,7 @@ void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
 /* What this program's kernels took at best on this device, as the store knows it: of those that passed. 0: nothing. */
 double gs_run_known_us(const gs_run *run, const gs_trials *known);
 
-/* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: no own kernel passed. */
+/* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: none of our kernels passed. */
 gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
 
 /* What searches on this device found, of all problems in the store, also with other kernels than these; free(*out). */
@@ -115,7 +115,7 @@ gs_llm_sink gs_kept_turns_sink(gs_kept_turns *turns);
 
 /* ---- what stays (record.c) ---- */
 
-/* Row of an own kernel or of the library (winner NULL or slower), stored as the winner and put into the table. */
+/* Stores the winner and puts its row into the table: our kernel, or cuBLASLt if winner is NULL or slower. */
 gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error);
 gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
 void      gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Tuning: a policy proposes candidates, the environment (a worker) compiles, verifies and times them, the reward goes back.
+ * Tuning: a policy proposes candidates, a worker compiles, verifies and times them, and the policy is told the rewards.
  * For a problem: shortlist by the time model -> compile in parallel -> verify -> race (few paired rounds first, more for those
- * still in it) -> confirm the winner in a fresh worker with fresh data -> store -> tuned table. */
+ * that are still among the best) -> confirm the winner in a fresh worker with fresh data -> store -> tuned table. */
 #ifndef GS_TUNE_TUNE_H
 #define GS_TUNE_TUNE_H
 
@@ -16,7 +16,7 @@
 
 typedef enum gs_tune_stage { GS_TUNE_COMPILE, GS_TUNE_RACE, GS_TUNE_VERIFY, GS_TUNE_CONFIRM, GS_TUNE_OTHERS } gs_tune_stage;
 
-const char *gs_tune_stage_name(gs_tune_stage stage);   /* "compile", "race", "verify", "confirm", "others": waits for other tuners */
+const char *gs_tune_stage_name(gs_tune_stage stage);   /* "compile", "race", "verify", "confirm"; "others": waits for other tuners */
 
 typedef struct gs_tune_progress {
     const char   *problem;
@@ -34,15 +34,15 @@ typedef struct gs_tune_options {
     double      budget_s;              /* for the whole call; 0: none */
     int         jobs;                  /* parallel compiles; 0: all cores */
     uint64_t    seed;
-    gs_reward_kind reward;             /* what a policy that learns is told */
+    gs_reward_kind reward;             /* the kind that a learning policy is told */
     const char *tuned_path;            /* table to write */
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
-    bool        again;                 /* measure even what the store already has a winner for; the best schedule known races along */
-    const gs_found *found;             /* for policies that build on it; NULL: what searches on this device found, also with */
-    int         found_count;           /* earlier kernels, as the store knows it */
-    const gs_lessee *lessee;           /* gs_tune_list, gs_work_queue: other tuners have the same list; who has a problem's lease works on it */
-    int         first;                 /* gs_tune_list, gs_work_queue: where in the list to begin; it goes round */
+    bool        again;                 /* also problems with a winner in the store; the best known schedule races too */
+    const gs_found *found;             /* for policies that build on it; NULL: what the store has of searches on this device, */
+    int         found_count;           /* also with earlier kernels */
+    const gs_lessee *lessee;           /* gs_tune_list, gs_work_queue: several tuners share the list; a tuner needs a problem's lease to work on it */
+    int         first;                 /* gs_tune_list, gs_work_queue: the index to begin at; wraps around */
     bool        unconfirmed;           /* gs_tune_list: stops after the search; no winner, no table */
     const char *learn_path;            /* weights that the policy begins with, if they are there, and what it has learned when a problem
                                           is done; several tuners may share them; NULL: it forgets */
@@ -56,9 +56,9 @@ typedef struct gs_tune_result {
     gs_row  row;                       /* what went into the table; unconfirmed: nothing did */
     bool    confirmed;
     int     proposed, compiled, verified, measured, rejected;
-    char    best_own[GS_SCHEDULE_TEXT];/* the fastest of ours, also where the library won; empty if none passed */
+    char    best_own[GS_SCHEDULE_TEXT];/* our fastest schedule, also if cuBLASLt won; empty if none passed */
     double  best_own_ratio;            /* 0: unconfirmed */
-    double  best_own_us;               /* when it was found: only an order of magnitude */
+    double  best_own_us;               /* as measured in the search: only an order of magnitude */
     bool    resumed;                   /* the store already had the winner */
     double  seconds;
     struct {                           /* of these, where the time went; confirming includes the reference's own tuning */
@@ -67,22 +67,22 @@ typedef struct gs_tune_result {
 } gs_tune_result;
 
 /* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
- * INTERRUPTED (Ctrl-C, or the budget ran out before anything was confirmed): what is known is in the store, the table is as it was.
- * A device without cuBLASLt cannot tune: NO_LIBRARY. An emulated device has none and needs none: times are predicted, the ratio is the
- * floor over the time, up to six candidates are verified, and the row says that it is predicted (gs_row_predicted). */
+ * INTERRUPTED (Ctrl-C, or the budget ran out before a winner was confirmed): the store keeps the measurements, the table is unchanged.
+ * NO_LIBRARY: the device has no cuBLASLt. An emulated device needs none: times are predicted, the ratio is the floor over the time, up to
+ * six candidates are verified, and the row is marked as predicted (gs_row_predicted). */
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
                   const gs_tune_options *options, gs_tune_result *result, gs_error *error);
 
-/* Tunes many problems as fast as can be answered for: what the next ones will need is compiled in the background; the candidates of a
- * problem race each other alone, in one narrowing run; the fastest is verified, and only it, unless it fails; then a fresh worker confirms
- * a batch of problems against the reference (options->unconfirmed: nobody does, and only the store knows what was found). A policy that learns
- * is asked for two thirds of the candidates ahead, and for the rest when those of a batch have been raced. What an earlier search found for a
- * problem races along. Children propose, so the policies "llm" and "hybrid" are UNSUPPORTED: a budget and what it was told are of one process.
+/* Tunes many problems quickly: kernels of the next problems are compiled in the background; the candidates of a problem race without the
+ * reference; only the fastest is verified, the next one only if it fails; then a fresh worker confirms a batch of problems against the
+ * reference (options->unconfirmed: not at all; the result is in the store only). A learning policy is asked for two thirds of the
+ * candidates ahead, and for the rest after a batch has been raced. What an earlier search found for a problem races too. UNSUPPORTED: the
+ * policies "llm" and "hybrid", because child processes propose, and these two keep a budget and what they learned in one process.
  *
  * finished is called once for every problem whose search began, in no particular order, with the status of that problem; it returns false to
- * end the list. Where the list is shared (options->lessee), each problem is reported by one tuner, and the call ends when all are done by
- * somebody; a problem whose status ended the list is left to others. The call's status is not OK where nothing more can be done: INTERRUPTED (Ctrl-C, or the budget is used up; what was not
- * confirmed is found again from the store in no time), NO_COMPILER, or what the worker could not get over. */
+ * end the list. If the list is shared (options->lessee), one tuner reports each problem, and the call returns when all problems are done; a
+ * problem whose status ended the list is left to other tuners. Codes: INTERRUPTED (Ctrl-C, or the budget is used up; what was measured is
+ * in the store, and the same call continues from there), NO_COMPILER, and failures that a new worker does not solve. */
 typedef bool (*gs_tune_finished)(void *self, int index, gs_status status, const gs_tune_result *result, const gs_error *error);
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
                        const gs_tune_options *options, gs_tune_finished finished, void *self, gs_error *error);
@@ -97,10 +97,10 @@ gs_status gs_tune_singly(gs_store *store, gs_session *session, gs_worker *worker
 /* The fields of a result's JSON. */
 void gs_tune_result_put(gs_json *json, const gs_problem *problem, const gs_session *session, const gs_caps *caps, const gs_tune_result *result);
 
-/* The problems of a list one after the other, for whoever goes through one; the list, session and options->lessee must stay where they are.
- * next: *index -1 where all that are left are other tuners' now: later they are done, or free because their tuner ended. Nobody may wait
- * for that with leases of its own. left: how many this tuner neither had nor knows to be done. end: when it is done with one, or, not
- * done, leaves it to others. */
+/* Hands out the problems of a list one after the other, also to several tuners. The list, session and options->lessee must not move.
+ * next: *index is -1 if other tuners have all that are left; these problems are done later, or become free when their tuner ends. Hold no
+ * lease while waiting for that. left: problems that this tuner has not had and that are not known to be done. end: this tuner has finished
+ * a problem, or (not done) leaves it to others. */
 #define GS_LEASE_S 300.0   /* how long a lease lasts; gs_store_renew in time is the caller's */
 typedef struct gs_work_queue gs_work_queue;
 gs_status gs_work_queue_create(gs_work_queue **out, gs_store *store, const gs_session *session, const gs_problem *problems, int count,
@@ -110,11 +110,11 @@ int       gs_work_queue_left(const gs_work_queue *turns);
 void      gs_work_queue_end(gs_work_queue *turns, int index, bool done);
 void      gs_work_queue_destroy(gs_work_queue **turns);
 
-/* The schedule that the last search of this problem on this device with these kernels found, as the store knows it; else the fastest
- * that passed. Empty if there is none. */
+/* From the store: the schedule that the last search of this problem found on this device with these kernels; else the fastest that
+ * passed; else empty. */
 gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error);
 
-/* Writes down what a confirming run of one problem and layout said, of an own schedule (candidate, us, ratio to the reference; us 0: none
+/* Records the result of a confirming run of one problem and layout: of our schedule (candidate, us, ratio to the reference; us 0: none
  * passed) and of the reference (us, which of cuBLASLt's suggestions it kept, from 1): the winner, in the store and in the table of this
  * path (NULL: none). */
 typedef struct gs_confirmed {
@@ -128,7 +128,7 @@ typedef struct gs_confirmed {
 gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,
                          const char *tuned_path, gs_row *row, gs_error *error);
 
-/* Seconds that an emulated device will roughly need for that on this machine, beside compilation. */
+/* Roughly the seconds that an emulated device needs for the search on this machine, without compilation. */
 double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options);
 
 /* Compiles schedules into the cubin cache with `jobs` child processes (0: all cores); *failed counts those that do not compile.
