@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Two tuned tables side by side, problem by problem: what each chose, its time, and who is faster; then what that comes to. Each side is a tuned table, a
  * directory of them, or a store, whose winners count. Both become a gs_table of one device, so that problems are equal here when they are for a plan. Times
- * of two runs are set side by side, which proves nothing about a per cent: so there is also how far the runs are apart where both chose alike, and by the
- * library's own times. */
+ * of two runs are set side by side, which proves nothing about a per cent: so there is also how far the runs are apart where both chose alike, and how
+ * far cuBLASLt's own times are. */
 #ifndef GS_COMPARE_TABLES_H
 #define GS_COMPARE_TABLES_H
 

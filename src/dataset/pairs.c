@@ -214,7 +214,7 @@ static bool add_scored(const gs_known *k, scores *s, const gs_turn_outcome *o, c
     scored one = {.outcome = *o, .answer = answer, .passed = gs_outcome_passed(k, o)};
     if (one.passed && k->predicted) one.low = one.high = 1 / o->us;
     else if (one.passed) one.low = o->low, one.high = o->high;
-    if (one.passed && !(one.low > 0)) return true;   /* not timed beside the library */
+    if (one.passed && !(one.low > 0)) return true;   /* not timed beside cuBLASLt */
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].outcome.candidate, o->candidate) == 0) return true;
     if (!gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list)) return false;
@@ -222,7 +222,7 @@ static bool add_scored(const gs_known *k, scores *s, const gs_turn_outcome *o, c
     return true;
 }
 
-/* Schedules with the program's own kernels of one version, beside one library; the newest that has any. */
+/* Schedules with the program's own kernels of one version, beside one version of cuBLASLt; the newest that has any. */
 static bool collect_schedules(const gs_known *k, scores *s)
 {
     const gs_trial *newest = NULL;

@@ -103,7 +103,7 @@ static double l2_hit_of(const gs_known *k, const char *candidate)
     return gs_l2_hit(&schedule, &k->problem, k->caps);
 }
 
-/* NaN: a time that nobody set beside the library's, or a candidate that nobody judged. */
+/* NaN: a time without cuBLASLt's beside it, or a candidate that nobody judged. */
 double gs_known_reward(const gs_known *k, const gs_turn_outcome *o, gs_reward_kind kind)
 {
     const bool passed = gs_outcome_passed(k, o);

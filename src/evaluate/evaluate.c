@@ -17,7 +17,7 @@
 /* Seconds for a reply whatever the size, when the caller does not say; and how much slower than the floor a kernel may be before
  * it counts as hung. The generous factor covers the reference's own tuning, whose worst algorithms are slow. */
 #define REPLY_S     60.0
-#define ALONE_S     5.0       /* and for the library alone: who asks for shorter waits asks it of candidates */
+#define ALONE_S     5.0       /* and for cuBLASLt alone: who asks for shorter waits asks it of candidates */
 #define SLOW        50.0
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
@@ -122,7 +122,7 @@ static gs_worker_subject subject_of(gs_evaluator *e, const gs_candidate *c)
 
 /* ---- keeping ---- */
 
-/* Of a search only a measurement is put down that stands beside the library's, which a time alone does not. */
+/* Of a search only a measurement is put down that was taken beside cuBLASLt, which a time alone was not. */
 static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
 {
     gs_trial trial = {.registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us};
@@ -211,7 +211,7 @@ static gs_status reference_failed(const gs_worker_timing *timing, gs_error *erro
     return gs_fail(error, timing->status, NULL, "the reference " GS_REFERENCE " cannot run: %s", *timing->message ? timing->message : "no reason given");
 }
 
-/* A predicted time has no library beside it: the floor stands in its place, exactly. */
+/* A predicted time has no time of cuBLASLt beside it: the floor takes its place. */
 static gs_ratio floor_ratio(const gs_evaluator *e, double us)
 {
     const double share = us > 0 ? e->floor_us / us : 0;

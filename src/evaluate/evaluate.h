@@ -46,7 +46,7 @@ typedef struct gs_candidate {
     char            reason[256];
     int             signal;           /* the verdict is that the worker was lost, ended by this signal; else 0 */
     bool            measured;         /* here or, as the store knows, before */
-    bool            compared;         /* the store has a figure beside the library, which a time alone does not replace */
+    bool            compared;         /* the store has a time beside cuBLASLt, which a time alone does not replace */
     bool            doubted;          /* so much faster than what was known that the figures do not count yet */
     bool            emulated;         /* its verdict is of the emulated device before the GPU */
     bool            second;           /* measured a second time for that: these figures count */
@@ -84,9 +84,9 @@ typedef struct gs_evaluator {
     double               compile_s;   /* most for a compilation, of a user kernel; 0: the worker's own limit */
     double               limit_s;     /* most for a verification; 0: as the problem's size says */
     uint32_t             parts;       /* of a verification; 0: all */
-    bool                 search;      /* one of a list: candidates race without the library */
+    bool                 search;      /* one of a list: candidates race without cuBLASLt */
     bool                 doubts;      /* a jump over what is known is measured again (gs_evaluator_doubted) */
-    double               known_us;    /* the best time known of the problem beside the library's; 0: none */
+    double               known_us;    /* the best known time of ours for the problem; 0: none */
 
     double               library_us;  /* of the last run of the reference */
     int                  suggestion;  /* of cuBLASLt's, which it used then, from 1 */

@@ -28,8 +28,8 @@ gs_reward_kind gs_reward_find(const char *name);   /* GS_REWARDS if unknown; "ro
 /* What a reward is made of. Times are device times in microseconds. */
 typedef struct gs_judged {
     bool     passed;        /* nothing speaks against it */
-    bool     alone;         /* no library was timed beside it, on an emulated device or in a list's search: ratio is not looked at */
-    gs_ratio ratio;         /* library time / candidate time */
+    bool     alone;         /* cuBLASLt was not timed beside it, on an emulated device or in a list's search: ratio is not looked at */
+    gs_ratio ratio;         /* time of cuBLASLt / time of the candidate */
     double   us, library_us;
     double   floor_us;      /* gs_floor_us */
     double   l2_hit;        /* gs_l2_hit; < 0: not known */
@@ -37,7 +37,7 @@ typedef struct gs_judged {
 
 /* headroom:   gs_reward, or gs_reward_predicted.
  * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
- * milestones: -1 wrong, 1/3 right, 2/3 as fast as the library, 1 faster by GS_REWARD_MARGIN; of a time alone:
+ * milestones: -1 wrong, 1/3 right, 2/3 as fast as cuBLASLt, 1 faster by GS_REWARD_MARGIN; of a time alone:
  *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
 #define GS_REWARD_MARGIN 0.05
 double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
@@ -46,7 +46,7 @@ double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
  * the dead zone around 1, -1 where there is no ratio. */
 double gs_reward(const gs_ratio *ratio, double library_us, double floor_us);
 
-/* The same of a predicted time, which has no library beside it: 1 at the floor, 0 at ten times the floor, -1 from a hundred times on. */
+/* The same of a predicted time, which has no time of cuBLASLt beside it: 1 at the floor, 0 at ten times the floor, -1 from a hundred times on. */
 double gs_reward_predicted(double us, double floor_us);
 
 /* The share of the bytes asked of L2 that it had, by the time model's account of the traffic: counters are not read anywhere, and where they could be

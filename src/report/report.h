@@ -23,7 +23,7 @@ typedef struct gs_report_point {
     double     ratio, low, high;                                               /* predicted: floor over time */
     double     floor_us;
     int        band;                                                           /* -1: the device's floor is not known */
-    bool       library;                                                        /* the library won */
+    bool       library;                                                        /* cuBLASLt won */
     bool       marked;                                                         /* lines: which layout is the best was said */
     unsigned   layouts;                                                        /* lines: bits, 1 nn, 2 tn */
     double     own[GS_REPORT_PERCENTILES], reference[GS_REPORT_PERCENTILES];   /* of call time */

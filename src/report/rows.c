@@ -29,7 +29,7 @@ static bool renew(gs_report_point *p, const char *date)
     return true;
 }
 
-/* An emulated device has no library: its ratio is that of the floor. */
+/* An emulated device has no cuBLASLt: its ratio is that of the floor. */
 static void predict(gs_report_point *p)
 {
     p->ratio = p->floor_us / p->us;

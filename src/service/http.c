@@ -270,7 +270,7 @@ static enum MHD_Result get_tasks(exchange *x, const char *rest)
                                        "only_these", offered->only_tasks, "tasks", list));
 }
 
-/* Evaluates the time model's first choice, beside which the library is timed. Returns the HTTP status of a failure, 0: none. */
+/* Evaluates the time model's first choice, beside which cuBLASLt is timed. Returns the HTTP status of a failure, 0: none. */
 static int measure(exchange *x, const gs_problem *problem, double seconds, gs_error *error)
 {
     gs_schedule first;

@@ -175,7 +175,7 @@ gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit v
  * the oldest on), in one short transaction, and sets *after behind them. *more: call again; else all that follow are younger, or there are none. */
 gs_status gs_store_jobs_prune(gs_store *store, const char *before, int most, int64_t *after, int *removed, bool *more, gs_error *error);
 
-/* The library's time of a problem in the newest trial that has one. NOT_FOUND. */
+/* cuBLASLt's time for a problem, from the newest trial that has one. NOT_FOUND. */
 gs_status gs_store_library_us(gs_store *store, const char *device, const char *problem, double *us, gs_error *error);
 
 /* The best time of a problem that passed, of kernels of this version; 0: there is none. */

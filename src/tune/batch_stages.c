@@ -188,7 +188,7 @@ gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error)
         else if (l->caps->emulated)
             status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->evaluator.worker->device);
         else
-            status = gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error);   /* the library wins by default */
+            status = gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error);   /* cuBLASLt wins by default */
         done = !it->best || !gs_candidate_out(it->best);
         if (status == GS_OK && !done) status = gs_list_prove(l, it, error);
     }

@@ -26,7 +26,7 @@ static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_err
     return GS_OK;
 }
 
-/* The library wins by default, but only over candidates that were looked at, and where there is one. */
+/* cuBLASLt wins by default, but only over candidates that were measured, and if the device has it. */
 static gs_status nothing_passed(const gs_run *run, gs_error *error)
 {
     GS_TRY(gs_evaluator_check(&run->evaluator, error));

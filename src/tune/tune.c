@@ -101,7 +101,7 @@ static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, 
     const int most = gs_run_candidates(run->options, run->evaluator.caps->emulated, CANDIDATES);
     GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most + 1, NULL, 0, error));
     if (run->options->again) GS_TRY(add_best_known(run, known, error));
-    /* the library alone: finds out early whether anything works here */
+    /* cuBLASLt alone: shows early whether anything works here */
     const int64_t began = gs_clock_ns();
     if (!run->evaluator.caps->emulated) GS_TRY(gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error));
     run->result->spent.race += gs_clock_since(began);

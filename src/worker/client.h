@@ -19,7 +19,7 @@ typedef struct gs_worker_kernel {
 /* What a request is about. */
 typedef struct gs_worker_subject {
     const char      *problem;
-    const char      *candidate;   /* a schedule, a library contender, or the kernel's name; not looked at by bench */
+    const char      *candidate;   /* a schedule, a contender of cuBLAS or cuBLASLt, or the kernel's name; not looked at by bench */
     gs_worker_kernel kernel;
     const char      *cache;       /* of compiled kernels; NULL: default, "": none */
     int64_t          seed;
