@@ -32,6 +32,10 @@ struct gs_verifier {
 
 gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
+/* gs_reference of an emulated device, whose memory the host reaches: emulating its kernel takes fifty times as long. Waits. */
+gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], gs_pointer out, gs_queue queue,
+                                gs_error *error);
+
 /* Any even number of bytes at any even address. */
 gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);
 gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error);

@@ -219,6 +219,7 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
                        gs_queue queue, gs_error *error)
 {
     if (p->m == 0 || p->n == 0) return GS_OK;
+    if (verifier->device->caps.emulated) return gs_reference_emulated(verifier, p, (const gs_pointer[]){a, b, c}, out, queue, error);
     gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
     GS_TRY(reference_function(verifier, p, &what.function, error));
     gs_kernel_args args = {
