@@ -2,6 +2,13 @@
  * Family mma: Ampere and later. One output tile per block; a ring of shared-memory stages filled by cp.async, fragments by
  * ldmatrix one k16 step ahead, mma.sync into registers, and an epilogue through shared memory. Any extents, strides and alignment.
  *
+ * Rows that do not start at multiples of 16 bytes (GS_RAW_A, GS_RAW_B) are copied as they lie: whole 16-byte units, from the one that the
+ * row's first element lies in, so each row of a stage begins with up to 7 elements too many and is a unit longer. Fragments are then put
+ * together from single words. Rows eight apart begin alike, because eight rows are a multiple of 16 bytes: a lane, whose rows are eight
+ * apart, has one offset for all of them.
+ *
+ * GS_SPLIT blocks of a cluster share K: each leaves its sums in its shared memory, and adds up and stores a share of the rows.
+ *
  *   step s of k-block t   [last step: wait for k-block t + 1, barrier] -> fragments of step s + 1 -> a slice of the copies of
  *                         k-block t + STAGES - 1 (into the stage that k-block t - 1 left) -> mma of step s
  *
@@ -9,12 +16,14 @@
  *
  * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
- * registers must allow), GS_VEC (elements per access of A and B: 8, 4, 2, 1), GS_VEC_D (elements per store of D). */
+ * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D), GS_SPLIT. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/cp_async.cuh"
+#include "common/mbarrier.cuh"
 #include "common/mma_sync.cuh"
+#include "common/peers.cuh"
 #include "common/raster.cuh"
 
 #define WARPS (GS_WM * GS_WN)
@@ -27,8 +36,10 @@
 #define SLICES (STEPS - 1)                           /* copies are issued in that many parts: all but the last step */
 #define A_COLS GS_BK                                 /* tiles in shared memory, as stored: contiguous extent in columns */
 #define B_COLS (GS_LAYOUT ? GS_BK : GS_BN)
-#define A_BYTES (GS_BM * GS_BK * 2)
-#define B_BYTES (GS_BN * GS_BK * 2)
+#define A_PITCH (A_COLS * 2 + GS_RAW_A * 16)         /* bytes from row to row */
+#define B_PITCH (B_COLS * 2 + GS_RAW_B * 16)
+#define A_BYTES (GS_BM * A_PITCH)
+#define B_BYTES ((GS_LAYOUT ? GS_BN : GS_BK) * B_PITCH)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
@@ -65,77 +76,79 @@ template <int COLS> __device__ __forceinline__ unsigned chunk_offset(unsigned ro
     return row * (COLS * 2) + (chunk ^ swizzle<COLS>(row)) * 16;
 }
 
-/* ---- copies: global memory -> a tile of ROWS x COLS, in pieces of one access; thread t takes pieces t, t + THREADS, ... ---- */
+/* ---- copies: global memory -> a tile of ROWS x COLS, in pieces of 16 bytes; thread t takes pieces t, t + THREADS, ... ---- */
 
-template <int ROWS, int COLS> struct tile_copy {
-    static constexpr int piece = GS_VEC > 1 ? GS_VEC : 2;   /* elements; single elements are copied in pairs */
-    static constexpr int per_row = COLS / piece;
+template <int ROWS, int COLS, int RAW> struct tile_copy {
+    static constexpr int per_row = COLS / 8;
     static constexpr int pieces = ROWS * per_row / THREADS;
-    static constexpr int most = (pieces + SLICES - 1) / SLICES;   /* pieces of a slice */
+    static constexpr int pitch = COLS * 2 + RAW * 16;
+    static constexpr int ends = RAW ? (ROWS + THREADS - 1) / THREADS : 0;   /* the last units of rows, which are a unit longer */
     static_assert(ROWS * per_row % THREADS == 0, "threads share the pieces evenly");
 
     const half_bits *from;   /* this thread's next piece */
+    const half_bits *end;    /* element COLS of row threadIdx.x */
     long long        ld;
     int              row, col;   /* of its first piece, elements */
     unsigned         offset;
 
     static __device__ constexpr int row_of(int i) { return i * THREADS / per_row; }             /* of piece i, relative to the first */
-    static __device__ constexpr int col_of(int i) { return i * THREADS % per_row * piece; }
+    static __device__ constexpr int col_of(int i) { return i * THREADS % per_row * 8; }
     static __device__ constexpr int first(int slice) { return pieces * slice / SLICES; }         /* first piece of a slice */
 
     __device__ __forceinline__ void start(const half_bits *tile, long long row_stride)
     {
         row = (int)threadIdx.x / per_row;
-        col = (int)threadIdx.x % per_row * piece;
+        col = (int)threadIdx.x % per_row * 8;
         ld = row_stride;
         from = tile + row * ld + col;
-        offset = chunk_offset<COLS>(row, col / 8) + col % 8 * 2;
+        if (RAW) end = tile + (int)threadIdx.x * ld + COLS;
+        offset = RAW ? row * pitch + col * 2 : chunk_offset<COLS>(row, col / 8);
     }
 
     __device__ __forceinline__ unsigned offset_of(int i) const
     {
-        return (offset ^ swizzle<COLS>(row_of(i)) * 16) + row_of(i) * (COLS * 2) + col_of(i) * 2;
+        if (RAW) return offset + row_of(i) * pitch + col_of(i) * 2;
+        return (offset ^ swizzle<COLS>(row_of(i)) * 16) + row_of(i) * pitch + col_of(i) * 2;
     }
 
     __device__ __forceinline__ void advance(int i) { from += (row_of(i + 1) - row_of(i)) * ld + (col_of(i + 1) - col_of(i)); }
 
     /* After the last piece: back to the first and on to the next k-block. */
-    __device__ __forceinline__ void next(long long distance) { from += distance - row_of(pieces) * ld - col_of(pieces); }
+    __device__ __forceinline__ void next(long long distance)
+    {
+        from += distance - row_of(pieces) * ld - col_of(pieces);
+        if (RAW) end += distance;
+    }
+
+    /* The unit of 16 bytes that an element lies in, as far as its row goes: `left` elements from there. The rest becomes zero. */
+    static __device__ __forceinline__ void copy(unsigned to, const half_bits *element, int left, bool on)
+    {
+        const int before = RAW ? (int)((unsigned long long)element & 15) : 0;   /* bytes */
+        gs_cp_async<16>(to, (const unsigned char *)element - before, min(max(min(max(left, -8), 8) * 2 + before, 0), 16), on);
+    }
 
     /* rows and cols: what is left of the matrix from the tile's corner; the rest of the tile becomes zero. */
     __device__ __forceinline__ void issue(int slice, unsigned stage, int rows, int cols, bool on)
     {
 #pragma unroll
         for (int i = first(slice); i < first(slice + 1); i++) {
-            const int elements = min(max(cols - col - col_of(i), 0), piece);
-            gs_cp_async<piece * 2>(stage + offset_of(i), from, row + row_of(i) < rows ? elements * 2 : 0, on);
+            copy(stage + offset_of(i), from, row + row_of(i) < rows ? cols - col - col_of(i) : -8, on);
             advance(i);
         }
-    }
-
-    /* The same in two halves for rows of any alignment: loads into registers, then stores. */
-    __device__ __forceinline__ void load(int slice, unsigned (&pair)[most], int rows, int cols, bool on)
-    {
+        if (RAW && slice == 0) {
 #pragma unroll
-        for (int i = first(slice); i < first(slice + 1); i++) {
-            const int left = on && row + row_of(i) < rows ? cols - col - col_of(i) : 0;
-            const unsigned low = left > 0 ? from[0] : 0;
-            const unsigned high = left > 1 ? from[1] : 0;
-            pair[i - first(slice)] = low | high << 16;
-            advance(i);
+            for (int i = 0; i < ends; i++) {
+                const int r = (int)threadIdx.x + i * THREADS;
+                const half_bits *const last = end + i * THREADS * ld;
+                const bool needed = r < rows && ((unsigned long long)last & 15) != 0;
+                copy(stage + r * pitch + COLS * 2, last, needed ? cols - COLS : -8, on && r < ROWS);
+            }
         }
-    }
-
-    __device__ __forceinline__ void store(int slice, unsigned stage, const unsigned (&pair)[most], bool on) const
-    {
-#pragma unroll
-        for (int i = first(slice); i < first(slice + 1); i++)
-            if (on) gs_store_shared(stage + offset_of(i), pair[i - first(slice)]);
     }
 };
 
-typedef tile_copy<GS_BM, GS_BK> copy_a;
-typedef tile_copy<GS_LAYOUT ? GS_BN : GS_BK, B_COLS> copy_b;
+typedef tile_copy<GS_BM, GS_BK, GS_RAW_A> copy_a;
+typedef tile_copy<GS_LAYOUT ? GS_BN : GS_BK, B_COLS, GS_RAW_B> copy_b;
 
 /* Copies of both operands, k-block by k-block. */
 typedef struct loader {
@@ -144,32 +157,19 @@ typedef struct loader {
     long long distance_b;       /* elements from one k-block of B to the next */
     int       rows, columns;    /* of D, left from the tile's corner */
     int       k;                /* left from the next k-block */
-    unsigned  pair_a[copy_a::most], pair_b[copy_b::most];
 
     __device__ __forceinline__ int b_rows() const { return GS_LAYOUT ? columns : k; }
     __device__ __forceinline__ int b_cols() const { return GS_LAYOUT ? k : columns; }
 
     __device__ __forceinline__ void issue(int slice, unsigned stage, bool on)
     {
-        if (GS_VEC > 1) {
-            a.issue(slice, stage, rows, k, on);
-            b.issue(slice, stage + A_BYTES, b_rows(), b_cols(), on);
-        } else {
-            a.load(slice, pair_a, rows, k, on);
-            b.load(slice, pair_b, b_rows(), b_cols(), on);
-        }
-    }
-
-    __device__ __forceinline__ void finish(int slice, unsigned stage, bool on) const
-    {
-        if (GS_VEC > 1) return;
-        a.store(slice, stage, pair_a, on);
-        b.store(slice, stage + A_BYTES, pair_b, on);
+        a.issue(slice, stage, rows, k, on);
+        b.issue(slice, stage + A_BYTES, b_rows(), b_cols(), on);
     }
 
     __device__ __forceinline__ void next(void)
     {
-        if (GS_VEC > 1) gs_cp_async_commit();
+        gs_cp_async_commit();
         a.next(GS_BK);
         b.next(distance_b);
         k -= GS_BK;
@@ -178,16 +178,38 @@ typedef struct loader {
 
 /* ---- fragments and products ---- */
 
-/* Where this lane's matrix rows begin within a stage. A and B tn: rows of K; B nn: rows of N, transposed while loading. */
+/* Where this lane reads within a stage. By ldmatrix, A and B tn: rows of K; B nn: rows of N, transposed while loading. Raw rows: the word
+ * of its first pair of k in rows of K; the first element of its two rows of N. */
 typedef struct reader {
-    unsigned a, b;
+    unsigned a, b, b_next;
+    unsigned pair_a, pair_b;   /* how __byte_perm takes a pair from two words: its first element is the lower or the upper half of the first */
 } reader;
 
-__device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lane)
+/* Elements that lie before the first one of a row in its first unit. */
+__device__ __forceinline__ unsigned before_row(const half_bits *row) { return (unsigned)((unsigned long long)row & 15) / 2; }
+__device__ __forceinline__ unsigned pair_of(unsigned before) { return before % 2 ? 0x5432 : 0x3210; }
+
+/* a, b: the tile's corner at the first k-block. */
+__device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lane, const loader &load, const half_bits *a, const half_bits *b)
 {
-    reader at;
-    at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);
-    if (GS_LAYOUT) {
+    const unsigned g = lane / 4, t = lane % 4;
+    reader at = {};
+    if (GS_RAW_A) {
+        const unsigned row = warp_m * WARP_M + g, before = before_row(a + row * load.a.ld);
+        at.a = row * A_PITCH + (2 * t + before) / 2 * 4;
+        at.pair_a = pair_of(before);
+    } else {
+        at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);
+    }
+    if (GS_RAW_B && GS_LAYOUT) {
+        const unsigned row = warp_n * WARP_N + g, before = before_row(b + row * load.b.ld);
+        at.b = A_BYTES + row * B_PITCH + (2 * t + before) / 2 * 4;
+        at.pair_b = pair_of(before);
+    } else if (GS_RAW_B) {
+        const unsigned row = 2 * t, column = warp_n * WARP_N + g;
+        at.b = A_BYTES + row * B_PITCH + (column + before_row(b + row * load.b.ld)) * 2;
+        at.b_next = A_BYTES + (row + 1) * B_PITCH + (column + before_row(b + (row + 1) * load.b.ld)) * 2;
+    } else if (GS_LAYOUT) {
         const unsigned row = NT > 1 ? lane % 8 + lane / 16 * 8 : lane % 8;
         at.b = A_BYTES + chunk_offset<B_COLS>(warp_n * WARP_N + row, lane / 8 % 2);
     } else {
@@ -196,14 +218,51 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
     return at;
 }
 
-/* Step `step` of the stage at address `stage` (a multiple of 128). Chunk numbers are xored, so a step or a pair of n-tiles further
- * is an xor of the address where it stays within 128 bytes, and an addition beyond. */
+/* Two neighbouring elements of a raw row. */
+__device__ __forceinline__ unsigned raw_pair(unsigned word, unsigned pair)
+{
+    return __byte_perm(gs_load_word(word), gs_load_word(word + 4), pair);
+}
+
+__device__ __forceinline__ void read_a(fragments *f, const reader at, unsigned stage, int step)
+{
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+        if (GS_RAW_A) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                f->a[m][i] = raw_pair(stage + at.a + (m * 16 + i % 2 * 8) * A_PITCH + step * 32 + i / 2 * 16, at.pair_a);
+        } else {
+            gs_ldmatrix_x4(f->a[m], ((stage + at.a) ^ (step * 32)) + m * 16 * A_PITCH);
+        }
+    }
+}
+
+/* Raw rows of B. */
+__device__ __forceinline__ void read_raw_b(fragments *f, const reader at, unsigned stage, int step)
+{
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            if (GS_LAYOUT) {
+                f->b[n][i] = raw_pair(stage + at.b + n * 8 * B_PITCH + step * 32 + i * 16, at.pair_b);
+            } else {
+                const unsigned rows = stage + (step * 16 + i * 8) * B_PITCH + n * 16;
+                f->b[n][i] = gs_load_shared_u16(rows + at.b) | (unsigned)gs_load_shared_u16(rows + at.b_next) << 16;
+            }
+        }
+}
+
+/* Step `step` of the stage at address `stage` (a multiple of 128 but for raw rows). Chunk numbers are xored, so a step or a pair of n-tiles
+ * further is an xor of the address where it stays within 128 bytes, and an addition beyond. */
 __device__ __forceinline__ void read_fragments(fragments *f, const reader at, unsigned stage, int step)
 {
-    const unsigned a = (stage + at.a) ^ (step * 32);
-#pragma unroll
-    for (int m = 0; m < MT; m++) gs_ldmatrix_x4(f->a[m], a + m * 16 * A_COLS * 2);
-
+    read_a(f, at, stage, step);
+    if (GS_RAW_B) {
+        read_raw_b(f, at, stage, step);
+        return;
+    }
 #pragma unroll
     for (int n = 0; n < NT; n += 2) {
         unsigned b, r[4] = {0, 0, 0, 0};
@@ -340,6 +399,65 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
     }
 }
 
+#if GS_SPLIT > 1
+/* ---- the blocks of a cluster add up ---- */
+
+#define SUM_PITCH (GS_BN * 4 + 16)                   /* bytes from row to row of a block's sums, f32 */
+
+__device__ __forceinline__ void leave_sums(const accumulator (&acc)[MT][NT], unsigned sums, int warp_m, int warp_n, int lane)
+{
+#pragma unroll
+    for (int m = 0; m < MT; m++)
+#pragma unroll
+        for (int n = 0; n < NT; n++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int row = warp_m * WARP_M + m * 16 + half * 8 + lane / 4, column = warp_n * WARP_N + n * 8 + lane % 4 * 2;
+                const float2 x = accumulated(acc[m][n], half);
+                gs_store_shared_f32x2(sums + row * SUM_PITCH + column * 4, x.x, x.y);
+            }
+}
+
+/* D = alpha * sums + beta * C for this block's share of the tile: rows rank, rank + GS_SPLIT, ... Neighbouring threads have neighbouring
+ * pairs of columns. */
+__device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0)
+{
+    constexpr int pairs = GS_BN / 2, share = GS_BM / GS_SPLIT;
+    unsigned of[GS_SPLIT];
+#pragma unroll
+    for (int i = 0; i < GS_SPLIT; i++) of[i] = gs_cluster_address(sums, i);
+    for (int i = (int)threadIdx.x; i < share * pairs; i += THREADS) {
+        const int row = i / pairs * GS_SPLIT + (int)rank, column = i % pairs * 2;
+        float2 x = make_float2(0, 0);
+        if (m0 + (long long)row >= p.m || n0 + (long long)column >= p.n) continue;
+#pragma unroll
+        for (int s = 0; s < GS_SPLIT; s++) {
+            const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + column * 4);
+            x.x += part.x;
+            x.y += part.y;
+        }
+        const bool both = n0 + (long long)column + 1 < p.n;
+        const long long line = index * p.m + m0 + row;
+        unsigned char *const d = (unsigned char *)p.d + (line * p.ldd + n0 + column) * OUT_BYTES;
+        x.x *= p.alpha;
+        x.y *= p.alpha;
+#if GS_BETA
+        const long long at = line * p.ldc + n0 + column;
+        x.x = fmaf(p.beta, read_c(p.c, at), x.x);
+        if (both) x.y = fmaf(p.beta, read_c(p.c, at + 1), x.y);
+#endif
+        __align__(8) unsigned char bytes[8];
+        put_pair(bytes, x);
+        if (both && GS_VEC_D > 1) {
+            copy_vector<2 * OUT_BYTES>(d, bytes);
+        } else {
+            copy_vector<OUT_BYTES>(d, bytes);
+            if (both) copy_vector<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
+        }
+    }
+}
+#endif
+
 /* ---- the kernel ---- */
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs_kernel_args p)
@@ -359,19 +477,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     int tile_m, tile_n;
     const int tiles_m = (int)((p.m + (GS_BM - 1LL)) / GS_BM);
     const int tiles_n = (int)((p.n + (GS_BN - 1LL)) / GS_BN);
-    gs_raster((int)blockIdx.x, tiles_m, tiles_n, GS_GROUP, GS_ALONG_N, &tile_m, &tile_n);
+    gs_raster((int)(blockIdx.x / GS_SPLIT), tiles_m, tiles_n, GS_GROUP, GS_ALONG_N, &tile_m, &tile_n);
     const int m0 = tile_m * GS_BM;
     const int n0 = tile_n * GS_BN;
 
+    const unsigned rank = blockIdx.x % GS_SPLIT;         /* in the cluster */
+    const int all = p.k / GS_BK + (p.k % GS_BK != 0);    /* k-blocks */
+    const int share = (all + GS_SPLIT - 1) / GS_SPLIT, before = (int)min((long long)rank * share, (long long)all);
+    const int blocks = GS_SPLIT > 1 ? min(share, all - before) : all;
+
     loader load;
-    const half_bits *const a = (const half_bits *)p.a + (index * p.m + m0) * p.lda;
-    const half_bits *const b = (const half_bits *)p.b + (GS_LAYOUT ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0);
+    const half_bits *const a = (const half_bits *)p.a + (index * p.m + m0) * p.lda + (long long)before * GS_BK;
+    const half_bits *const b = (const half_bits *)p.b + (GS_LAYOUT ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0) +
+                               (long long)before * GS_BK * (GS_LAYOUT ? 1 : p.ldb);
     load.a.start(a, p.lda);
     load.b.start(b, p.ldb);
     load.distance_b = GS_LAYOUT ? GS_BK : GS_BK * p.ldb;
     load.rows = p.m - m0;
     load.columns = p.n - n0;
-    load.k = p.k;
+    load.k = p.k - before * GS_BK;
 
     accumulator acc[MT][NT];
 #pragma unroll
@@ -381,23 +505,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 #pragma unroll
             for (int i = 0; i < (int)(sizeof(accumulator) / 4); i++) acc[m][n][i] = 0;
 
-    const int blocks = p.k / GS_BK + (p.k % GS_BK != 0);   /* k-blocks */
     const unsigned base = gs_shared_address(shared);
     gs_dependent_wait();
 #pragma unroll 1
     for (int stage = 0; stage < GS_STAGES - 1; stage++) {
 #pragma unroll
-        for (int slice = 0; slice < SLICES; slice++) {
-            load.issue(slice, base + stage * STAGE_BYTES, stage < blocks);
-            load.finish(slice, base + stage * STAGE_BYTES, stage < blocks);
-        }
+        for (int slice = 0; slice < SLICES; slice++) load.issue(slice, base + stage * STAGE_BYTES, stage < blocks);
         load.next();
     }
     gs_dependent_launch();
-    if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
+    gs_cp_async_wait<GS_STAGES - 2>();
     __syncthreads();
 
-    const reader at = reader_of(warp_m, warp_n, lane);
+    const reader at = reader_of(warp_m, warp_n, lane, load, a, b);
     unsigned from = 0;                                   /* offset of the stage that is read */
     unsigned to = (GS_STAGES - 1) * STAGE_BYTES;         /* and of the one that is filled */
     fragments f[2];
@@ -408,7 +528,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 #pragma unroll
         for (int step = 0; step < STEPS; step++) {
             if (step == STEPS - 1) {
-                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();
+                gs_cp_async_wait<GS_STAGES - 2>();
                 __syncthreads();
                 to = from;
                 if (block + 1 < blocks) from = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;
@@ -417,10 +537,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
             if (step < SLICES) load.issue(step, base + to, on);
             if (step == SLICES - 1) load.next();
             multiply(acc, &f[step % 2]);
-            if (step < SLICES) load.finish(step, base + to, on);
         }
     }
     __syncthreads();   /* the slabs lie where fragments were read from */
 
+#if GS_SPLIT > 1
+    leave_sums(acc, base, warp_m, warp_n, lane);
+    gs_peers_arrive();
+    gs_peers_wait();
+    add_up(p, base, rank, index, m0, n0);
+    gs_peers_arrive();   /* a block's sums stay until all have read them */
+    gs_peers_wait();
+#else
     epilogue(p, acc, shared + warp * SLAB_BYTES, index, m0 + (long long)warp_m * WARP_M, n0 + warp_n * WARP_N, lane);
+#endif
 }

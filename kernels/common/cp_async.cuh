@@ -6,8 +6,7 @@
 #ifndef GS_KERNELS_CP_ASYNC_CUH
 #define GS_KERNELS_CP_ASYNC_CUH
 
-/* Address in the shared window, as the PTX instructions take it. */
-__device__ __forceinline__ unsigned gs_shared_address(const void *pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
+#include "common/mbarrier.cuh"
 
 /* Copies `bytes` (0 to SIZE) bytes and fills the rest of SIZE with zeros; nothing happens where `on` is false.
  * SIZE is 16, 8 or 4; both addresses are multiples of SIZE. With bytes = 0 `from` is not read and may point anywhere. */
@@ -22,8 +21,13 @@ template <int SIZE> __device__ __forceinline__ void gs_cp_async(unsigned to, con
                      ::"r"(to), "l"(from), "r"(bytes), "r"((int)on), "n"(SIZE) : "memory");
 }
 
-/* Stores 4 bytes; `to` is a multiple of 4. Like the copies above it takes the shared address, and it keeps its place among them. */
-__device__ __forceinline__ void gs_store_shared(unsigned to, unsigned value) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(value) : "memory"); }
+/* Loads 4 bytes by shared address; it keeps its place among the copies and barriers. */
+__device__ __forceinline__ unsigned gs_load_word(unsigned from)
+{
+    unsigned value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(from) : "memory");
+    return value;
+}
 
 /* Closes the group of this thread's copies; an empty group is complete at once. */
 __device__ __forceinline__ void gs_cp_async_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }

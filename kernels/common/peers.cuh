@@ -22,4 +22,12 @@ __device__ __forceinline__ void gs_peer_store_f32(unsigned to, unsigned rank, fl
                  : "memory");
 }
 
+/* From a shared::cluster address (gs_cluster_address). */
+__device__ __forceinline__ float2 gs_peer_load_f32x2(unsigned from)
+{
+    float2 v;
+    asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(from) : "memory");
+    return v;
+}
+
 #endif

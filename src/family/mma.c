@@ -24,12 +24,14 @@ static const gs_parameter_value warps_values[] = {   /* warps along M x along N 
     {"w4x2", {4, 2}},
 };
 static const gs_parameter_value stages_values[] = {{"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}};
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
 
 static const gs_parameter parameters[] = {
     [GS_MMA_TILE]   = {"tile",   GS_VALUES(tile_values)},
     [GS_MMA_WARPS]  = {"warps",  GS_VALUES(warps_values)},
     [GS_MMA_STAGES] = {"stages", GS_VALUES(stages_values)},
     [GS_MMA_RASTER] = {"raster", GS_VALUES(gs_raster_values)},
+    [GS_MMA_SPLIT]  = {"split",  GS_VALUES(split_values), .optional = true},
 };
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
@@ -40,10 +42,8 @@ enum {
     MOST_REGISTERS   = 255,        /* of a thread */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     MOST_TILES       = 2147483647, /* blocks along x of a grid */
-    NARROW_SPARE     = 24,         /* registers beyond the need, so that narrow copies are not squeezed into spilling */
-    PAIR_REGISTERS   = 6,          /* of a pair of single elements in flight: values, predicates, addresses */
-    PAIRS_SPARE      = 96,         /* the same for single elements, whose loads the compiler gathers */
-    MOST_PAIRS       = 15,         /* pairs of single elements in flight per thread; more end up in local memory */
+    RAW_SPARE        = 24,         /* registers beyond the need, so that raw rows are not squeezed into spilling */
+    RAW_REGISTERS    = 16,         /* of each operand whose rows are raw: words before they are put together, addresses */
     USED_BESIDE      = 34,         /* registers beside accumulators, fragments and copies that the compiler took (NVRTC 13.0) */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
@@ -51,53 +51,51 @@ enum {
 
 /* The numbers of a schedule string, and of a warp. */
 typedef struct shape {
-    int bm, bn, bk, wm, wn, stages;
-    int warp_m, warp_n, threads;
+    int  bm, bn, bk, wm, wn, stages, split;
+    int  warp_m, warp_n, threads;
+    bool raw_a, raw_b;      /* rows that do not start at multiples of 16 bytes */
+    int  pitch_a, pitch_b;  /* bytes from row to row in shared memory */
 } shape;
 
-static shape shape_of(const gs_schedule *schedule)
+static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
+    const bool raw_a = problem->lda % 8 != 0, raw_b = problem->ldb % 8 != 0;
     const int16_t *const tile = value_of(schedule, GS_MMA_TILE);
     const int16_t *const warps = value_of(schedule, GS_MMA_WARPS);
     return (shape){
         .bm = tile[0], .bn = tile[1], .bk = tile[2], .wm = warps[0], .wn = warps[1],
-        .stages = value_of(schedule, GS_MMA_STAGES)[0],
+        .stages = value_of(schedule, GS_MMA_STAGES)[0], .split = value_of(schedule, GS_MMA_SPLIT)[0],
+        .raw_a = raw_a, .raw_b = raw_b, .pitch_a = tile[2] * 2 + raw_a * 16, .pitch_b = (problem->layout == GS_TN ? tile[2] : tile[1]) * 2 + raw_b * 16,
         .warp_m = tile[0] / warps[0], .warp_n = tile[1] / warps[1], .threads = warps[0] * warps[1] * 32,
     };
 }
 
-int gs_problem_vector(const gs_problem *problem)
+/* Bytes of a stage, whose B has rows along K (tn) or N. */
+static int stage_of(const shape *s, const gs_problem *problem)
 {
-    const int64_t both = problem->lda | problem->ldb;
-    return both % 8 == 0 ? 8 : both % 4 == 0 ? 4 : both % 2 == 0 ? 2 : 1;
+    return s->bm * s->pitch_a + (problem->layout == GS_TN ? s->bn : s->bk) * s->pitch_b;
 }
 
-/* Stages, or the epilogue's slabs, which take their place: 16 rows of each warp's tile, in an odd number of 8-column units. */
+/* Stages, or what takes their place: the epilogue's slabs, 16 rows of each warp's tile in an odd number of 8-column units; the sums of a
+ * block that shares K. */
 static int smem_of(const shape *s, const gs_problem *problem)
 {
-    const int ring = s->stages * (s->bm + s->bn) * s->bk * 2;
+    const int ring = s->stages * stage_of(s, problem);
     const int slabs = s->threads / 32 * SLAB_ROWS * ((s->warp_n / 8 | 1) * 8) * (int)gs_type_size(problem->out);
-    return GS_MAX(ring, slabs);
+    const int sums = s->bm * (s->bn * 4 + 16);
+    return GS_MAX(ring, s->split > 1 ? sums : slabs);
 }
 
-/* Copy instructions of a thread for one k-block, and pairs of single elements that one slice of them keeps in registers. */
-static int copies_of(const shape *s, int vector) { return (s->bm + s->bn) * s->bk / GS_MAX(vector, 2) / s->threads; }
-static int pairs_of(const shape *s)
-{
-    const int slices = s->bk / 16 - 1;
-    return (copies_of(s, 1) + slices - 1) / slices;
-}
+/* Copy instructions of a thread for one k-block. */
+static int copies_of(const shape *s) { return (s->bm + s->bn) * s->bk / 8 / s->threads + (s->raw_a || s->raw_b); }
 
-/* Registers that a thread needs without spilling: accumulators, two sets of fragments, the pairs in flight where rows have any
- * alignment, and addresses, which grow with the number of copies. Checked against the compiler in tests/family/mma.c. */
+/* Registers that a thread needs without spilling: accumulators, two sets of fragments, and addresses, which grow with the number of copies.
+ * Checked against the compiler in tests/family/mma.c. */
 static int registers_of(const shape *s, const gs_problem *problem)
 {
-    const int vector = gs_problem_vector(problem);
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
-    const int copies = vector == 1 ? PAIR_REGISTERS * pairs_of(s) : copies_of(s, vector);
-    const bool narrow = vector == 4 || vector == 2;
-    const int addresses = 44 + copies + (narrow ? 20 : s->threads == 32 ? 8 : 0);
+    const int addresses = 44 + copies_of(s) + (s->raw_a + s->raw_b) * RAW_REGISTERS + (s->threads == 32 ? 8 : 0);
     return accumulators + fragments + addresses;
 }
 
@@ -115,25 +113,22 @@ static int blocks_with(const shape *s, int registers, const gs_problem *problem,
 /* The same, promised. */
 static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
 {
-    const int vector = gs_problem_vector(problem);
-    const int spare = vector == 8 ? 0 : vector > 1 ? NARROW_SPARE : PAIRS_SPARE;
-    return blocks_with(s, registers_of(s, problem) + spare, problem, caps);
+    return blocks_with(s, registers_of(s, problem) + (s->raw_a || s->raw_b ? RAW_SPARE : 0), problem, caps);
 }
 
 /* Blocks that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
 static int resident_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    const shape s = shape_of(schedule);
-    const int vector = gs_problem_vector(problem), promised = blocks_of(&s, problem, caps);
-    if (vector == 1) return promised;
+    const shape s = shape_of(schedule, problem);
+    const int promised = blocks_of(&s, problem, caps);
     const int accumulators = s.warp_m * s.warp_n / (problem->acc == GS_F32 ? 32 : 64);
-    const int used = accumulators + 2 * (s.warp_m / 4 + s.warp_n / 4) + copies_of(&s, vector) + USED_BESIDE;
+    const int used = accumulators + 2 * (s.warp_m / 4 + s.warp_n / 4) + copies_of(&s) + USED_BESIDE;
     return GS_MAX(promised, blocks_with(&s, used, problem, caps));
 }
 
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    const shape s = shape_of(schedule);
+    const shape s = shape_of(schedule, problem);
     if (caps->cc < 80)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "mma needs compute capability 8.0 (cp.async); this device has %d.%d",
                        caps->cc / 10, caps->cc % 10);
@@ -143,9 +138,10 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 
     if (s.warp_m < 16 || s.warp_n < 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "each warp needs 16 x 8 of the tile or more; this gives it %d x %d", s.warp_m, s.warp_n);
-    if (gs_problem_vector(problem) == 1 && pairs_of(&s) > MOST_PAIRS)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps",
-                       "rows of A or B of odd length take %d loads in flight per thread, at most %d fit; take more warps", 2 * pairs_of(&s), 2 * MOST_PAIRS);
+    if (s.split > 1 && caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "clusters need compute capability 9.0");
+    if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %lld blocks for %d parts", (long long)((problem->k + s.bk - 1) / s.bk), s.split);
+    if (tiles_m * tiles_n > MOST_TILES / s.split) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "too many blocks for one grid");
     const int registers = registers_of(&s, problem);
     if (registers > MOST_REGISTERS)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d of the tile per warp take about %d registers, a thread has %d; take more warps",
@@ -158,7 +154,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 
 static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    const shape s = shape_of(schedule);
+    const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, problem, caps);
     const int warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;
     const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* what the compiler may use for that many blocks */
@@ -167,7 +163,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
         .registers = GS_MIN(MOST_REGISTERS, allowed),
         .smem      = smem_of(&s, problem),
         .blocks_sm = blocks,
-        .cluster   = 1,
+        .cluster   = s.split,
     };
 }
 
@@ -186,35 +182,36 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
 {
     const gs_rates *const r = &profile->rates;
     const int16_t *const tile = value_of(schedule, GS_MMA_TILE);
-    const int16_t *const split = value_of(schedule, GS_MMA_WARPS);
+    const shape s = shape_of(schedule, p);
     const int16_t *const raster = value_of(schedule, GS_MMA_RASTER);
     const int resident = resident_of(schedule, p, &profile->caps);
-    const int stages = value_of(schedule, GS_MMA_STAGES)[0], vector = gs_problem_vector(p);
-    const double bm = tile[0], bn = tile[1], bk = tile[2], warps = split[0] * split[1], k_steps = bk / 16;
-    const double wm = bm / split[0], wn = bn / split[1], mmas = wm / 16 * wn / 8;      /* of a warp and k-step */
-    const double copies = (bm + bn) * bk / GS_MAX(vector, 2) / 32;                     /* warp instructions, or pairs of loads */
-    const double copy_port = vector == 8 ? r->copy_port : vector > 1 ? r->narrow_port : r->pair_port;
+    const int stages = s.stages;
+    const double bm = tile[0], bn = tile[1], bk = tile[2], warps = s.wm * s.wn, k_steps = bk / 16, split = s.split;
+    const double wm = bm / s.wm, wn = bn / s.wn, mmas = wm / 16 * wn / 8;              /* of a warp and k-step */
+    const double copies = (bm + bn) * bk / 8 / 32;                                     /* warp instructions */
+    const double copy_port = s.raw_a || s.raw_b ? r->raw_port : r->copy_port;
     const double reads = warps * (wm + wn) * bk * 2;                                   /* bytes of fragments */
+    const double words = warps * k_steps * (s.raw_a * wm / 16 * 8 + s.raw_b * wn / 8 * 4);   /* loads of single words instead of ldmatrix, by warps */
     const double pieces = fmax(1, 16 * wn / store_vector(p) / 32);                     /* stores of a warp's slab */
     const double slabs = ceil(gs_inside(wm, p->m) / 16);                                  /* that lie in D, of a warp */
     const gs_walk walked = {bm, bn, raster[0], raster[1] != 0, (double)profile->caps.sms * resident};
     return (gs_work){
-        .blocks = fmax(1, gs_ceil_div((double)p->m, bm) * gs_ceil_div((double)p->n, bn) * (double)p->batch),
-        .cluster = 1, .resident = resident,
-        .steps   = gs_ceil_div((double)p->k, bk),
+        .blocks = fmax(1, gs_ceil_div((double)p->m, bm) * gs_ceil_div((double)p->n, bn) * (double)p->batch) * split,
+        .cluster = s.split, .resident = resident,
+        .steps   = ceil(gs_ceil_div((double)p->k, bk) / split),
         .matrix  = 2 * bm * bn * bk / (profile->caps.tensor_flops * r->mma_share),
-        .port    = ((bm + bn) * bk * 2 + reads) / r->port_bytes + copies * copy_port,
-        .issue   = warps * k_steps * (mmas + wm / 16 + wn / 16) + copies * r->copy_issue,
+        .port    = ((bm + bn) * bk * 2 + reads) / r->port_bytes + copies * copy_port + words * r->word_port,
+        .issue   = warps * k_steps * (mmas + wm / 16 + wn / 16) + copies * r->copy_issue + words * r->word_issue,
         .feed    = (gs_inside(bm, p->m) + gs_inside(bn, p->n)) * gs_inside(bk, p->k) * 2,
         .chain   = r->mma_sync + warps * r->mma_warp_sync + k_steps * gs_together(r->mma_fragment, mmas * r->mma_step) +
-                    copies / warps * r->copy_chain + (vector == 1 ? (k_steps - 1) * r->pair_wait : 0),
+                    copies / warps * r->copy_chain,
         .latency = r->mma_latency,
         .ahead   = stages - 1,
         .held    = r->mma_held,
-        .start   = r->mma_start,
-        .finish  = r->mma_finish + slabs * (r->mma_slab + pieces * r->mma_piece),
+        .start   = r->mma_start + (split > 1 ? r->split_start : 0),
+        .finish  = r->mma_finish + (split > 1 ? r->split_sync + bm * bn * 4 / r->split_bytes : slabs * (r->mma_slab + pieces * r->mma_piece)),
         .finish_port = warps * slabs * pieces * r->mma_store_port,
-        .store   = gs_inside(bm, p->m) * gs_inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1),
+        .store   = gs_inside(bm, p->m) * gs_inside(bn, p->n) * (double)gs_type_size(p->out) * (p->beta != 0 ? 2 : 1) / split,
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
     };
 }
@@ -227,8 +224,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     const int16_t *const warps = value_of(schedule, GS_MMA_WARPS);
     const int16_t *const raster = value_of(schedule, GS_MMA_RASTER);
     const gs_resources resources = resources_of(schedule, problem, caps);
+    const shape s = shape_of(schedule, problem);
     const int out_bytes = (int)gs_type_size(problem->out);
-    const int vector = gs_problem_vector(problem);
     const int vector_d = store_vector(problem);
 
     kernel->name = "mma.cu";
@@ -244,13 +241,16 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_GROUP", raster[0]);
     gs_kernel_define(kernel, "GS_ALONG_N", raster[1]);
     gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
-    gs_kernel_define(kernel, "GS_VEC", vector);
+    gs_kernel_define(kernel, "GS_RAW_A", s.raw_a);
+    gs_kernel_define(kernel, "GS_RAW_B", s.raw_b);
+    gs_kernel_define(kernel, "GS_SPLIT", s.split);
     gs_kernel_define(kernel, "GS_VEC_D", vector_d);
 
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[0] = manifest->align[1] = vector * 2;
+    manifest->align[0] = s.raw_a ? 2 : 16;
+    manifest->align[1] = s.raw_b ? 2 : 16;
     manifest->align[2] = out_bytes;
     manifest->align[3] = vector_d * out_bytes;
     manifest->entry_count = 1;
@@ -258,7 +258,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_entry *const entry = &manifest->entry[0];
     snprintf(entry->name, sizeof entry->name, "gs_mma");
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, "cdiv(m,%d)*cdiv(n,%d)", tile[0], tile[1]);
+    snprintf(text, sizeof text, s.split > 1 ? "cdiv(m,%d)*cdiv(n,%d)*%d" : "cdiv(m,%d)*cdiv(n,%d)", tile[0], tile[1], s.split);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "min(batch,65535)", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "cdiv(batch,65535)", error));
@@ -266,7 +266,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     GS_TRY(gs_formula_set(&entry->smem, text, error));
     entry->block[0] = resources.threads;
     entry->block[1] = entry->block[2] = 1;
-    entry->cluster[0] = entry->cluster[1] = entry->cluster[2] = 1;
+    entry->cluster[0] = s.split;
+    entry->cluster[1] = entry->cluster[2] = 1;
     entry->dependent = caps->cc >= 90;
     entry->map_count = 0;
     return GS_OK;

@@ -49,9 +49,9 @@
     X(copy_issue,      "slots",       0.1,  100,   "per copy instruction: address, predicate, copy")                                    \
     X(copy_chain,      "cycles",      0,    200,   "of the warp itself per copy instruction")                                           \
     X(copy_port,       "cycles",      0,    100,   "of the load unit per copy instruction of a warp")                                   \
-    X(narrow_port,     "cycles",      0,    100,   "the same for copies of 8 and 4 bytes")                                              \
-    X(pair_port,       "cycles",      0,    100,   "the same for rows of any alignment: two loads and a store")                         \
-    X(pair_wait,       "cycles",      0,    5000,  "dependent, per k-step that loads such pairs")                                       \
+    X(raw_port,        "cycles",      0,    100,   "the same for rows that do not start at multiples of 16 bytes")                      \
+    X(word_port,       "cycles",      0,    100,   "a warp's load of single words from such rows in shared memory")                     \
+    X(word_issue,      "slots",       0,    100,   "such a load, with what puts pairs together")                                        \
     X(mma_finish,      "cycles",      0,    20000, "of an epilogue, beside its slabs")                                                  \
     X(mma_slab,        "cycles",      0,    5000,  "dependent, per 16 rows of a warp's epilogue")                                       \
     X(mma_piece,       "cycles",      0,    500,   "dependent, per store instruction of a warp's slab")                                 \

@@ -81,7 +81,11 @@ gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *e
         return gs_fail_at(error, GS_ERROR_PARSE, 1, "family", "expected one of: %s", possible);
     }
     const gs_family *const family = gs_families[read.family];
-    for (int i = 0; i < family->parameter_count; i++) GS_TRY(read_value(&scan, &family->parameters[i], &read.value[i], error));
+    for (int i = 0; i < family->parameter_count; i++) {
+        gs_scan ahead = scan;
+        if (family->parameters[i].optional && gs_scan_end(&ahead)) break;
+        GS_TRY(read_value(&scan, &family->parameters[i], &read.value[i], error));
+    }
     if (!gs_scan_end(&scan))
         return gs_fail_at(error, GS_ERROR_PARSE, gs_scan_column(&scan), family->name,
                           "expected the end: this family has %d parameters", family->parameter_count);
@@ -106,7 +110,9 @@ char *gs_schedule_format(const gs_schedule *schedule, char text[GS_SCHEDULE_TEXT
     }
     const gs_family *const family = gs_families[schedule->family];
     size_t have = (size_t)snprintf(text, GS_SCHEDULE_TEXT, "%s", family->name);
-    for (int i = 0; i < family->parameter_count && have < GS_SCHEDULE_TEXT; i++)
+    int count = family->parameter_count;
+    while (count > 0 && family->parameters[count - 1].optional && schedule->value[count - 1] == 0) count--;
+    for (int i = 0; i < count && have < GS_SCHEDULE_TEXT; i++)
         have += (size_t)snprintf(text + have, GS_SCHEDULE_TEXT - have, "/%s", family->parameters[i].values[schedule->value[i]].text);
     return text;
 }

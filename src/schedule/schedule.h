@@ -33,6 +33,7 @@ typedef struct gs_parameter {
     const char               *name;     /* "tile", "stages", ...: named in error messages */
     const gs_parameter_value *values;
     int                       count;
+    bool                      optional; /* behind all others: left out of the schedule string where it has its first value */
     bool                      hint;     /* the third number of its values is a hint, which the time model knows nothing of */
 } gs_parameter;
 
