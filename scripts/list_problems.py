@@ -5,6 +5,9 @@
     list_problems.py grid                    M, N, K in ten sizes: 1000 problems, f16
     list_problems.py models                  linear layers of language models, M tokens, bf16, with the layers' names
     list_problems.py layers                  the same layers as CSV: model, layer, n, k
+    list_problems.py random --seed S --count N   sizes as they occur: M log-uniform from 1 to 8192, N and K from 64 to 32768, A, B and D together
+                                             under 2 GB; in 40 % N and K are multiples of 64, in 35 % of 8, in 25 % anything, which stands behind
+                                             each; layout and type at random. The same seed gives the same list, and a longer one begins with it
     list_problems.py FILE                    the problems of a list, each once, spelt as everywhere
         --layouts nn,tn --type bf16 --acc f16    in these layouts, of this type, with these sums instead of their own
         --missing TABLE                          only those that are in no row of the tuned table; of several, in none
@@ -15,6 +18,8 @@ library would take it all the same. One that cannot be read counts as none, and 
 import argparse
 import dataclasses
 import itertools
+import math
+import random
 import re
 import signal
 import struct
@@ -71,6 +76,27 @@ def models():
     for (n, k), users in names.items():
         for m in TOKENS:
             yield f"bf16:{m}x{n}x{k}:tn", ", ".join(users), ""
+
+
+RANDOM_BYTES = 2 << 30
+RANDOM_CLASSES = ((64, 0.40), (8, 0.35), (1, 0.25))   # what N and K are multiples of, and how often
+
+
+def log_uniform(source, least, most):
+    return math.exp(source.uniform(math.log(least), math.log(most)))
+
+
+def random_sizes(seed, count):
+    """Each problem from a generator of its own, so that the i-th does not depend on how many are asked for."""
+    for index in range(count):
+        source = random.Random(f"{seed} {index}")
+        unit = source.choices([unit for unit, _ in RANDOM_CLASSES], [share for _, share in RANDOM_CLASSES])[0]
+        while True:
+            m = round(log_uniform(source, 1, 8192))
+            n, k = (max(round(log_uniform(source, 64, 32768) / unit), 1) * unit for _ in range(2))
+            if 2 * (m * k + k * n + m * n) < RANDOM_BYTES:
+                break
+        yield f"{source.choice(TYPES)}:{m}x{n}x{k}:{source.choice(LAYOUTS)}", f"multiples of {unit}" if unit > 1 else "any", ""
 
 
 # ---- problems, as src/problem/problem.c reads and spells them ----
@@ -190,7 +216,8 @@ def read_table(path):
 
 
 def list_problems(asked):
-    made, have = {"grid": grid, "models": models}.get(asked.what), set()
+    made = {"grid": grid, "models": models, "random": lambda: random_sizes(asked.seed, asked.count)}.get(asked.what)
+    have = set()
     for path in asked.missing:
         keys, broken = read_table(path)
         have |= keys
@@ -203,12 +230,16 @@ def list_problems(asked):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", metavar="grid | models | layers | FILE")
+    parser.add_argument("what", metavar="grid | models | layers | random | FILE")
     parser.add_argument("--layouts", choices=("nn", "tn", "nn,tn"), metavar="nn,tn")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--acc", choices=("f16", "f32"))
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--count", type=int)
     parser.add_argument("--missing", action="append", default=[], metavar="TABLE")
     asked = parser.parse_args(arguments)
+    if {asked.seed is None, asked.count is None} != {asked.what != "random"}:
+        parser.error("--seed and --count go with random, which needs both")
     if asked.what == "layers":
         if asked.layouts or asked.type or asked.acc or asked.missing:
             parser.error("layers are no problems: they take no options")

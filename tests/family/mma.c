@@ -7,6 +7,7 @@
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:129x131x133:nn                   mma/64x64x64/w2x2/s3/g8
  * memcheck  bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
+ * memcheck  bf16:33x69x1499:tn                   mma/32x32x64/w2x2/s2/g1/k4
  * racecheck bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
  */
 #include <stdarg.h>
@@ -80,20 +81,40 @@ static void test_raster_large(void **state)
 
 /* ---- rules ---- */
 
-static void test_vector(void **state)
+/* What A and B must be aligned to: 16 bytes, or an element where rows of theirs may start anywhere. */
+static void test_alignment(void **state)
 {
     (void)state;
     static const struct {
         const char *problem;
-        int         vector;
+        int         a, b;
     } cases[] = {
-        {"f16:64x64x64:tn", 8},         {"f16:64x64x68:tn", 4}, {"f16:64x64x66:tn", 2}, {"f16:64x64x65:tn", 1}, {"f16:64x65x64:nn", 1},
-        {"f16:64x65x65:tn:lda=72:ldb=68", 4}, {"f16:63x64x64:nn:ldd=65", 8},
+        {"f16:64x64x64:tn", 16, 16}, {"f16:64x64x68:tn", 2, 2}, {"f16:64x64x65:tn", 2, 2}, {"f16:64x65x64:nn", 16, 2}, {"f16:64x64x65:nn", 2, 16},
+        {"f16:64x65x65:tn:lda=72:ldb=68", 16, 2}, {"f16:63x64x64:nn:ldd=65", 16, 16},
     };
+    const gs_schedule schedule = schedule_of("mma/16x16x64/w1x1/s2/g1");
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_problem problem = problem_of(cases[i].problem);
-        assert_int_equal(gs_problem_vector(&problem), cases[i].vector);
+        gs_kernel kernel;
+        assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
+        assert_int_equal(kernel.manifest.align[0], cases[i].a);
+        assert_int_equal(kernel.manifest.align[1], cases[i].b);
     }
+}
+
+/* A block of a cluster has a share of K; without the parameter there is none. */
+static void test_split(void **state)
+{
+    (void)state;
+    char text[GS_SCHEDULE_TEXT];
+    const gs_schedule whole = schedule_of("mma/16x16x64/w1x1/s2/g1"), same_whole = schedule_of("mma/16x16x64/w1x1/s2/g1/k1");
+    const gs_schedule parts = schedule_of("mma/16x16x64/w1x1/s2/g1/k4");
+    assert_true(same(&whole, &same_whole));
+    assert_string_equal(gs_schedule_format(&whole, text), "mma/16x16x64/w1x1/s2/g1");
+    assert_string_equal(gs_schedule_format(&parts, text), "mma/16x16x64/w1x1/s2/g1/k4");
+    refuse("mma/16x16x64/w1x1/s2/g1/k4", "f16:64x64x448:tn", gs_caps_find("h200"), "split");
+    refuse("mma/16x16x64/w1x1/s2/g1/k4", "f16:64x64x4096:tn", gs_caps_find("a100"), "split");
+    refuse("mma/16x16x64/w1x1/s2/g1/k8", "f16:2147483647x32x4096:tn", gs_caps_find("h200"), "split");
 }
 
 static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
@@ -108,16 +129,15 @@ static int count_agreeing(const gs_problem *problem, const gs_caps *caps)
         const gs_entry *const entry = &kernel.manifest.entry[0];
         const int16_t *const tile = gs_schedule_value(&schedule, GS_MMA_TILE);
         const int64_t tiles = (problem->m + tile[0] - 1) / tile[0] * ((problem->n + tile[1] - 1) / tile[1]);
-        const int vector = gs_problem_vector(problem);
+        const int split = gs_schedule_value(&schedule, GS_MMA_SPLIT)[0];
         assert_int_equal(kernel.manifest.entry_count, 1);
-        assert_int_equal(kernel.manifest.align[0], vector * 2);
-        assert_int_equal(kernel.manifest.align[1], vector * 2);
         assert_int_equal(problem->ldd * (int64_t)gs_type_size(problem->out) % kernel.manifest.align[3], 0);
         assert_int_equal(value_of(&entry->smem, problem), resources.smem);
-        assert_int_equal(value_of(&entry->grid[0], problem), tiles);
+        assert_int_equal(value_of(&entry->grid[0], problem), tiles * split);
+        assert_int_equal(entry->cluster[0], split);
         assert_true(value_of(&entry->grid[1], problem) * value_of(&entry->grid[2], problem) >= problem->batch);
         assert_int_equal(entry->block[0], resources.threads);
-        assert_int_equal(resources.cluster, 1);
+        assert_int_equal(resources.cluster, split);
         assert_true(resources.smem <= caps->smem_block);
         assert_true(resources.blocks_sm >= 1 && resources.blocks_sm * resources.threads <= caps->threads_sm);
         assert_true(resources.registers >= 16 && resources.registers <= 255);
@@ -215,6 +235,7 @@ static void test_compiles(void **state)
         compiled += compile("sm_80", gs_caps_find("a100"), text, problems[i % 2]);
         compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[1 - i % 2]);
         compiled += compile("sm_80", gs_caps_find("a100"), text, problems[2 + i % 7]);
+        snprintf(text, sizeof text, "mma/%s/%s/%s", schedule_strings[i], i % 2 ? "h4" : "g8", i % 3 == 0 ? "k8" : i % 3 == 1 ? "k1" : "k2");
         compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[2 + (i + 3) % 7]);
     }
     assert_true(compiled >= 70);
@@ -223,7 +244,7 @@ static void test_compiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_raster), cmocka_unit_test(test_raster_large), cmocka_unit_test(test_vector),
+        cmocka_unit_test(test_raster), cmocka_unit_test(test_raster_large), cmocka_unit_test(test_alignment), cmocka_unit_test(test_split),
         cmocka_unit_test(test_resources), cmocka_unit_test(test_refuses), cmocka_unit_test(test_compiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,29 @@ class Lists(unittest.TestCase):
         for arguments in ((), ("layers", "--layouts", "nn"), (path, "--layouts", "nt"), (path, "--type", "f32")):
             self.assertEqual(SCRIPT.run(*arguments)[0], 2, arguments)
 
+    def test_random(self):
+        """Within bounds, in the shares asked for; the same for a seed, and a longer list begins with a shorter one."""
+        many = self.lines("random", "--seed", "5", "--count", "3000")
+        self.assertEqual(self.lines("random", "--seed", "5", "--count", "40"), many[:40])
+        self.assertNotEqual(self.lines("random", "--seed", "6", "--count", "40"), many[:40])
+        self.assertEqual(self.lines("random", "--seed", "5", "--count", "0"), [])
+        shares, layouts, types, rows = {"multiples of 64": 0, "multiples of 8": 0, "any": 0}, set(), set(), []
+        for line in many:
+            kind, m, n, k, layout, unit = re.fullmatch(r"(f16|bf16):(\d+)x(\d+)x(\d+):(nn|tn) +# (.*)", line).groups()
+            m, n, k = int(m), int(n), int(k)
+            self.assertTrue(1 <= m <= 8192 and 64 <= n <= 32768 and 64 <= k <= 32768 and 2 * (m * n + n * k + k * m) < 2 << 30, line)
+            self.assertEqual(0, n % {"multiples of 64": 64, "multiples of 8": 8, "any": 1}[unit] + k % {"multiples of 64": 64, "multiples of 8": 8, "any": 1}[unit])
+            shares[unit] += 1
+            layouts.add(layout)
+            types.add(kind)
+            rows.append(m)
+        for unit, share in (("multiples of 64", 0.40), ("multiples of 8", 0.35), ("any", 0.25)):
+            self.assertAlmostEqual(shares[unit] / len(many), share, delta=0.04)
+        self.assertEqual((layouts, types), ({"nn", "tn"}, {"f16", "bf16"}))
+        self.assertAlmostEqual(sum(m < 91 for m in rows) / len(rows), 0.5, delta=0.04)   # the middle of 1 to 8192 by logarithm
+        for arguments in (("random",), ("random", "--seed", "1"), ("grid", "--count", "3"), ("random", "--seed", "x", "--count", "1")):
+            self.assertEqual(SCRIPT.run(*arguments)[0], 2, arguments)
+
     def test_missing(self):
         different = ["f16:1x2x3:nn", *("f16:1x2x3:tn:" + field for field in ("acc=f16", "d=f32", "lda=4", "b=2", "beta=2"))]
         path = self.file("list.txt", "f16:3x2x1:tn   # not there", "f16:1x2x3:tn", "bf16:1x2x3:tn", *different, "f16:1x2x3:tn:ldc=4", "f16:1x2x3:tn:alpha=2",
