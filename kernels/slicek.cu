@@ -13,9 +13,13 @@
  * byte permutations, which pair the rows up, put fragments together. Otherwise P is the operand with fewer rows in the warp's tile.
  * Either way a quad is two neighbouring columns of two rows.
  *
+ * Rows of any alignment (GS_RAW_A, GS_RAW_B: their start, or what is multiplied of them, is no multiple of 16 bytes) are loaded word by word,
+ * one word more than pairs, and put together before they are multiplied. Rows an even number apart are alike, as a lane's are; where B is P
+ * its columns are neighbours, in pairs of which each has its own way. What such a row has beyond K is another row's and becomes zero.
+ *
  * Set by the builder (src/family/slicek.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
  * (tile), GS_WM GS_WN GS_WK (warps along M, N, K), GS_DEPTH, GS_SPLIT (blocks of a cluster along K), GS_FETCH (bytes that a miss brings to L2),
- * GS_VEC_C GS_VEC_D (elements per access of C and D), GS_BATCHED, GS_BLOCKS (resident blocks that registers must allow), and the sizes where
+ * GS_VEC_C GS_VEC_D (elements per access of C and D), GS_BATCHED, GS_BLOCKS (resident blocks that registers must allow), GS_RAW_A GS_RAW_B, and the sizes where
  * they are fixed (common/sizes.cuh). Sums are f32 whatever the problem's accumulator. */
 #include "common/args.h"
 #include "common/block.cuh"
@@ -41,9 +45,15 @@
 #define QT ((SWAPPED ? WARP_M : WARP_N) / 8)
 #define CHAINS (PT * QT <= 4 ? 2 : 1)                /* sums of their own for even and odd operations, where few are independent */
 
+#define RAW_P (SWAPPED ? GS_RAW_B : GS_RAW_A)
+#define RAW_Q (SWAPPED ? GS_RAW_A : GS_RAW_B)
+#define WORDS_P (4 + RAW_P)                          /* of a lane's 8 elements along K */
+#define WORDS_Q (4 + RAW_Q)
+
 /* Columns: a lane has RUN neighbours of each of its rows in a group of tiles, in pairs. What is exchanged needs no more than pairs, and
  * neighbouring lanes then store neighbouring pairs, where loads leave the choice. */
 #define V (WARP_N / 8 < 8 ? WARP_N / 8 : 8)          /* columns of B that a lane loads from a row of it (nn) */
+#define WORDS_V (V / 2 + RAW_P)                      /* of V columns (nn) */
 #define RUN (SWAPPED ? V : V < 4 ? 2 * V : 8)
 #define NEAR (EXCHANGED && GS_LAYOUT)
 #define COLUMN_GROUPS (WARP_N / (SWAPPED ? 8 * RUN : 4 * RUN))
@@ -80,8 +90,8 @@ typedef float sums[CHAINS][PT][QT][4];
 /* One step's operands in registers, as loaded: of A k = 8t .. 8t + 7 of a row; of B tn: the same of a column, nn: V columns of the rows
  * 8t .. 8t + 7. Rows of P: those of lane / 4 in the lower and the upper half of each tile. */
 typedef struct operands {
-    unsigned p[PT * 8];
-    unsigned q[QT * 4];
+    unsigned p[GS_LAYOUT ? PT * 2 * WORDS_P : WARP_N / V * WORDS_V];
+    unsigned q[QT * WORDS_Q];
 } operands;
 
 /* Where a lane loads from: its k is 8t of the warp's step. */
@@ -89,7 +99,9 @@ typedef struct source {
     const unsigned char *p[GS_LAYOUT ? 2 * PT : WARP_N / (8 * V)];   /* rows (columns of B); nn: a row of B at each group of columns */
     const unsigned char *q[QT];
     int                  ldb;                           /* nn: bytes */
-    int                  left;                          /* K - k; a lane's 8 elements are inside or outside together */
+    int                  left;                          /* K - k; a lane's 8 elements are inside or outside together, but for raw rows */
+    const unsigned char *end_p, *end_q;                 /* of the matrices */
+    unsigned             pair_p[2], pair_q;             /* gs_raw_pair of P's: even rows (columns of B, if that is P; rows of B, nn) and odd ones */
 } source;
 
 /* ---- what a lane has ---- */
@@ -144,12 +156,38 @@ __device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int
         from.p[i] = SWAPPED ? b + row_offset<EDGE_N>(p0, p_column(i / 2, i % 2, 0), n, ldb) : a + row_offset<EDGE_M>(p0, p_row(i / 2, i % 2, 0), m, lda);
 #else
 #pragma unroll
-    for (int i = 0; i < WARP_N / (8 * V); i++) from.p[i] = b + (EDGE_N ? min(p0 + i * 8 * V, n - V) : p0 + i * 8 * V) * 2;   /* N % 8 is 0 */
+    for (int i = 0; i < WARP_N / (8 * V); i++)   /* N % 8 is 0, but for raw rows, which may hang over the edge into the next row */
+        from.p[i] = b + (EDGE_N ? min(p0 + i * 8 * V, n - (RAW_P ? 1 : V)) : p0 + i * 8 * V) * 2;
 #endif
 #pragma unroll
     for (int i = 0; i < QT; i++)
         from.q[i] = SWAPPED ? a + row_offset<EDGE_M>(q0, q_row(i, 0), m, lda) : b + row_offset<EDGE_N>(q0, q_column(i, 0), n, ldb);
+#if GS_RAW_A
+    const unsigned char *const end_a = a - k * 2 + ((m - 1LL) * lda + gs_size_k(p) * 2);
+    *(SWAPPED ? &from.end_q : &from.end_p) = end_a;
+#endif
+#if GS_RAW_B
+    const unsigned char *const first_b = GS_LAYOUT ? b - k * 2 : b - (long long)k * ldb;
+    *(SWAPPED ? &from.end_p : &from.end_q) = first_b + (GS_LAYOUT ? (n - 1LL) * ldb + gs_size_k(p) * 2 : (gs_size_k(p) - 1LL) * ldb + n * 2);
+#endif
+    if (RAW_P) {
+        const unsigned char *const first = from.p[0];
+        from.pair_p[0] = gs_raw_pair(first);
+        from.pair_p[1] = SWAPPED ? gs_raw_pair(first + ldb) : from.pair_p[0];
+    }
+    if (RAW_Q) from.pair_q = gs_raw_pair(from.q[0]);
     return from;
+}
+
+/* Eight elements of a row along K (or V of a row of B): from `at`, whose matrix ends at `end`. */
+template <int WORDS, int RAW> __device__ __forceinline__ void load_piece(unsigned *words, const unsigned char *at, const unsigned char *end, bool on)
+{
+    if constexpr (RAW) {
+        const unsigned char *const word = (const unsigned char *)((unsigned long long)at & ~3ULL);
+        gs_load_raw<WORDS>(words, word, (int)min((long long)(end - word), 64LL), on);
+    } else {
+        gs_load_direct<WORDS, GS_FETCH>(words, at, on);
+    }
 }
 
 /* The step that is `ahead` k further on; zeros beyond K, and nothing is read there. */
@@ -157,7 +195,7 @@ __device__ __forceinline__ void load(operands *x, const source &from, int ahead,
 {
 #if GS_LAYOUT
 #pragma unroll
-    for (int i = 0; i < 2 * PT; i++) gs_load_direct<4, GS_FETCH>(x->p + 4 * i, from.p[i] + ahead * 2, on);
+    for (int i = 0; i < 2 * PT; i++) load_piece<4, RAW_P>(x->p + WORDS_P * i, from.p[i] + ahead * 2, from.end_p, on);
 #else
     int ldb = from.ldb;
 #ifndef GS_FIXED
@@ -166,10 +204,11 @@ __device__ __forceinline__ void load(operands *x, const source &from, int ahead,
 #pragma unroll
     for (int i = 0; i < WARP_N / (8 * V); i++)
 #pragma unroll
-        for (int e = 0; e < 8; e++) gs_load_direct<V / 2, GS_FETCH>(x->p + (i * 8 + e) * (V / 2), from.p[i] + (long long)(ahead + e) * ldb, on);
+        for (int e = 0; e < 8; e++)
+            load_piece<V / 2, RAW_P>(x->p + (i * 8 + e) * WORDS_V, from.p[i] + (long long)(ahead + e) * ldb, from.end_p, on && (!(GS_RAW_A || GS_RAW_B) || ahead + e < from.left));
 #endif
 #pragma unroll
-    for (int i = 0; i < QT; i++) gs_load_direct<4, GS_FETCH>(x->q + 4 * i, from.q[i] + ahead * 2, on);
+    for (int i = 0; i < QT; i++) load_piece<4, RAW_Q>(x->q + WORDS_Q * i, from.q[i] + ahead * 2, from.end_q, on);
 }
 
 __device__ __forceinline__ void advance(source *from, int by)
@@ -194,35 +233,68 @@ __device__ __forceinline__ bool is_inside(int ahead, const source &from)
 
 /* The fragment of tile i of P for operation s: low pairs of k of the two halves, then high pairs. The compiler would copy it for each use:
  * with a zero that it does not know it makes it once. */
-__device__ __forceinline__ void fragment(unsigned (&f)[4], const operands &x, int i, int s, unsigned zero)
+__device__ __forceinline__ void fragment(unsigned (&f)[4], const operands &x, const source &from, const unsigned (&inside)[4], int i, int s, unsigned zero)
 {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
         const int half = j % 2, high = j / 2;
 #if GS_LAYOUT
-        f[j] = x.p[(i * 2 + half) * 4 + 2 * s + high] | zero;
+        const unsigned *const words = x.p + (i * 2 + half) * WORDS_P + 2 * s + high;
+#if RAW_P
+        f[j] = (__byte_perm(words[0], words[1], from.pair_p[half]) & inside[2 * s + high]) | zero;
 #else
-        const unsigned *const rows = x.p + (i / (V / 2) * 8 + 4 * s + 2 * high) * (V / 2) + i % (V / 2);
-        f[j] = __byte_perm(rows[0], rows[V / 2], (half ? 0x7632 : 0x5410) | zero);
+        f[j] = words[0] | zero;
+#endif
+#else
+        const unsigned *const rows = x.p + (i / (V / 2) * 8 + 4 * s + 2 * high) * WORDS_V + i % (V / 2);
+#if RAW_P
+        const unsigned even = __byte_perm(rows[0], rows[1], from.pair_p[0]), odd = __byte_perm(rows[WORDS_V], rows[WORDS_V + 1], from.pair_p[1]);
+#else
+        const unsigned even = rows[0], odd = rows[WORDS_V];
+#endif
+        f[j] = __byte_perm(even, odd, (half ? 0x7632 : 0x5410) | zero);
 #endif
     }
 }
 
-__device__ __forceinline__ void multiply(sums &acc, const operands &x, unsigned zero)
+/* The fragments of Q for operation s. */
+__device__ __forceinline__ void fragments_q(unsigned (&g)[QT][2], const operands &x, const source &from, const unsigned (&inside)[4], int s)
 {
 #pragma unroll
+    for (int j = 0; j < QT; j++)
+#pragma unroll
+        for (int high = 0; high < 2; high++) {
+            const unsigned *const words = x.q + WORDS_Q * j + 2 * s + high;
+#if RAW_Q
+            g[j][high] = __byte_perm(words[0], words[1], from.pair_q) & inside[2 * s + high];
+#else
+            g[j][high] = words[0];
+#endif
+        }
+}
+
+/* left: K from the lane's first element of the step on. */
+__device__ __forceinline__ void multiply(sums &acc, const operands &x, const source &from, int left, unsigned zero)
+{
+    unsigned inside[4] = {~0u, ~0u, ~0u, ~0u};           /* of pairs along K */
+    if (GS_RAW_A || GS_RAW_B) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) inside[i] = left > 2 * i + 1 ? ~0u : left == 2 * i + 1 ? 0xffffu : 0;
+    }
+#pragma unroll
     for (int s = 0; s < 2; s++) {
+        unsigned g[QT][2];
+        fragments_q(g, x, from, inside, s);
 #pragma unroll
         for (int i = 0; i < PT; i++) {
             unsigned f[4];
-            fragment(f, x, i, s, zero);
+            fragment(f, x, from, inside, i, s, zero);
 #pragma unroll
             for (int j = 0; j < QT; j++) {
-                const unsigned g[2] = {x.q[4 * j + 2 * s], x.q[4 * j + 2 * s + 1]};
 #if GS_IN == 0
-                gs_mma_f16_f32(acc[s % CHAINS][i][j], f, g);
+                gs_mma_f16_f32(acc[s % CHAINS][i][j], f, g[j]);
 #else
-                gs_mma_bf16_f32(acc[s % CHAINS][i][j], f, g);
+                gs_mma_bf16_f32(acc[s % CHAINS][i][j], f, g[j]);
 #endif
             }
         }
@@ -237,7 +309,7 @@ __device__ __forceinline__ void multiply_steps(sums &acc, source &from, operands
 #pragma unroll
     for (int i = 0; i < ROUNDS; i++) {
         if (i > 0 && i * SPAN >= k) break;
-        multiply(acc, ring[i], zero);
+        multiply(acc, ring[i], from, from.left - i * SPAN, zero);
     }
 #else
 #pragma unroll 1
@@ -245,7 +317,7 @@ __device__ __forceinline__ void multiply_steps(sums &acc, source &from, operands
 #pragma unroll
         for (int i = 0; i < GS_DEPTH; i++) {
             if (done + i * SPAN >= k) break;
-            multiply(acc, ring[i], zero);
+            multiply(acc, ring[i], from, from.left - i * SPAN, zero);
             load(&ring[i], from, (i + GS_DEPTH) * SPAN, (i + GS_DEPTH) * SPAN < from.left);
         }
         advance(&from, GS_DEPTH * SPAN);

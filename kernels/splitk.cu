@@ -24,6 +24,9 @@
 #define GS_WGMMA_N GS_BM
 #endif
 #include "common/wgmma.cuh"
+#ifdef GS_PACK_A
+#include "common/pack.cuh"
+#endif
 
 #if GS_ORDER == 0
 #define BX GS_BM

@@ -15,7 +15,7 @@
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
- * end at multiples of 16 bytes, plain stores instead of tensor copies). */
+ * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh). */
 #define GS_WGMMA_N GS_WY
 #include "common/args.h"
 #include "common/block.cuh"
@@ -24,6 +24,9 @@
 #include "common/tma.cuh"
 #include "common/walk.cuh"
 #include "common/wgmma.cuh"
+#ifdef GS_PACK_A
+#include "common/pack.cuh"
+#endif
 
 #define COOP 0
 #define PP 1

@@ -33,6 +33,20 @@ template <int WORDS, int FETCH> __device__ __forceinline__ void gs_load_direct(u
 
 #undef GS_DIRECT_LOAD
 
+/* The words that WORDS pairs of elements lie in, one more than pairs, from the word (address a multiple of 4) that the first element lies
+ * in: as its upper half, where its own address is none. room: bytes from there to the matrix's end, which is not passed: zeros beyond, and
+ * where `on` is false. */
+template <int WORDS> __device__ __forceinline__ void gs_load_raw(unsigned *r, const unsigned char *from, int room, bool on)
+{
+#pragma unroll
+    for (int i = 0; i <= WORDS; i++)
+        asm volatile("{\n.reg .pred both, one;\nsetp.ge.s32 both, %2, 4;\nsetp.eq.s32 one, %2, 2;\nmov.b32 %0, 0;\n@both ld.global.L2::128B.u32 %0, [%1];\n"
+                     "@one ld.global.u16 %0, [%1];\n}" : "=&r"(r[i]) : "l"(from + 4 * i), "r"(on ? room - 4 * i : 0) : "memory");
+}
+
+/* How __byte_perm takes a pair of elements from two such words; element: any of the row. */
+__device__ __forceinline__ unsigned gs_raw_pair(const unsigned char *element) { return (unsigned long long)element & 2 ? 0x5432 : 0x3210; }
+
 /* A barrier of all threads that gives 0. Neither compiler knows that: what uses it stays behind the barrier, while loads stay before it. So
  * a fragment that is or-ed with it does not wait for its loads before the others are issued. */
 __device__ __forceinline__ unsigned gs_barrier_zero(void)

@@ -4,7 +4,10 @@
 
 #include "schedule/model.h"
 
-enum { STEP = 32 };            /* k of a step of a warp */
+enum {
+    STEP  = 32,    /* k of a step of a warp */
+    WORDS = 3      /* loads of words that cost as much as those of 16 bytes [judgement]: there are five, of which one line serves all */
+};
 
 /* Adding the parts of K, and storing. */
 static double finish(const gs_direct *d, const gs_problem *p, int threads, const gs_rates *r)
@@ -20,7 +23,8 @@ gs_work gs_direct_work(const gs_direct *d, const gs_resources *resources, const 
 {
     const gs_rates *const r = &profile->rates;
     const double warps = d->rows * d->columns * d->parts, wm = d->bm / d->rows, wn = d->bn / d->columns;
-    const double loads = wm / 8 + wn / 8;                      /* 16-byte loads of a lane and step */
+    const double pieces = wm / 8 + wn / 8;                     /* 16 bytes of a lane and step */
+    const double loads = pieces + (WORDS - 1) * ((d->raw_a ? wm : 0) + (d->raw_b ? wn : 0)) / 8;
     const double mmas = fmax(wm / 16, 0.5) * wn / 8 * 2;
     const double turns = d->swap_ab ? wn / 8 * 4 : 0;
     const double chain = loads * r->direct_load + mmas * r->mma_step + turns * r->direct_turn;
@@ -31,7 +35,7 @@ gs_work gs_direct_work(const gs_direct *d, const gs_resources *resources, const 
         .matrix  = 2 * d->bm * d->bn * STEP * d->parts / (profile->caps.tensor_flops * r->mma_share),
         .port    = warps * loads * r->direct_port,
         .issue   = warps * (2 * loads + mmas + turns),
-        .feed    = warps * loads * 512,
+        .feed    = warps * pieces * 512,
         .chain   = chain,
         .latency = r->direct_latency,
         .ahead   = d->depth,

@@ -12,6 +12,7 @@ typedef struct gs_direct {
     double parts;              /* warps along K */
     double depth;              /* steps of 32 k in flight */
     int    split;              /* blocks of a cluster along K */
+    bool   raw_a, raw_b;       /* rows of any alignment: loaded word by word, and put together */
     bool   swap_ab;            /* fragments of B are transposed between lanes */
 } gs_direct;
 

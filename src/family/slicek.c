@@ -56,6 +56,7 @@ enum {
     BESIDE         = 26,           /* registers beside what is counted */
     C_REGISTERS    = 16,           /* of C on its way, at most */
     LOOP_REGISTERS = 12,           /* more in a loop over K, beside a set of fragments */
+    RAW_REGISTERS  = 24,           /* more where rows have any alignment: ends of matrices, masks, pairs */
     STRIDED_REGISTERS = 16,        /* more where rows of B are loaded with a stride that is no constant */
     PARTS          = 4             /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
 };
@@ -66,9 +67,10 @@ typedef struct shape {
     bool fixed;
     int  mt, nt;       /* mma tiles of a warp: 16 rows, 8 columns */
     int  threads;
+    bool raw_a, raw_b; /* rows whose start, or what is multiplied of them, is no multiple of 16 bytes */
 } shape;
 
-static shape shape_of(const gs_schedule *schedule)
+static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
     const int16_t *const warps = value_of(schedule, GS_SLICEK_WARPS);
@@ -77,6 +79,8 @@ static shape shape_of(const gs_schedule *schedule)
         .depth = value_of(schedule, GS_SLICEK_DEPTH)[0], .split = value_of(schedule, GS_SLICEK_SPLIT)[0],
         .fixed = value_of(schedule, GS_SLICEK_SIZES)[0] != 0,
         .mt = tile[0] / warps[0] / 16, .nt = tile[1] / warps[1] / 8, .threads = 32 * warps[0] * warps[1] * warps[2],
+        .raw_a = problem->lda % 8 != 0 || problem->k % 8 != 0,
+        .raw_b = problem->ldb % 8 != 0 || (problem->layout == GS_TN ? problem->k : problem->n) % 8 != 0,
     };
 }
 
@@ -97,7 +101,12 @@ static int64_t rounds_of(const shape *s, const gs_problem *p)
 /* All loads of a warp at once, without a loop. */
 static bool is_straight(const shape *s, const gs_problem *p) { return s->fixed && rounds_of(s, p) <= s->depth; }
 
-static int step_registers(const shape *s) { return s->mt * 8 + s->nt * 4; }
+/* Of a step's operands: raw pieces of 8 elements, or with nn of up to 8 columns, take a word more. */
+static int step_registers(const shape *s, const gs_problem *p)
+{
+    const int columns = GS_MIN(s->nt, 8), pieces = p->layout == GS_TN ? s->nt : s->nt * 8 / columns;
+    return s->mt * 8 + s->nt * 4 + (s->raw_a ? s->mt * 2 : 0) + (s->raw_b ? pieces : 0);
+}
 
 /* Registers that a thread needs without spilling: sums, operands in flight, addresses of rows where they are not a constant apart, C on
  * its way. Checked against the compiler in tests/family/slicek.c. */
@@ -107,14 +116,15 @@ static int registers_of(const shape *s, const gs_problem *p)
     const int sums = s->mt * s->nt * 4 * (s->mt * s->nt <= 4 ? 2 : 1);
     const int rows = edge_m ? 2 * s->mt : 1, columns = !tn ? (s->nt + 7) / 8 : edge_n ? s->nt : 1;
     const int loop = is_straight(s, p) ? 0 : LOOP_REGISTERS + 4 * (tn && s->mt * 2 <= s->nt ? s->mt : s->nt / 2);
+    const int raw = s->raw_a || s->raw_b ? RAW_REGISTERS + s->nt * 2 : 0;
     const int strided = !tn && !s->fixed ? STRIDED_REGISTERS : 0;
-    return sums + s->depth * step_registers(s) + 2 * (rows + columns) + (p->beta != 0 ? C_REGISTERS : 0) + loop + strided + BESIDE;
+    return sums + s->depth * step_registers(s, p) + 2 * (rows + columns) + (p->beta != 0 ? C_REGISTERS : 0) + loop + strided + raw + BESIDE;
 }
 
 /* What the compiler is allowed: in a loop it likes to load a step before it has used up the one whose place it takes. */
 static int granted_registers(const shape *s, const gs_problem *p)
 {
-    const int wanted = registers_of(s, p) + (is_straight(s, p) ? 0 : step_registers(s));
+    const int wanted = registers_of(s, p) + (is_straight(s, p) ? 0 : step_registers(s, p));
     return GS_MIN((wanted + 7) / 8 * 8, 256);
 }
 
@@ -136,10 +146,6 @@ static gs_status check_problem(const shape *s, const gs_problem *p, const gs_cap
     if (s->split > 1 && caps->cc < 90)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "a cluster needs compute capability 9.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
     if (p->m < 1 || p->n < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m < 1 ? "m" : "n", "slicek needs at least one row and one column");
-    if (p->lda % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "lda", "rows of A must start at multiples of 16 bytes");
-    if (p->ldb % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ldb", "rows of B must start at multiples of 16 bytes");
-    if (p->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "loads of 16 bytes need a K that is a multiple of 8");
-    if (p->layout == GS_NN && p->n % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "loads of 16 bytes along the rows of B need an N that is a multiple of 8");
     return GS_OK;
 }
 
@@ -175,7 +181,7 @@ static gs_status check_use(const gs_schedule *schedule, const shape *s, const gs
 
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    const shape s = shape_of(schedule);
+    const shape s = shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, caps, error));
     GS_TRY(check_extents(&s, problem, error));
     if (s.mt < 1 || s.nt < 2)
@@ -193,7 +199,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 
 static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
-    const shape s = shape_of(schedule);
+    const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, problem, caps), warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;
     return (gs_resources){
         .threads   = s.threads,
@@ -210,10 +216,11 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, c
 {
     const int16_t *const tile = value_of(schedule, GS_SLICEK_TILE);
     const int16_t *const warps = value_of(schedule, GS_SLICEK_WARPS);
+    const shape s = shape_of(schedule, problem);
     const gs_direct d = {
         .bm = tile[0], .bn = tile[1], .rows = warps[0], .columns = warps[1], .parts = warps[2],
         .depth = value_of(schedule, GS_SLICEK_DEPTH)[0], .split = value_of(schedule, GS_SLICEK_SPLIT)[0],
-        .swap_ab = problem->layout == GS_NN,
+        .swap_ab = problem->layout == GS_NN, .raw_a = s.raw_a, .raw_b = s.raw_b,
     };
     const gs_resources resources = resources_of(schedule, problem, &profile->caps);
     return gs_direct_work(&d, &resources, problem, profile);
@@ -258,6 +265,7 @@ static gs_status make_grid(gs_entry *entry, const gs_schedule *schedule, gs_erro
 static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     const gs_resources resources = resources_of(schedule, problem, caps);
+    const shape s = shape_of(schedule, problem);
     const int out_bytes = (int)gs_type_size(problem->out);
     const int vector_c = vector_of(problem, problem->ldc), vector_d = vector_of(problem, problem->ldd);
 
@@ -270,11 +278,14 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_VEC_D", vector_d);
     gs_kernel_define(kernel, "GS_BATCHED", problem->batch > 1);
     gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
+    gs_kernel_define(kernel, "GS_RAW_A", s.raw_a);
+    gs_kernel_define(kernel, "GS_RAW_B", s.raw_b);
 
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = GS_F32;
     manifest->bitwise = true;
-    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[0] = s.raw_a ? 2 : 16;
+    manifest->align[1] = s.raw_b ? 2 : 16;
     manifest->align[2] = problem->beta != 0 ? vector_c * out_bytes : out_bytes;
     manifest->align[3] = vector_d * out_bytes;
     manifest->entry_count = 1;

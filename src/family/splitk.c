@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "family/pack.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
 #include "schedule/family.h"
@@ -47,9 +48,11 @@ static const gs_parameter parameters[] = {
     [GS_SPLITK_CLUSTER] = {"cluster", GS_VALUES(cluster_values)},
     [GS_SPLITK_SPLIT]   = {"split",   GS_VALUES(split_values)},
     [GS_SPLITK_SIZES]   = {"sizes",   GS_VALUES(gs_sizes_values)},
+    [GS_SPLITK_ROWS]    = {"rows",    GS_VALUES(gs_rows_values), .optional = true},
 };
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+static bool packs(const gs_schedule *schedule) { return value_of(schedule, GS_SPLITK_ROWS)[0] != 0; }
 
 /* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
@@ -132,8 +135,6 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs
     if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
     if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
-    if (p->lda % 8 || p->ldb % 8)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, p->lda % 8 ? "lda" : "ldb", "splitk needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
     if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
     return GS_OK;
@@ -213,6 +214,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 {
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, error));
+    GS_TRY(gs_pack_check(packs(schedule), problem, error));
+    if (packs(schedule) && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
@@ -279,7 +282,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .latency = r->splitk_latency,
         .ahead   = value_of(schedule, GS_SPLITK_STAGES)[0],
         .held    = 1,
-        .start   = r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .start   = (packs(schedule) ? gs_pack_cycles(p, profile) : 0) + r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
         .finish  = r->splitk_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->splitk_element +
                     (p->beta != 0 ? r->ws_read_c : 0),
         .store   = stored * (p->beta != 0 ? 2 : 1) + (meeting > 1 ? elements * 4 / sharing : 0),
@@ -336,13 +339,12 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = GS_F32;   /* also where f16 would do: it is as fast, and a tile's accumulators fit */
     manifest->bitwise = true;
-    manifest->align[0] = manifest->align[1] = 16;
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
-    manifest->entry_count = 1;
+    GS_TRY(gs_pack_build(kernel, packs(schedule), problem, error));
     GS_TRY(set_workspace(manifest, &s, error));
 
-    gs_entry *const entry = &manifest->entry[0];
+    gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_splitk");
     char text[3][GS_FORMULA];
     snprintf(text[along_n], sizeof text[0], "cdiv(m,%d)", s.bm);

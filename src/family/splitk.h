@@ -5,7 +5,7 @@
 
 #include "schedule/schedule.h"
 
-enum { GS_SPLITK_TILE, GS_SPLITK_STAGES, GS_SPLITK_ORDER, GS_SPLITK_CLUSTER, GS_SPLITK_SPLIT, GS_SPLITK_SIZES };
+enum { GS_SPLITK_TILE, GS_SPLITK_STAGES, GS_SPLITK_ORDER, GS_SPLITK_CLUSTER, GS_SPLITK_SPLIT, GS_SPLITK_SIZES, GS_SPLITK_ROWS };
 
 /* What a splitk schedule string means for a problem: the constants of kernels/splitk.cu. */
 typedef struct gs_splitk_shape {

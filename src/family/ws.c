@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "family/pack.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
 #include "schedule/family.h"
@@ -51,9 +52,11 @@ static const gs_parameter parameters[] = {
     [GS_WS_CLUSTER] = {"cluster", GS_VALUES(cluster_values)},
     [GS_WS_MODE]    = {"mode",    GS_VALUES(mode_values), .hint = true},
     [GS_WS_RASTER]  = {"raster",  GS_VALUES(gs_raster_values)},
+    [GS_WS_ROWS]    = {"rows",    GS_VALUES(gs_rows_values), .optional = true},
 };
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
+static bool packs(const gs_schedule *schedule) { return value_of(schedule, GS_WS_ROWS)[0] != 0; }
 
 /* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
@@ -132,8 +135,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
     if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
-    if (problem->lda % 8 || problem->ldb % 8)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "ws needs rows of A and B that start at multiples of 16 bytes (tensor copies)");
+    GS_TRY(gs_pack_check(packs(schedule), problem, error));
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
     GS_TRY(check_mode(&shape, schedule, problem, error));
     GS_TRY(check_registers(&shape, schedule, problem, error));
@@ -218,7 +220,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .latency = r->ws_latency,
         .ahead   = stages,
         .held    = 1 + r->ws_held,
-        .start   = r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
+        .start   = (packs(schedule) ? gs_pack_cycles(p, profile) : 0) + r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
         .finish  = end.finish,
         .store   = end.store,
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
@@ -285,13 +287,12 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[0] = manifest->align[1] = 16;
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : 16;
-    manifest->entry_count = 1;
+    GS_TRY(gs_pack_build(kernel, packs(schedule), problem, error));
 
     /* Clusters of four do not fill every group of multiprocessors: one that has to wait for another's end would double the time. */
-    gs_entry *const entry = &manifest->entry[0];
+    gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
     char text[GS_FORMULA];
     snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d))*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,

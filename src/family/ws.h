@@ -5,7 +5,7 @@
 
 #include "schedule/schedule.h"
 
-enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER };
+enum { GS_WS_TILE, GS_WS_STAGES, GS_WS_CLUSTER, GS_WS_MODE, GS_WS_RASTER, GS_WS_ROWS };
 
 /* How the consumers of a ws block work: they share a tile; each has its own, in turns; they share one, and store it during the next. */
 enum { GS_WS_COOP, GS_WS_PP, GS_WS_LAG };

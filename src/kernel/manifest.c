@@ -104,6 +104,13 @@ static gs_status check_entry(const gs_entry *entry, gs_error *error)
     return GS_OK;
 }
 
+static gs_status check_packed(const gs_manifest *manifest, gs_error *error)
+{
+    if ((manifest->packed[0] || manifest->packed[1]) && (!manifest->workspace.text[0] || manifest->zeroed.text[0]))
+        return gs_fail(error, GS_ERROR_RANGE, "pack", "copies need a workspace that does not start with zeros");
+    return GS_OK;
+}
+
 gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error)
 {
     if (manifest->accumulator != GS_F32 && manifest->accumulator != GS_F16)
@@ -113,6 +120,7 @@ gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error)
     GS_TRY(check_formula(&manifest->zeroed, "zeroed", false, error));
     if (manifest->zeroed.text[0] && !manifest->workspace.text[0])
         return gs_fail(error, GS_ERROR_RANGE, "zeroed", "there is no workspace that could start with zeros");
+    GS_TRY(check_packed(manifest, error));
     if (manifest->entry_count < 1 || manifest->entry_count > GS_MAX_ENTRIES)
         return gs_fail(error, GS_ERROR_RANGE, "entry", "%d entries are not from 1 to %d", manifest->entry_count, GS_MAX_ENTRIES);
     for (int i = 0; i < manifest->entry_count; i++) GS_TRY(check_entry(&manifest->entry[i], error));
@@ -328,8 +336,15 @@ static gs_status read_head(reader *r, gs_manifest *manifest)
     GS_TRY(read_formula(r, &manifest->workspace));
     GS_TRY(end_line(r));
 
-    if (!at_line(r, "zeroed")) return GS_OK;
-    GS_TRY(read_formula(r, &manifest->zeroed));
+    if (at_line(r, "zeroed")) {
+        GS_TRY(read_formula(r, &manifest->zeroed));
+        GS_TRY(end_line(r));
+    }
+    if (!at_line(r, "pack")) return GS_OK;
+    gs_scan_space(&r->scan);
+    for (int i = 0; i < 2; i++) manifest->packed[i] = gs_scan_take(&r->scan, i ? "b" : "a");
+    if (!manifest->packed[0] && !manifest->packed[1]) return wrong(r, "pack", "a, b or ab");
+    GS_TRY(check_packed(manifest, r->error));
     return end_line(r);
 }
 
@@ -399,5 +414,6 @@ void gs_manifest_format(const gs_manifest *manifest, gs_text *text)
     gs_text_addf(text, "align a=%d b=%d c=%d d=%d\n", align[0], align[1], align[2], align[3]);
     if (manifest->workspace.text[0]) gs_text_addf(text, "workspace %s\n", manifest->workspace.text);
     if (manifest->zeroed.text[0]) gs_text_addf(text, "zeroed %s\n", manifest->zeroed.text);
+    if (manifest->packed[0] || manifest->packed[1]) gs_text_addf(text, "pack %s%s\n", manifest->packed[0] ? "a" : "", manifest->packed[1] ? "b" : "");
     for (int i = 0; i < manifest->entry_count; i++) format_entry(&manifest->entry[i], text);
 }

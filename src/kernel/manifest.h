@@ -10,6 +10,7 @@
  *     [workspace m*n*4]                     bytes, a formula
  *     [zeroed 4*cdiv(m,64)]                 bytes at the workspace's start that are zero before a launch and that the kernel leaves zero;
  *                                           a multiple of 4, at most the workspace: seen when both can be evaluated
+ *     [pack ab]                             a, b or ab: the first entry copies these operands into the workspace, see gs_manifest
  *     entry gs_ws                           then, for this entry:
  *     grid min(sms,cdiv(m,128)*cdiv(n,256)) 1 1
  *     block 384 1 1
@@ -68,6 +69,8 @@ typedef struct gs_manifest {
     int        align[4];      /* a b c d, bytes, powers of two 1..256 */
     gs_formula workspace;
     gs_formula zeroed;
+    bool       packed[2];     /* maps of a, of b describe a copy in the workspace that entries before make: as many rows, which start at
+                                 multiples of 128 bytes; a's copy at the workspace's start, b's behind it (kernels/common/pack.cuh) */
     int        entry_count;
     gs_entry   entry[GS_MAX_ENTRIES];
 } gs_manifest;

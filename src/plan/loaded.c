@@ -28,7 +28,8 @@ typedef struct entry_plan {
     gs_launch launch;                     /* no parameters, not prepared */
     int       map_count;
     gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
-    size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_args */
+    size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_kernel_args: its own, or the workspace's */
+    size_t    behind[GS_MAX_MAPS];        /* bytes from there to the tensor */
 } entry_plan;
 
 typedef struct launch_state {
@@ -36,7 +37,7 @@ typedef struct launch_state {
     int             map_count;
     void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
     gs_pointer      in_use[GS_MAX_MAPS];       /* what they describe; 0: none yet */
-    size_t          pointer[GS_MAX_MAPS];      /* offset of the operand's pointer in gs_args */
+    size_t          pointer[GS_MAX_MAPS], behind[GS_MAX_MAPS];   /* as in entry_plan */
     gs_launch       launch;
     gs_launch_ready ready;
 } launch_state;
@@ -106,13 +107,36 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     };
 }
 
-static size_t pointer_of(char operand)
+/* A copy's rows are a multiple of this, bytes (kernels/common/pack.cuh). */
+#define PACKED_ROW 128u
+
+static bool is_packed(const gs_manifest *manifest, char operand) { return (operand == 'a' && manifest->packed[0]) || (operand == 'b' && manifest->packed[1]); }
+
+/* What a map describes of a manifest whose operands may be copies. */
+static gs_tensor tensor_in(const gs_manifest *manifest, const gs_map *map, const gs_problem *problem)
 {
+    gs_tensor tensor = tensor_of(map, problem);
+    if (is_packed(manifest, map->operand)) tensor.stride = (tensor.extent[0] * gs_type_size(tensor.element) + PACKED_ROW - 1) / PACKED_ROW * PACKED_ROW;
+    return tensor;
+}
+
+/* Bytes that copies take; b_at: where B's begins. */
+static size_t packed_bytes(const gs_manifest *manifest, const gs_problem *problem, size_t *b_at)
+{
+    const gs_map a = {.operand = 'a'}, b = {.operand = 'b'};
+    const gs_tensor of_a = tensor_in(manifest, &a, problem), of_b = tensor_in(manifest, &b, problem);
+    *b_at = manifest->packed[0] ? of_a.stride * of_a.extent[1] : 0;
+    return *b_at + (manifest->packed[1] ? of_b.stride * of_b.extent[1] : 0);
+}
+
+static size_t pointer_of(const gs_manifest *manifest, char operand)
+{
+    if (is_packed(manifest, operand)) return offsetof(gs_kernel_args, workspace);
     switch (operand) {
-    case 'a': return offsetof(gs_args, a);
-    case 'b': return offsetof(gs_args, b);
-    case 'c': return offsetof(gs_args, c);
-    default:  return offsetof(gs_args, d);
+    case 'a': return offsetof(gs_kernel_args, a);
+    case 'b': return offsetof(gs_kernel_args, b);
+    case 'c': return offsetof(gs_kernel_args, c);
+    default:  return offsetof(gs_kernel_args, d);
     }
 }
 
@@ -139,8 +163,12 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
 
     state->map_count = entry->map_count;
     for (int i = 0; i < entry->map_count; i++) {
-        state->tensor[i] = tensor_of(&entry->map[i], problem);
-        state->pointer[i] = pointer_of(entry->map[i].operand);
+        const char operand = entry->map[i].operand;
+        size_t b_at;
+        packed_bytes(&loaded->manifest, problem, &b_at);
+        state->tensor[i] = tensor_in(&loaded->manifest, &entry->map[i], problem);
+        state->pointer[i] = pointer_of(&loaded->manifest, operand);
+        state->behind[i] = operand == 'b' && is_packed(&loaded->manifest, operand) ? b_at : 0;
     }
     if (cluster > 1) {
         int clusters = 0;
@@ -172,6 +200,7 @@ static bool fill_entry(const gs_loaded *loaded, run_state *run, launch_state *st
     for (int i = 0; i < plan->map_count; i++) {
         state->params[i] = &state->maps[i].map[0];
         state->pointer[i] = plan->pointer[i];
+        state->behind[i] = plan->behind[i];
     }
     state->params[plan->map_count] = &run->args;
     state->launch.params = state->params;
@@ -205,6 +234,10 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     GS_TRY(value_of(&loaded->manifest.workspace, &names, (int64_t)1 << 40, "workspace", &bytes, error));
     GS_TRY(value_of(&loaded->manifest.zeroed, &names, bytes, "zeroed", &zeroed, error));
     if (zeroed % 4) return gs_fail(error, GS_ERROR_RANGE, "zeroed", "%s is %lld, no multiple of 4", loaded->manifest.zeroed.text, (long long)zeroed);
+    size_t b_at;
+    const size_t packed = packed_bytes(&loaded->manifest, problem, &b_at);
+    if (packed > (size_t)bytes)
+        return gs_fail(error, GS_ERROR_RANGE, "workspace", "%s is %lld, copies of the operands take %zu", loaded->manifest.workspace.text, (long long)bytes, packed);
     loaded->workspace = (size_t)bytes;
     loaded->zeroed = (size_t)zeroed;
     return GS_OK;
@@ -389,7 +422,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     for (int i = 0; i < count; i++) {
         launch_state *const state = &run->entry[i];
         for (int j = 0; j < state->map_count; j++) {
-            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)args + state->pointer[j]);
+            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
             if (state->in_use[j] != pointer) GS_TRY(change_map(device, &loaded->entry[i].tensor[j], state, j, pointer, error));
         }
         GS_TRY(device->ops->launch(device, &state->launch, queue, error));

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""$GEMMSMITH_DEVICE names an emulated device: the Python binding is not diverted to it, but opens one that it is told to."""
+"""$GEMMSMITH_DEVICE names an emulated device: the Python binding is not diverted to it, but opens one that it is told to; open takes what Context takes, and hands all of it on."""
+import inspect
+from unittest import mock
+
 import gemmsmith
 
 try:
@@ -10,3 +13,11 @@ else:
     raise SystemExit("gemmsmith.open() was diverted to an emulated device")
 with gemmsmith.open("emu:a100", cache=""):
     pass
+
+taken = list(inspect.signature(gemmsmith.Context.__init__).parameters.values())[1:]
+assert list(inspect.signature(gemmsmith.open).parameters.values()) == taken, "gemmsmith.open does not take what Context takes"
+with mock.patch.object(gemmsmith, "Context", side_effect=lambda *given, **named: (given, named)) as context:
+    values = {parameter.name: object() for parameter in taken}
+    given, named = gemmsmith.open(**values)
+    named.update(zip(values, given))
+    assert named == values, "gemmsmith.open does not hand on what it is given"

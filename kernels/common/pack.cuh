@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Copies of A and B in the workspace, with rows that tensor copies take: a kernel of its own (gs_pack), which the manifest runs first.
+ *
+ * GS_PACK_A, GS_PACK_B: 1: the operand is copied. A copy's rows have the operand's elements and start at multiples of 128 bytes; what lies
+ * between them is undefined. A's copy is at the workspace's start, B's behind it (as src/plan/loaded.c has it). */
+#ifndef GS_KERNELS_PACK_CUH
+#define GS_KERNELS_PACK_CUH
+
+#include "common/args.h"
+#include "common/block.cuh"
+
+#define GS_PACK_THREADS 256
+
+/* Eight elements of a row from `column` on, in order; zeros beyond `inner`. Whole 16-byte units are read where all of them lies inside the
+ * operand: `first` to `end`. */
+static __device__ __forceinline__ uint4 gs_pack_take(const unsigned char *row, int column, int inner, const unsigned char *first, const unsigned char *end)
+{
+    const unsigned char *const from = row + column * 2LL;
+    const unsigned before = (unsigned)((unsigned long long)from & 15), words = before / 4;
+    const unsigned char *const unit = from - before;
+    if (column + 8 <= inner && unit >= first && unit + (before ? 32 : 16) <= end) {
+        const uint4 low = *(const uint4 *)unit, high = before ? *(const uint4 *)(unit + 16) : make_uint4(0, 0, 0, 0);
+        const bool two = words & 2, one = words & 1;
+        const unsigned a = two ? low.z : low.x, b = two ? low.w : low.y, c = two ? high.x : low.z, d = two ? high.y : low.w;
+        const unsigned e = two ? high.z : high.x, f = two ? high.w : high.y;
+        const unsigned p = one ? b : a, q = one ? c : b, r = one ? d : c, s = one ? e : d, t = one ? f : e;
+        const unsigned pair = before & 2 ? 0x5432 : 0x3210;
+        return make_uint4(__byte_perm(p, q, pair), __byte_perm(q, r, pair), __byte_perm(r, s, pair), __byte_perm(s, t, pair));
+    }
+    unsigned out[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const unsigned lower = column + 2 * i < inner ? ((const unsigned short *)from)[2 * i] : 0;
+        const unsigned upper = column + 2 * i + 1 < inner ? ((const unsigned short *)from)[2 * i + 1] : 0;
+        out[i] = lower | upper << 16;
+    }
+    return make_uint4(out[0], out[1], out[2], out[3]);
+}
+
+/* Bytes from row to row of a copy. */
+static __device__ __forceinline__ long long gs_pack_pitch(int inner) { return (inner + 63LL) / 64 * 128; }
+
+/* Rows of an operand, a warp for each, in turns. */
+static __device__ __forceinline__ void gs_pack_rows(const void *operand, long long ld, int rows, int inner, unsigned char *to, int warp, int warps, int lane)
+{
+    const unsigned char *const first = (const unsigned char *)operand, *const end = first + ((rows - 1) * ld + inner) * 2;
+    const long long pitch = gs_pack_pitch(inner);
+    for (int row = warp; row < rows; row += warps)
+#pragma unroll 4
+        for (int column = lane * 8; column < inner; column += 256)
+            *(uint4 *)(to + row * pitch + column * 2LL) = gs_pack_take(first + row * ld * 2, column, inner, first, end);
+}
+
+extern "C" __global__ void __launch_bounds__(GS_PACK_THREADS) gs_pack(const gs_kernel_args p)
+{
+    const int warp = (int)(blockIdx.x * (GS_PACK_THREADS / 32) + threadIdx.x / 32), warps = (int)(gridDim.x * (GS_PACK_THREADS / 32)), lane = (int)threadIdx.x % 32;
+    unsigned char *to = (unsigned char *)p.workspace;
+    gs_dependent_wait();
+#if GS_PACK_A
+    gs_pack_rows(p.a, p.lda, p.m, p.k, to, warp, warps, lane);
+    to += p.m * gs_pack_pitch(p.k);
+#endif
+#if GS_PACK_B
+    gs_pack_rows(p.b, p.ldb, GS_LAYOUT ? p.n : p.k, GS_LAYOUT ? p.k : p.n, to, warp, warps, lane);
+#endif
+    gs_dependent_launch();
+}
+
+#endif
