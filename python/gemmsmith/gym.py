@@ -71,7 +71,7 @@ class ScheduleEnv(gymnasium.Env):
         name, *values = schedule_string.split("/")
         index = [family["name"] for family in self.families].index(name)
         parameters = self.families[index]["parameters"]
-        if len(values) != len(parameters):
+        if len(values) > len(parameters) or not all(parameter["optional"] for parameter in parameters[len(values):]):
             raise ValueError(f"{name} has {len(parameters)} parameters")
         chosen = [index] + [parameter["values"].index(value) for parameter, value in zip(parameters, values)]
         return numpy.array(chosen + [0] * (len(self.action_space.nvec) - len(chosen)), self.action_space.dtype)

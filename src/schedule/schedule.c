@@ -82,8 +82,7 @@ gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *e
     }
     const gs_family *const family = gs_families[read.family];
     for (int i = 0; i < family->parameter_count; i++) {
-        gs_scan ahead = scan;
-        if (family->parameters[i].optional && gs_scan_end(&ahead)) break;
+        if (family->parameters[i].optional && *scan.at != '/') break;
         GS_TRY(read_value(&scan, &family->parameters[i], &read.value[i], error));
     }
     if (!gs_scan_end(&scan))

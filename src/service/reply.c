@@ -98,7 +98,7 @@ json_t *gs_service_reply_grammar(void)
             const gs_parameter *const parameter = gs_family_parameter((gs_family_id)f, i);
             json_t *const values = json_array();
             for (int w = 0; w < parameter->count; w++) json_array_append_new(values, json_string(parameter->values[w].text));
-            json_array_append_new(parameters, json_pack("{s:s, s:o}", "name", parameter->name, "values", values));
+            json_array_append_new(parameters, json_pack("{s:s, s:o, s:b}", "name", parameter->name, "values", values, "optional", parameter->optional));
         }
         json_array_append_new(families, json_pack("{s:s, s:s, s:o}", "name", gs_family_name((gs_family_id)f), "summary", gs_family_summary((gs_family_id)f), "parameters", parameters));
     }

@@ -111,7 +111,7 @@ static void parts(void **state)
     assert_int_equal(gs_source_prompt(&view, &random, &system_text, &question, &error), GS_ERROR_PARSE);
     assert_string_equal(error.field, "family");
     assert_string_equal(question.data, "kept");
-    view.family = "ws";
+    view.family = "gemv";
     problem = problem_of("f16:33x37x41:tn");
     prompt_from(1);
     has(&question, "does not take this problem");

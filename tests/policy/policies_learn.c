@@ -234,7 +234,7 @@ static int count_of(const gs_schedule *list, int count, int family)
 static void learned_follows_what_was_measured(void **state)
 {
     (void)state;
-    enum { TOLD = 8, NEXT = 16, LATER = 200 };
+    enum { TOLD = 8, NEXT = 16, LATER = 400 };
     gs_schedule first[NEXT], other[TOLD], next[NEXT];
     unsetenv("GEMMSMITH_WEIGHTS");
     gs_policy policy = policy_of("learned", 1, 0), indifferent = policy_of("learned", 1, 0);
