@@ -43,7 +43,7 @@ enum {
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     MOST_TILES       = 2147483647, /* blocks along x of a grid */
     RAW_SPARE        = 24,         /* registers beyond the need, so that raw rows are not squeezed into spilling */
-    RAW_REGISTERS    = 16,         /* of each operand whose rows are raw: words before they are put together, addresses */
+    RAW_REGISTERS    = 21,         /* of each operand whose rows are raw: words before they are put together, addresses */
     USED_BESIDE      = 34,         /* registers beside accumulators, fragments and copies that the compiler took (NVRTC 13.0) */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
     PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
@@ -95,7 +95,7 @@ static int registers_of(const shape *s, const gs_problem *problem)
 {
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
-    const int addresses = 44 + copies_of(s) + (s->raw_a + s->raw_b) * RAW_REGISTERS + (s->threads == 32 ? 8 : 0);
+    const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 ? 8 : 0);
     return accumulators + fragments + addresses;
 }
 

@@ -149,6 +149,39 @@ static void test_resources(void **state)
     assert_true(valid > 5000);
 }
 
+/* Copies: which operands, where the workspace has them, and the launch that makes them. */
+static void test_pack(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        bool        a, b;
+        int64_t     bytes;
+    } cases[] = {
+        {"f16:100x200x301:tn", true, true, (100 + 200) * 640}, {"f16:100x200x301:nn", true, true, 100 * 640 + 301 * 512},
+        {"f16:100x201x320:nn", false, true, 320 * 512},        {"f16:100x208x301:nn", true, false, 100 * 640},
+        {"f16:100x200x304:tn:ldb=312", false, true, 200 * 640},
+    };
+    const gs_schedule schedule = schedule_of("ws/128x128x64/s4/c1x1/coop/g8/pack");
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        gs_kernel kernel;
+        assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
+        const gs_manifest *const m = &kernel.manifest;
+        int64_t bytes;
+        const gs_formula_names names = {.m = problem.m, .n = problem.n, .k = problem.k};
+        assert_int_equal(gs_formula_value(&m->workspace, &names, &bytes, NULL), GS_OK);
+        assert_int_equal(bytes, cases[i].bytes);
+        assert_true(m->packed[0] == cases[i].a && m->packed[1] == cases[i].b);
+        assert_int_equal(m->align[0], cases[i].a ? 2 : 16);
+        assert_int_equal(m->align[1], cases[i].b ? 2 : 16);
+        assert_int_equal(m->entry_count, 2);
+        assert_string_equal(m->entry[0].name, "gs_pack");
+        assert_string_equal(m->entry[1].name, "gs_ws");
+        assert_int_equal(gs_manifest_check(m, NULL), GS_OK);
+    }
+}
+
 /* Epilogue buffers take what the stages leave, as far as they are of use. */
 static void test_shapes(void **state)
 {
@@ -195,6 +228,9 @@ static void test_refuses(void **state)
     refuse(good, "f16:2147483600x8x8:tn", h200, "m");
     refuse(good, "f16:4096x4096x4095:tn", h200, "lda");
     refuse(good, "f16:4096x4095x4096:nn", h200, "ldb");
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");   /* nothing to copy */
+    allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn", h200);                     /* 16 bytes past a multiple of 32 */
+    allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4095x4096:nn", h200);
     refuse(good, "f16:4096x4096x4096:tn:b=2", h200, "b");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
@@ -221,7 +257,7 @@ int main(void)
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_pack), cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_compiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,6 +338,35 @@ static void built_kernels_have_good_manifests(void **state)
     assert_non_null(gs_embedded_find("common/args.h"));
 }
 
+/* Copies of operands in the workspace. */
+static void packed_operands(void **state)
+{
+    (void)state;
+    static const char head[] = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=16\n";
+    static const char tail[] = "entry k\ngrid 1 1 1\nblock 32 1 1\nmap a 64x128 sw128\n";
+    static const struct {
+        const char *line;
+        bool        a, b;
+        gs_status   status;
+    } cases[] = {
+        {"workspace 1024\npack a\n", true, false, GS_OK},  {"workspace 1024\npack b\n", false, true, GS_OK}, {"workspace 1024\npack ab\n", true, true, GS_OK},
+        {"workspace 1024\n", false, false, GS_OK},         {"pack a\n", false, false, GS_ERROR_PARSE},      {"workspace 1024\npack c\n", false, false, GS_ERROR_PARSE},
+        {"workspace 1024\npack ba\n", false, false, GS_ERROR_PARSE}, {"workspace 1024\nzeroed 4\npack a\n", false, false, GS_ERROR_RANGE},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[512];
+        gs_manifest manifest;
+        gs_text out = {0};
+        snprintf(text, sizeof text, "%s%s%s", head, cases[i].line, tail);
+        assert_int_equal(gs_manifest_parse(&manifest, text, NULL), cases[i].status);
+        if (cases[i].status != GS_OK) continue;
+        assert_true(manifest.packed[0] == cases[i].a && manifest.packed[1] == cases[i].b);
+        gs_manifest_format(&manifest, &out);
+        assert_string_equal(gs_text_string(&out), text);
+        gs_text_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +379,7 @@ int main(void)
         cmocka_unit_test(check_finds_what_no_device_can_launch),
         cmocka_unit_test(options_that_do_not_fit_are_noticed),
         cmocka_unit_test(built_kernels_have_good_manifests),
+        cmocka_unit_test(packed_operands),
     };
     return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
 }
