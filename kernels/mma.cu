@@ -426,6 +426,7 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
     unsigned of[GS_SPLIT];
 #pragma unroll
     for (int i = 0; i < GS_SPLIT; i++) of[i] = gs_cluster_address(sums, i);
+#pragma unroll 1
     for (int i = (int)threadIdx.x; i < share * pairs; i += THREADS) {
         const int row = i / pairs * GS_SPLIT + (int)rank, column = i % pairs * 2;
         float2 x = make_float2(0, 0);

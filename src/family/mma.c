@@ -42,7 +42,7 @@ enum {
     MOST_REGISTERS   = 255,        /* of a thread */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     MOST_TILES       = 2147483647, /* blocks along x of a grid */
-    RAW_SPARE        = 24,         /* registers beyond the need, so that raw rows are not squeezed into spilling */
+    SPARE            = 24,         /* registers beyond the need, so that raw rows and sums of several blocks are not squeezed into spilling */
     RAW_REGISTERS    = 21,         /* of each operand whose rows are raw: words before they are put together, addresses */
     USED_BESIDE      = 34,         /* registers beside accumulators, fragments and copies that the compiler took (NVRTC 13.0) */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
@@ -113,7 +113,7 @@ static int blocks_with(const shape *s, int registers, const gs_problem *problem,
 /* The same, promised. */
 static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
 {
-    return blocks_with(s, registers_of(s, problem) + (s->raw_a || s->raw_b ? RAW_SPARE : 0), problem, caps);
+    return blocks_with(s, registers_of(s, problem) + (s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0), problem, caps);
 }
 
 /* Blocks that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
