@@ -470,7 +470,7 @@ static void wrong_options_are_told(void **state)
     const gs_problem odd = problem_of("f16:63x63x63:tn"), empty = problem_of("f16:0x64x64:tn");
     llm.model = "tiny";
     llm.url = "http://127.0.0.1:1";
-    how.from = "ws";
+    how.from = "gemv";
     assert_int_equal(gs_author_run(b->store, &b->session, &b->worker, gs_caps_find("h200"), &odd, &how, &result, &error), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_author_run(b->store, &b->session, &b->worker, gs_caps_find("h200"), &empty, &how, &result, &error), GS_ERROR_RANGE);
 }

@@ -17,7 +17,7 @@ static inline double fake_us(const gs_schedule *schedule, const gs_problem *prob
     char text[GS_SCHEDULE_TEXT], hashed[GS_SCHEDULE_TEXT + 8];
     gs_schedule_format(schedule, text);
     snprintf(hashed, sizeof hashed, "%s%s", first_names[schedule->family], strchr(text, '/') ? strchr(text, '/') : "");
-    const double moved = 0.9 + 0.2 * (double)(gs_hash64(hashed, strlen(hashed)) % 1000) / 1000;
+    const double moved = 0.8 + 0.4 * (double)(gs_hash64(hashed, strlen(hashed)) % 1000) / 1000;
     return moved * gs_schedule_predict(schedule, problem, gs_caps_find("h200"));
 }
 

@@ -6,13 +6,13 @@
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
 
     /* ---- mma, planted ---- */
-    {"no wait for the copies", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", ""}}, {F(EARLY_READ)}},
-    {"waits for one group too few", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 1>();\n"}}, {F(EARLY_READ)}},
-    {"no first wait", MMA, {{"    if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n    __syncthreads();\n", "    __syncthreads();\n"}}, {F(EARLY_READ)}},
+    {"no wait for the copies", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", ""}}, {F(EARLY_READ)}},
+    {"waits for one group too few", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", "                gs_cp_async_wait<GS_STAGES - 1>();\n"}}, {F(EARLY_READ)}},
+    {"no first wait", MMA, {{"    gs_cp_async_wait<GS_STAGES - 2>();\n    __syncthreads();\n", "    __syncthreads();\n"}}, {F(EARLY_READ)}},
     {"no barrier in the loop", MMA, {{"gs_cp_async_wait<GS_STAGES - 2>();\n                __syncthreads();", "gs_cp_async_wait<GS_STAGES - 2>();"}}, {F(EARLY_READ), F(RACE)}},
     {"no barrier before the slabs", "f16:64x64x64:tn mma/64x64x64/w2x2/s2/g1", {{"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
     {"fills the stage that is read", MMA, {{"                to = from;\n", "                to = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;\n"}}, {F(RACE), F(OVERWRITE), F(EARLY_READ)}},
-    {"reads beyond the last row", "f16:100x64x320:tn mma/128x64x64/w2x2/s2/g1", {{"row + row_of(i) < rows ? elements * 2 : 0", "elements * 2"}}, {F(OUT_OF_BOUNDS)}},
+    {"reads beyond the last row", "f16:100x64x320:tn mma/128x64x64/w2x2/s2/g1", {{"row + row_of(i) < rows ? cols - col - col_of(i) : -8", "cols - col - col_of(i)"}}, {F(OUT_OF_BOUNDS)}},
     {"another swizzle for the reader", MMA, {{"at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);", "at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16 ^ 1);"}}, {RESULT}},
     {"stores without its barrier", MMA_ODD, {{"        __syncwarp();\n        store_slab", "        store_slab"}, {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
     {"a vector store to an odd address", MMA, {{"shared + warp * SLAB_BYTES", "shared + 4 + warp * SLAB_BYTES"}}, {F(MISALIGNED)}},
@@ -20,15 +20,15 @@
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"the wait behind the first copies", MMA_NN, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"},
-      {"    gs_dependent_launch();\n    if (GS_VEC", "    gs_dependent_wait();\n    gs_dependent_launch();\n    if (GS_VEC"}}, {F(EARLY_ACCESS)}},
+      {"    gs_dependent_launch();\n    gs_cp_async_wait", "    gs_dependent_wait();\n    gs_dependent_launch();\n    gs_cp_async_wait"}}, {F(EARLY_ACCESS)}},
     {"one thread waits, without a barrier", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (threadIdx.x == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"a lane of each warp waits", MMA_ODD, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (lane == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     /* ---- honest ---- */
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
-    {"plain loads", MMA_ODD, {{0}}, {0}},
-    {"every copy waited for", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) gs_cp_async_wait<0>();\n"}}, {0}},
-    {"wait_all", MMA, {{"                if (GS_VEC > 1) gs_cp_async_wait<GS_STAGES - 2>();\n", "                if (GS_VEC > 1) asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"}}, {0}},
+    {"raw rows", MMA_ODD, {{0}}, {0}},
+    {"every copy waited for", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", "                gs_cp_async_wait<0>();\n"}}, {0}},
+    {"wait_all", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", "                asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"}}, {0}},
     {"a barrier more", MMA_NN, {{"                __syncthreads();\n", "                __syncthreads();\n                __syncthreads();\n"}}, {0}},
     {"a named barrier instead of syncthreads", MMA, {{"                __syncthreads();\n", "                asm volatile(\"barrier.sync 3, %0;\" ::\"n\"(THREADS) : \"memory\");\n"}}, {0}},
     {"one thread waits for the launch before, then a barrier", MMA,
