@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "schedule/family.h"
 
-#define SCHEDULE_TRIES 8000
+#define SCHEDULE_TRIES 10000
 #define PROBLEM_TRIES  100
 
 /* Smaller on an emulated device, where a large problem takes minutes and shows nothing more. */
