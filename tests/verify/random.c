@@ -49,7 +49,7 @@ static void families_that_are_asked_for(void **state)
     for (int family = 0; family < GS_FAMILIES; family++) {
         gs_random random = {3};
         int taken = 0;
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 40; i++) {
             gs_schedule schedule;
             const gs_problem problem = gs_random_problem(&random, 1u << family, &caps);
             if (!gs_random_schedule(&random, (gs_family_id)family, &problem, &caps, &schedule)) continue;
@@ -57,7 +57,7 @@ static void families_that_are_asked_for(void **state)
             assert_int_equal(gs_schedule_check(&schedule, &problem, &caps, NULL), GS_OK);
             taken++;
         }
-        if (taken < 15) fail_msg("%s takes %d of 20", gs_family_name((gs_family_id)family), taken);
+        if (taken < 26) fail_msg("%s takes %d of 40", gs_family_name((gs_family_id)family), taken);
     }
 }
 
