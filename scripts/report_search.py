@@ -11,6 +11,7 @@
         --of NAME                            the one that the others are set against; default 160
     report_search.py rows TRUTH TABLE        rows problem,schedule,us of all that was measured of a problem, and a tuned table: what a row that stands for the
                                              problem is worth, its own, that of the other input type, or the nearest with other extents
+    report_search.py sizes FILE              rows of gemmsmith eval: ours against the library by what N and K are multiples of, in each layout and best of both
 
 A ratio is the library's time over ours, a mean over problems the geometric one. "Best of each" sets our faster layout against the library's, for the sizes that
 have both. A problem that was searched again counts with its last line.
@@ -314,9 +315,41 @@ def report_rows(asked):
     table(("row", "problems that have one", "its schedule measured", "share of the fastest, geometric mean", "lowest"), rows)
 
 
+# ---- sizes by alignment ----
+
+CLASSES = ((64, "multiples of 64"), (8, "multiples of 8"), (1, "anything"))
+FAST_ENOUGH = 0.98
+
+
+def class_of(problem):
+    return next(name for unit, name in CLASSES if problem.n % unit == 0 and problem.k % unit == 0)
+
+
+def report_sizes(asked):
+    with open(asked.file, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    ratios = {}
+    for number, row in enumerate(rows, 1):
+        try:
+            if row["contender"] != "own":
+                continue
+            kind = class_of(read_problem(row["problem"]))
+            if row["ratio"]:
+                ratios.setdefault((kind, row["layout"]), []).append(float(row["ratio"]))
+            if row["is_best"] == "1" and row["best_ratio"]:
+                ratios.setdefault((kind, "best of both"), []).append(float(row["best_ratio"]))
+        except (KeyError, ValueError):
+            raise ValueError(f"{asked.file}: row {number} cannot be read") from None
+    if not ratios:
+        raise ValueError(f"{asked.file} has no rows of ours")
+    table(("N and K", "layout", "problems", "times as fast as cuBLASLt", f"not slower than {FAST_ENOUGH}", "worst"),
+          [(kind, layout, str(len(some)), f"{geomean(some):.3f}", f"{100 * sum(ratio >= FAST_ENOUGH for ratio in some) / len(some):.0f} %", f"{min(some):.3f}")
+           for _, kind in CLASSES for layout in ("nn", "tn", "best of both") if (some := ratios.get((kind, layout)))])
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide | rows")
+    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide | rows | sizes")
     for name, report in (("tune", report_tune), ("scores", report_scores)):
         kind = kinds.add_parser(name)
         kind.add_argument("files", nargs="+")
@@ -334,6 +367,9 @@ def main(arguments):
     kind.add_argument("truth")
     kind.add_argument("table")
     kind.set_defaults(report=report_rows)
+    kind = kinds.add_parser("sizes")
+    kind.add_argument("file")
+    kind.set_defaults(report=report_sizes)
     asked = parser.parse_args(arguments)
     try:
         asked.report(asked)

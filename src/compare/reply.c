@@ -8,18 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-
-static const char *string_of(const json_t *object, const char *name)
-{
-    const char *const value = json_string_value(json_object_get(object, name));
-    return value ? value : "";
-}
-
-static double number_of(const json_t *object, const char *name)
-{
-    const json_t *const value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
+#include "compare/json.h"
 
 /* ---- from reply to row ---- */
 
@@ -50,7 +39,7 @@ static json_t *ratio_of(const json_t *reference, const json_t *entry, bool serve
 
 static bool is_entry(const json_t *entry, const char *name, const char *layout)
 {
-    return strcmp(string_of(entry, "name"), name) == 0 && (!layout || strcmp(string_of(entry, "layout"), layout) == 0);
+    return strcmp(gs_compare_string(entry, "name"), name) == 0 && (!layout || strcmp(gs_compare_string(entry, "layout"), layout) == 0);
 }
 
 static json_t *find_entry(const json_t *entries, const char *name, const char *layout)
@@ -81,7 +70,7 @@ static int fastest(const json_t *entries, const char *own, bool server)
     size_t i;
     json_t *entry;
     json_array_foreach(entries, i, entry) {
-        const double us = number_of(entry, server ? "call_us" : "device_us");
+        const double us = gs_compare_number(entry, server ? "call_us" : "device_us");
         if (!(own ? gs_result_is_own(entry, own) : is_entry(entry, GS_RESULT_REFERENCE, NULL)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
         best = (int)i;
         best_us = us;
@@ -97,7 +86,7 @@ static void add_ratios(json_t *row, const gs_reply_context *context, bool server
     json_array_foreach(entries, i, entry) {
         json_object_del(entry, "device_ratio");   /* these compare across layouts */
         json_object_del(entry, "call_ratio");
-        const json_t *const reference = find_entry(entries, GS_RESULT_REFERENCE, string_of(entry, "layout"));
+        const json_t *const reference = find_entry(entries, GS_RESULT_REFERENCE, gs_compare_string(entry, "layout"));
         json_t *const ratio = ratio_of(reference, entry, server, context->seed);
         if (ratio) json_object_set_new(entry, "ratio", ratio);
     }
@@ -115,7 +104,7 @@ static void add_ratios(json_t *row, const gs_reply_context *context, bool server
 void gs_reply_complete(json_t *reply, const gs_reply_context *context)
 {
     const gs_device_session *const session = context->session;
-    const bool server = strcmp(string_of(reply, "mode"), "server") == 0;
+    const bool server = strcmp(gs_compare_string(reply, "mode"), "server") == 0;
     const double floor_us = gs_floor_us(context->problem, &session->caps);
     char text[GS_PROBLEM_TEXT], date[GS_DATE_TEXT];
     json_object_del(reply, "ok");

@@ -5,49 +5,38 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "compare/json.h"
 
 const char *const gs_result_bands[] = {"under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000"};
 
-static const char *string_of(const json_t *object, const char *name)
-{
-    const char *const value = json_string_value(json_object_get(object, name));
-    return value ? value : "";
-}
-
-static double number_of(const json_t *object, const char *name)
-{
-    const json_t *const value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 bool gs_result_is_own(const json_t *entry, const char *own)
 {
-    return json_is_true(json_object_get(entry, "own")) || strcmp(string_of(entry, "name"), own) == 0;
+    return json_is_true(json_object_get(entry, "own")) || strcmp(gs_compare_string(entry, "name"), own) == 0;
 }
 
 static bool read_ratio(const json_t *from, gs_ratio *ratio)
 {
     if (!json_is_object(from)) return false;
-    *ratio = (gs_ratio){number_of(from, "median"), number_of(from, "low"), number_of(from, "high"), GS_UNCLEAR};
+    *ratio = (gs_ratio){gs_compare_number(from, "median"), gs_compare_number(from, "low"), gs_compare_number(from, "high"), GS_UNCLEAR};
     for (gs_comparison c = GS_SAME; c < GS_UNCLEAR; c++)
-        if (strcmp(string_of(from, "verdict"), gs_comparison_name(c)) == 0) ratio->verdict = c;
+        if (strcmp(gs_compare_string(from, "verdict"), gs_comparison_name(c)) == 0) ratio->verdict = c;
     return isfinite(ratio->median);
 }
 
 static void read_entry(const json_t *from, const char *own, gs_result_entry *entry)
 {
     *entry = (gs_result_entry){
-        .name = string_of(from, "name"),
-        .layout = string_of(from, "layout"),
-        .detail = string_of(from, "detail"),
-        .message = string_of(from, "message"),
-        .ran = strcmp(string_of(from, "status"), "GS_OK") == 0,
+        .name = gs_compare_string(from, "name"),
+        .layout = gs_compare_string(from, "layout"),
+        .detail = gs_compare_string(from, "detail"),
+        .message = gs_compare_string(from, "message"),
+        .ran = strcmp(gs_compare_string(from, "status"), "GS_OK") == 0,
         .wrong = json_is_true(json_object_get(from, "wrong")),
-        .device_us = number_of(from, "device_us"),
-        .call_us = number_of(from, "call_us"),
-        .p50 = number_of(from, "call_p50"),
-        .p95 = number_of(from, "call_p95"),
-        .p99 = number_of(from, "call_p99"),
+        .device_us = gs_compare_number(from, "device_us"),
+        .call_us = gs_compare_number(from, "call_us"),
+        .p50 = gs_compare_number(from, "call_p50"),
+        .p95 = gs_compare_number(from, "call_p95"),
+        .p99 = gs_compare_number(from, "call_p99"),
     };
     entry->own = gs_result_is_own(from, own);
     entry->compared = read_ratio(json_object_get(from, "ratio"), &entry->ratio);
@@ -58,19 +47,19 @@ gs_status gs_result_read(gs_result *row, json_t *json, gs_error *error)
     *row = (gs_result){.json = json};
     const json_t *const entries = json_object_get(json, "contenders");
     const json_t *const band = json_object_get(json, "band");
-    row->floor_us = number_of(json, "floor_us");
-    row->title = string_of(json, "title");
-    row->server = strcmp(string_of(json, "mode"), "server") == 0;
+    row->floor_us = gs_compare_number(json, "floor_us");
+    row->title = gs_compare_string(json, "title");
+    row->server = strcmp(gs_compare_string(json, "mode"), "server") == 0;
     row->predicted = json_is_true(json_object_get(json, "predicted"));
     row->dependent = !row->predicted && json_is_true(json_object_get(json, "dependent"));
     row->band = (int)json_integer_value(band);
     row->count = (int)GS_MIN(json_array_size(entries), GS_RESULT_ENTRIES);
     if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
-        gs_problem_parse(&row->problem, string_of(json, "problem"), NULL) != GS_OK) {
+        gs_problem_parse(&row->problem, gs_compare_string(json, "problem"), NULL) != GS_OK) {
         gs_result_free(row);
         return gs_fail(error, GS_ERROR_CORRUPT, NULL, "a result without the fields of one");
     }
-    for (int i = 0; i < row->count; i++) read_entry(json_array_get(entries, (size_t)i), string_of(json, "own"), &row->entry[i]);
+    for (int i = 0; i < row->count; i++) read_entry(json_array_get(entries, (size_t)i), gs_compare_string(json, "own"), &row->entry[i]);
     const json_t *const best = json_object_get(json, "best");
     row->best_own = (int)json_integer_value(json_object_get(best, "own"));
     row->best_reference = (int)json_integer_value(json_object_get(best, "reference"));

@@ -162,10 +162,10 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
 
     state->map_count = entry->map_count;
+    size_t b_at;
+    packed_bytes(&loaded->manifest, problem, &b_at);
     for (int i = 0; i < entry->map_count; i++) {
         const char operand = entry->map[i].operand;
-        size_t b_at;
-        packed_bytes(&loaded->manifest, problem, &b_at);
         state->tensor[i] = tensor_in(&loaded->manifest, &entry->map[i], problem);
         state->pointer[i] = pointer_of(&loaded->manifest, operand);
         state->behind[i] = operand == 'b' && is_packed(&loaded->manifest, operand) ? b_at : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The times that the fake worker simulates: the model's prediction for an H200, moved by up to 10 % by the schedule's text, so that
+ * The times that the fake worker simulates: the model's prediction for an H200, moved by up to 20 % by the schedule's text, so that
  * the fastest schedule is not the model's first choice. Shared with the tests, which so know the right answer. */
 #ifndef GS_TESTS_FAKE_TIMES_H
 #define GS_TESTS_FAKE_TIMES_H

@@ -38,6 +38,9 @@ class Pages(unittest.TestCase):
     def test_written(self):
         self.page("written", ["written"])
 
+    def test_sizes(self):
+        self.page("sizes", ["tune", "sizes"])
+
     def test_sums_of_the_program(self):
         """Means and deviations beside those that gemmsmith score itself had printed at the end."""
         path = PERFORMANCE / "learned" / "score.jsonl.gz"
@@ -71,6 +74,21 @@ class MadeUp(unittest.TestCase):
         code, out, said = SCRIPT.run(*arguments)
         self.assertEqual((code, out), (1, ""), arguments)
         self.assertRegex(said, rf"\Areport_search\.py: [^\n]*{what}[^\n]*\n\Z")
+
+    def test_sizes(self):
+        columns = "problem,layout,contender,ratio,is_best,best_ratio"
+        path = self.file("rows.csv", [
+            "# a machine", columns,
+            '"f16:1x64x128:nn",nn,own,2,0,', '"f16:1x64x128:tn",tn,own,0.5,1,0.98', '"f16:1x64x128:tn",tn,cublaslt-autotuning,9,0,',
+            '"f16:1x64x64:nn",nn,own,8,1,0.97',
+            '"f16:1x64x72:nn",nn,own,3,1,3', '"f16:1x63x64:nn",nn,own,,1,4',      # cuBLASLt is wrong in this layout
+        ])
+        self.assertEqual(self.lines("sizes", path)[2:], [
+            "| multiples of 64 | nn | 2 | 4.000 | 100 % | 2.000 |", "| multiples of 64 | tn | 1 | 0.500 | 0 % | 0.500 |",
+            "| multiples of 64 | best of both | 2 | 0.975 | 50 % | 0.970 |", "| multiples of 8 | nn | 1 | 3.000 | 100 % | 3.000 |",
+            "| multiples of 8 | best of both | 1 | 3.000 | 100 % | 3.000 |", "| anything | best of both | 1 | 4.000 | 100 % | 4.000 |"])
+        self.fails("row 1 cannot be read", "sizes", self.file("bad.csv", [columns, '"f16:1x2",nn,own,1,0,']))
+        self.fails("no rows of ours", "sizes", self.file("none.csv", [columns, '"f16:1x64x64:nn",nn,cublas,1,0,']))
 
     def test_tune(self):
         def row(problem, choice="splitk/a", **figures):

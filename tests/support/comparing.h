@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/stop.h"
@@ -78,12 +79,6 @@ static inline int start(void **state)
     return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
 static inline int finish(void **state)
 {
     bench *const b = *state;
@@ -91,7 +86,7 @@ static inline int finish(void **state)
     gs_device_session_close(&b->session);
     read_text("");   /* what it holds */
     if (chdir("/") != 0) return -1;
-    return nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_all(b->folder);
 }
 
 /* An entry of a reply: five rounds, a per mille apart. */

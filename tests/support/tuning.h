@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "fake/times.h"
@@ -63,19 +64,13 @@ static inline int start(void **state)
     return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
 static inline int finish(void **state)
 {
     bench *const b = *state;
     gs_stop_requested = 0;
     gs_worker_stop(&b->worker);
     gs_store_close(&b->store);
-    return nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_all(b->folder);
 }
 
 static inline gs_tune_options options_of(const bench *b)
