@@ -24,6 +24,7 @@ hbm_latency      999.1        # cycles: from a request to its data, device memor
 l2_latency       300          # cycles: from a request to its data, L2 [judgement]
 feed_bytes       64           # bytes/cycle: L2 to one multiprocessor [published]
 gpc_bytes        400          # bytes/cycle: L2 to the multiprocessors of a GPC: what they ask for together counts once [judgement]
+pitch_feed       2            # factor on the bytes of tensor copies of rows that start 16 bytes past a multiple of 32 [h200]
 outside_rows     9.568        # rows/cycle: of tensor copies outside their matrix, whole chip [h200]
 store_bytes      22.04        # bytes/cycle: one multiprocessor to L2 [h200]
 port_bytes       179.2        # bytes/cycle: shared memory [h200]

@@ -24,6 +24,7 @@ hbm_latency      1690         # cycles: from a request to its data, device memor
 l2_latency       300          # cycles: from a request to its data, L2 [judgement]
 feed_bytes       64           # bytes/cycle: L2 to one multiprocessor [published]
 gpc_bytes        432.4        # bytes/cycle: L2 to the multiprocessors of a GPC: what they ask for together counts once [fitted]
+pitch_feed       2            # factor on the bytes of tensor copies of rows that start 16 bytes past a multiple of 32 [judgement]
 outside_rows     9.568        # rows/cycle: of tensor copies outside their matrix, whole chip [fitted]
 store_bytes      21.86        # bytes/cycle: one multiprocessor to L2 [fitted]
 port_bytes       206.2        # bytes/cycle: shared memory [fitted]

@@ -6,13 +6,15 @@
  *     pick_pairs others SEED COUNT OF FLOOR_US              problems that it learns from
  *     pick_pairs spread SEED FIRST RANDOM [ROWS...] < PROBLEMS
  *     pick_pairs pool SEED MODEL LEARNED RANDOM < PROBLEMS
+ *     pick_pairs choices SEED SPREAD CHOICES RANDOM < PROBLEMS
  *     pick_pairs best MOST ROWS...                          the fastest MOST of every problem
  *     pick_pairs truth ROWS...                              all rows, later ones in place of earlier ones, as groups with their times
  *
  * Problems are one per line, pairs "problem,schedule", ROWS what time_pairs wrote. Half of the held-out problems have extents of the grid; all others have any.
  * `spread` is what a time model is fitted to: its shortlist of FIRST schedules, and RANDOM valid ones of all families spread over the predicted time; pairs in
  * ROWS are left out. `pool` is what the truth about a problem is looked for in: the first MODEL of the policy enumerate, the first LEARNED of the policy
- * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one value away, and RANDOM valid schedules. */
+ * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one value away, and RANDOM valid schedules. `choices` is what the choice of a plan learns from: the first SPREAD of the policy spread, the first CHOICES of the
+ * weights in $GEMMSMITH_WEIGHTS, RANDOM valid schedules, and cuBLASLt's first suggestion. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "learn/weights.h"
 #include "train/train.h"
 #include "tune/tune.h"
 
@@ -275,6 +278,34 @@ static int print_pool(uint64_t seed, int model, int learned, int random)
     return 0;
 }
 
+static int print_choices(uint64_t seed, int spread, int choices, int random)
+{
+    static pool p;
+    gs_weights weights;
+    gs_error error = {0};
+    const gs_caps *const caps = gs_caps_find("h200");
+    const char *const path = gs_weights_path();
+    if (!path || gs_weights_load(&weights, path, &error) != GS_OK) {
+        fprintf(stderr, "pick_pairs: %s\n", path ? error.text : "no weights: set GEMMSMITH_WEIGHTS");
+        return 1;
+    }
+    char line[LINE], text[GS_SCHEDULE_TEXT];
+    bool fine = true;
+    while (fine && fgets(line, sizeof line, stdin)) {
+        gs_problem problem;
+        gs_schedule chosen[LEAST];
+        line[strcspn(line, "\r\n")] = '\0';
+        if (gs_problem_parse(&problem, line, NULL) != GS_OK) continue;
+        p.count = gs_weights_choose(&weights, &problem, caps, 0, chosen, GS_MIN(choices, LEAST));
+        memcpy(p.list, chosen, (size_t)p.count * sizeof *chosen);
+        fine = (spread <= 0 || add_proposed(&p, "spread", seed, &problem, spread)) && (random <= 0 || add_proposed(&p, "random", seed, &problem, random));
+        for (int i = 0; i < p.count; i++) printf("%s,%s\n", line, gs_schedule_format(&p.list[i], text));
+        printf("%s,cublaslt/1\n", line);
+    }
+    gs_weights_free(&weights);
+    return !fine;
+}
+
 /* ---- the rows again ---- */
 
 static int by_schedule(const void *left, const void *right)
@@ -331,10 +362,12 @@ int main(int argc, char **argv)
     if (argc == 6 && (held_out || strcmp(what, "others") == 0)) return print_parted_problems(seed, atoi(argv[3]), atoi(argv[4]), atof(argv[5]), held_out);
     if (argc >= 5 && strcmp(what, "spread") == 0) return read_and_spread(seed, atoi(argv[3]), atoi(argv[4]), argv + 5);
     if (argc == 6 && strcmp(what, "pool") == 0) return print_pool(seed, atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+    if (argc == 6 && strcmp(what, "choices") == 0) return print_choices(seed, atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
     if (argc >= 4 && strcmp(what, "best") == 0) return print_rows(argv + 3, GS_MAX(atoi(argv[2]), 1));
     if (argc >= 3 && strcmp(what, "truth") == 0) return print_rows(argv + 2, 0);
     fprintf(stderr, "usage: pick_pairs random SEED COUNT LEAST\n       pick_pairs held_out|others SEED COUNT OF FLOOR_US\n"
                     "       pick_pairs spread SEED FIRST RANDOM [ROWS...] < PROBLEMS\n       pick_pairs pool SEED MODEL LEARNED RANDOM < PROBLEMS\n"
+                    "       pick_pairs choices SEED SPREAD CHOICES RANDOM < PROBLEMS\n"
                     "       pick_pairs best MOST ROWS...\n       pick_pairs truth ROWS...\n");
     return 2;
 }

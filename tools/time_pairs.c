@@ -5,7 +5,7 @@
  *     time_pairs time PAIRS SECONDS [ROUNDS] > ROWS.csv   7 rounds if it is not said
  *     time_pairs count ROWS.csv SHARD SHARDS    on the emulated device: the small problems' rows again, with the counters of a launch
  *
- * PAIRS has lines "problem,schedule", those of a problem together. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
+ * PAIRS has lines "problem,schedule", those of a problem together; the schedule "cublaslt/1" is cuBLASLt's first suggestion. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
  * device time by docs/internals/protocol.md (offline, cold, interleaved), all schedules of a problem in one run. Nothing is
  * verified here. Stops before a problem once SECONDS are over. */
 #include <math.h>
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "baseline/baseline.h"
 #include "bench/bench.h"
 #include "emu/emu.h"
 #include "launch_row.h"
@@ -31,7 +32,10 @@ typedef struct group {
     gs_problem  problem;
     int         count;
     gs_schedule schedule[GS_MAX_CONTENDERS];
+    bool        library[GS_MAX_CONTENDERS];   /* cuBLASLt in place of the schedule */
 } group;
+
+static const char library_text[] = "cublaslt/1";
 
 typedef struct reader {
     FILE *file;
@@ -61,7 +65,9 @@ static gs_status next_group(reader *in, group *g, gs_error *error)
             *comma = ',';
             return GS_OK;
         }
-        GS_TRY(gs_schedule_parse(&g->schedule[g->count++], comma + 1, error));
+        g->library[g->count] = strcmp(comma + 1, library_text) == 0;
+        if (!g->library[g->count]) GS_TRY(gs_schedule_parse(&g->schedule[g->count], comma + 1, error));
+        g->count++;
         read_line(in);
     }
     return g->count > 0 ? GS_OK : GS_ERROR_NOT_FOUND;
@@ -71,13 +77,21 @@ static gs_status compile(reader *in, group *g, int shard, int shards, gs_error *
 {
     gs_status status;
     for (int i = 0; (status = next_group(in, g, error)) == GS_OK; i++) {
-        int failed;
+        int failed, own = 0;
+        for (int j = 0; j < g->count; j++)
+            if (!g->library[j]) g->schedule[own++] = g->schedule[j];
+        g->count = own;
         if (i % shards == shard) GS_TRY(gs_precompile(gs_caps_find("h200"), &g->problem, g->schedule, g->count, 1, NULL, &failed, error));
     }
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
 }
 
 /* ---- timing ---- */
+
+static const char *schedule_text(const group *g, int i, char text[GS_SCHEDULE_TEXT])
+{
+    return g->library[i] ? library_text : gs_schedule_format(&g->schedule[i], text);
+}
 
 static void print_rows(const group *g, const gs_measurement *measured, const gs_caps *caps, const int *index)
 {
@@ -86,11 +100,11 @@ static void print_rows(const group *g, const gs_measurement *measured, const gs_
         const gs_samples *const samples = &measured->samples[i];
         const gs_schedule *const schedule = &g->schedule[index[i]];
         if (samples->status != GS_OK || !isfinite(samples->device_median)) {
-            fprintf(stderr, "%s %s: %s\n", g->text, gs_schedule_format(schedule, text), samples->error.text);
+            fprintf(stderr, "%s %s: %s\n", g->text, schedule_text(g, index[i], text), samples->error.text);
             continue;
         }
-        printf("%s,%s,%.4f,%.4f,%d\n", g->text, gs_schedule_format(schedule, text), samples->device_median,
-               gs_schedule_predict(schedule, &g->problem, caps), measured->after.sm_mhz);
+        printf("%s,%s,%.4f,%.4f,%d\n", g->text, schedule_text(g, index[i], text), samples->device_median,
+               g->library[index[i]] ? 0 : gs_schedule_predict(schedule, &g->problem, caps), measured->after.sm_mhz);
     }
     fflush(stdout);
 }
@@ -105,13 +119,14 @@ static gs_status time_group(gs_device *device, gs_verifier *verifier, const grou
         char text[GS_SCHEDULE_TEXT];
         gs_error why = {0};
         gs_contender *const c = &contenders[count];
-        gs_status status = gs_contender_schedule(c, device, gs_schedule_format(&g->schedule[i], text), &why);
+        const char *const name = schedule_text(g, i, text);
+        gs_status status = g->library[i] ? gs_baseline_create(c, device, "cublaslt-heuristic", NULL, &why) : gs_contender_schedule(c, device, name, &why);
         if (status == GS_OK) status = c->prepare(c, &g->problem, &why);
         if (status == GS_OK) {
             problems[count] = g->problem;
             index[count++] = i;
         } else {
-            fprintf(stderr, "%s %s: %s\n", g->text, text, why.text);
+            fprintf(stderr, "%s %s: %s\n", g->text, name, why.text);
             if (c->destroy) c->destroy(c);
             *c = (gs_contender){{0}};
         }

@@ -17,12 +17,15 @@
 
 enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 
+#define LIBRARY "cublaslt/1"   /* in place of a schedule: the time of cuBLASLt's first suggestion */
+
 /* key: what its group has in common. What no longer is a schedule for that problem is left out: grammars change. false: no memory. */
 static bool take(gs_sample_set *s, const char *key, const char *problem, const char *schedule, double us)
 {
-    gs_sample sample = {.us = us};
-    if (gs_problem_parse(&sample.problem, problem, NULL) != GS_OK || gs_schedule_parse(&sample.schedule, schedule, NULL) != GS_OK) return true;
-    if (gs_schedule_check(&sample.schedule, &sample.problem, s->caps, NULL) != GS_OK) return true;
+    gs_sample sample = {.us = us, .library = strcmp(schedule, LIBRARY) == 0};
+    if (gs_problem_parse(&sample.problem, problem, NULL) != GS_OK) return true;
+    if (!sample.library && gs_schedule_parse(&sample.schedule, schedule, NULL) != GS_OK) return true;
+    if (!sample.library && gs_schedule_check(&sample.schedule, &sample.problem, s->caps, NULL) != GS_OK) return true;
     s->failed = !gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list);
     if (s->failed) return false;
     if (strcmp(key, s->key) != 0) s->group++;
@@ -64,6 +67,7 @@ static int by_group(const void *left, const void *right)
 {
     const gs_sample *const a = left, *const b = right;
     if (a->group != b->group) return a->group < b->group ? -1 : 1;
+    if (a->library != b->library) return a->library ? 1 : -1;
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
 }
 
@@ -116,7 +120,8 @@ gs_status gs_sample_set_write(const gs_sample_set *s, const char *path, gs_error
     char problem[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
     gs_text_add(&text, ROWS);
     for (int i = 0; i < s->count; i++)
-        gs_text_addf(&text, "%d,%s,%s,%.5g\n", s->list[i].group, gs_problem_format(&s->list[i].problem, problem), gs_schedule_format(&s->list[i].schedule, schedule),
+        gs_text_addf(&text, "%d,%s,%s,%.5g\n", s->list[i].group, gs_problem_format(&s->list[i].problem, problem),
+                     s->list[i].library ? LIBRARY : gs_schedule_format(&s->list[i].schedule, schedule),
                      s->list[i].us);
     const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d rows", s->count) : gs_file_write(path, text.data, text.size, error);
     gs_text_free(&text);

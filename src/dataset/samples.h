@@ -2,7 +2,8 @@
  * Measured times to train weights with, from stores or from files of rows, as `gemmsmith train` takes them:
  *
  *     group,problem,schedule,us
- *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766 */
+ *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766
+ *     1,f16:64x64x64:nn,cublaslt/1,1.9       the library's first suggestion, for what the weights expect of it */
 #ifndef GS_DATASET_SAMPLES_H
 #define GS_DATASET_SAMPLES_H
 

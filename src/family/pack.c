@@ -21,6 +21,11 @@ gs_status gs_pack_check(bool pack, const gs_problem *problem, gs_error *error)
     return GS_OK;
 }
 
+double gs_pack_feed(bool pack, const gs_problem *problem, char operand, const gs_profile *profile)
+{
+    return !pack && (operand == 'a' ? packs_a(problem) : packs_b(problem)) ? profile->rates.pitch_feed : 1;
+}
+
 double gs_pack_cycles(const gs_problem *problem, const gs_profile *profile)
 {
     static const double launch_us = 1.2, share = 0.8;   /* from that launch's end to the next one's start; of the memory's rate [judgement] */

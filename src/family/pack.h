@@ -14,6 +14,9 @@ extern const gs_parameter_value gs_rows_values[2];
  * copy. Rows that start 16 bytes past a multiple of 32 are copied, too: tensor copies of them take twice as long. */
 gs_status gs_pack_check(bool pack, const gs_problem *problem, gs_error *error);
 
+/* What the bytes of an operand's tensor copies ('a', 'b') count: more than 1 where its rows start 16 bytes past a multiple of 32 and are not copied. */
+double gs_pack_feed(bool pack, const gs_problem *problem, char operand, const gs_profile *profile);
+
 /* Cycles that the launch takes which copies. */
 double gs_pack_cycles(const gs_problem *problem, const gs_profile *profile);
 

@@ -261,8 +261,8 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
     const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
-    const double a = gs_inside(bm, p->m) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
-    const double b = gs_inside(bn, p->n) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
+    const double a = gs_inside(bm, p->m) * gs_pack_feed(packs(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
+    const double b = gs_inside(bn, p->n) * gs_pack_feed(packs(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
     const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
     const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
     const double clusters_m = gs_ceil_div((double)p->m, bm * cluster[0]), clusters_n = gs_ceil_div((double)p->n, bn * cluster[1]);

@@ -200,8 +200,8 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double wgmmas = shape.bx / 64.0 * (shape.by / (double)shape.wy) * bk / 16;
     const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
     const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
-    const double a = bm * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
-    const double b = bn * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
+    const double a = bm * gs_pack_feed(packs(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
+    const double b = bn * gs_pack_feed(packs(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
     const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
     const bool along_n = raster[1] != 0;
     const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];

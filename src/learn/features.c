@@ -25,11 +25,11 @@ int gs_token_of(gs_family_id family, int parameter, int value)
     return token + value;
 }
 
-int gs_token_count(void) { return gs_token_of(GS_FAMILIES, -1, 0); }
+int gs_token_count(void) { return gs_token_of(GS_FAMILIES, -1, 0) + 1; }
 
 char *gs_token_name(int token, char text[96])
 {
-    text[0] = '\0';
+    snprintf(text, 96, "%s", token == gs_token_of(GS_FAMILIES, -1, 0) ? "cublaslt" : "");
     for (int f = 0; f < GS_FAMILIES; f++) {
         const gs_family_id family = (gs_family_id)f;
         if (token == gs_token_of(family, -1, 0)) snprintf(text, 96, "%s", gs_family_name(family));
@@ -52,20 +52,30 @@ static float used(int64_t extent, int64_t unit) { return (float)extent / (float)
 /* 0 where rows begin on 16 bytes, 1 where only on the two of an element: how wide loads and stores can be. */
 static float misaligned(int64_t stride) { return stride % 8 == 0 ? 0 : stride % 4 == 0 ? 1.0f / 3 : stride % 2 == 0 ? 2.0f / 3 : 1; }
 
+/* Whether rows of so many bytes begin at other places than multiples of `unit` bytes: sectors of L2, lines, pairs of lines. */
+static float past(int64_t row_bytes, int unit) { return row_bytes % unit != 0; }
+
+/* New numbers are put at the end, so that weights without them can be read. */
 void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
 {
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k, floor_us = gs_floor_us(p, caps);
+    const int64_t a = p->lda * 2, b = p->ldb * 2, d = p->ldd * (int64_t)gs_type_size(p->out);
     const float all[] = {
         octaves(m), octaves(n), octaves(k), octaves(fmin(m, n)), octaves(fmax(m, n)), octaves(sqrt(m * n)), octaves(m * n / caps->sms / 64), octaves(n / m * 256),
         octaves(floor_us * 16), octaves(gs_problem_flops(p) / gs_compulsory_bytes(p) * 4), octaves(gs_compulsory_bytes(p) / caps->l2_bytes * 256),
         p->layout == GS_NN, p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, misaligned(p->ldd), fmaxf(misaligned(p->lda), misaligned(p->ldb)),
         used(p->m, 64), used(p->n, 64), used(p->m, 128), used(p->n, 128), (float)caps->sms / 132, octaves(caps->memory_gbs / 16),
+        misaligned(p->lda), misaligned(p->ldb), past(a, 32), past(b, 32), past(d, 32), past(a, 64), past(b, 64), past(a, 128), past(b, 128),
+        used(p->m, 16), used(p->m, 256), used(p->n, 256), used(p->k, 64), used(p->k, 256),
     };
     _Static_assert(GS_COUNT(all) == GS_PROBLEM_FEATURES, "as many as there are");
     memcpy(x, all, sizeof all);
 }
 
 /* ---- schedules ---- */
+
+/* -1 for a 16th, 1 for 16 times as much. */
+static float times(double value, double of) { return value > 0 && of > 0 ? (float)fmax(-1, fmin(1, log2(value / of) / 4)) : 0; }
 
 static float share(double part, double all) { return all > 0 && part > 0 ? (float)fmin(part / all, 4) : 0; }
 
@@ -85,6 +95,7 @@ double gs_work_features(const gs_schedule *schedule, const gs_problem *p, const 
         share(w.latency, cycles), share(w.start, cycles), share((w.finish + w.finish_port) * rounds, cycles), share(w.store * rounds / 64, cycles),
         octaves(w.ahead * 16), octaves(w.ahead * w.feed / 64), octaves(w.outside + 1), (float)r.smem / (float)caps->smem_block, (float)r.threads / 512, (float)r.registers / 256,
         share(w.memory_bytes, gs_compulsory_bytes(p)) / 2,
+        times(w.blocks * w.steps * w.matrix * caps->tensor_flops, gs_problem_flops(p)), times(w.blocks * w.steps * w.feed / 8, gs_compulsory_bytes(p)),
     };
     _Static_assert(GS_COUNT(all) == GS_WORK_FEATURES, "as many as there are");
     memcpy(x, all, sizeof all);

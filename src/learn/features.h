@@ -8,17 +8,17 @@
 #include "schedule/schedule.h"
 
 enum {
-    GS_PROBLEM_FEATURES = 24,
-    GS_WORK_FEATURES    = 28,
+    GS_PROBLEM_FEATURES = 38,
+    GS_WORK_FEATURES    = 30,
     GS_MOST_TOKENS      = 640,   /* families and values, with room for more of them */
     GS_HIDDEN           = 64     /* width of the networks' hidden layers */
 };
 
-/* A token is a family, or a value of a parameter of a family. They are numbered in the order of the tables. */
+/* A token is a family, or a value of a parameter of a family. They are numbered in the order of the tables; the last one is cuBLASLt. */
 int gs_token_count(void);
-int gs_token_of(gs_family_id family, int parameter, int value);   /* parameter -1: of the family itself */
+int gs_token_of(gs_family_id family, int parameter, int value);   /* parameter -1: of the family itself; GS_FAMILIES: cuBLASLt */
 
-/* The name of a token, unique for all times: "ws" or "ws/tile/128x256x64". text: at least 96 bytes. */
+/* The name of a token, unique for all times: "ws", "ws/tile/128x256x64" or "cublaslt". text: at least 96 bytes. */
 char *gs_token_name(int token, char text[96]);
 
 void gs_problem_features(const gs_problem *problem, const gs_caps *caps, float x[GS_PROBLEM_FEATURES]);

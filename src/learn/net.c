@@ -57,6 +57,24 @@ int gs_net_room(const gs_net *net)
     return room;
 }
 
+/* Written so that compilers use vectors without being allowed to reorder sums. */
+static void add_times(float *restrict to, const float *restrict from, float value, int count)
+{
+    for (int j = 0; j < count; j++) to[j] += value * from[j];
+}
+
+static float dot(const float *restrict a, const float *restrict b, int count)
+{
+    enum { LANES = 16 };
+    float lane[LANES] = {0}, sum = 0;
+    int j = 0;
+    for (; j + LANES <= count; j += LANES)
+        for (int l = 0; l < LANES; l++) lane[l] += a[j + l] * b[j + l];
+    for (; j < count; j++) sum += a[j] * b[j];
+    for (int l = 0; l < LANES; l++) sum += lane[l];
+    return sum;
+}
+
 const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end)
 {
     const float *w = net->weights;
@@ -65,9 +83,7 @@ const float *gs_net_forward_some(const gs_net *net, const float *x, float *room,
         const int in = net->width[layer], stride = net->width[layer + 1], first = last ? begin : 0, out = last ? end - begin : stride;
         memcpy(room, w + in * stride + first, (size_t)out * sizeof *room);
         for (int i = 0; i < in; i++) {
-            const float value = x[i], *const row = w + i * stride + first;
-            if (value == 0) continue;
-            for (int j = 0; j < out; j++) room[j] += value * row[j];
+            if (x[i] != 0) add_times(room, w + i * stride + first, x[i], out);
         }
         if (!last)
             for (int j = 0; j < out; j++) room[j] = room[j] > 0 ? room[j] : 0;
@@ -97,18 +113,9 @@ void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_ou
         gradient -= weights_of(net->width, layer);
         for (int j = 0; j < out; j++) gradient[in * out + j] += d_out[j];
         for (int i = 0; i < in; i++) {
-            const float value = input[i], *const row = w + i * out;
-            float *const g = gradient + i * out;
-            if (value == 0) {   /* rectified, or nothing there: no part in it */
-                if (d_in) d_in[i] = 0;
-                continue;
-            }
-            float sum = 0;
-            for (int j = 0; j < out; j++) {
-                g[j] += value * d_out[j];
-                sum += row[j] * d_out[j];
-            }
-            if (d_in) d_in[i] = sum;
+            const bool there = input[i] != 0;   /* not rectified: it has a part in this */
+            if (there) add_times(gradient + i * out, d_out, input[i], out);
+            if (d_in) d_in[i] = there ? dot(w + i * out, d_out, out) : 0;
         }
         d_out = d_in;
     }

@@ -20,6 +20,7 @@ enum {
 #define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
 #define FAR      0.1    /* and one far behind still counts so much */
 #define WORST    0.5    /* errors beyond count as this one */
+#define LIBRARY  4.0    /* what cuBLASLt's time in a group counts: one against which every choice is held; and where its errors end */
 #define ANCHOR   0.05   /* of what a group's errors have in common is learned all the same, so that predicted times stay times */
 #define STEEPEST 1.0f
 
@@ -29,6 +30,7 @@ typedef struct row {
     int16_t token[GS_MAX_PARAMETERS + 1];
     int     tokens;
     float   model, y;
+    bool    library;
 } row;
 
 static row row_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
@@ -42,6 +44,28 @@ static row row_of(const gs_schedule *schedule, const gs_problem *problem, const 
     return r;
 }
 
+/* cuBLASLt is a token without numbers of its own; where a schedule has the time model's prediction, it has the floor. */
+static row library_row(const gs_problem *problem, const gs_caps *caps)
+{
+    row r = {.library = true, .model = (float)log(gs_floor_us(problem, caps))};
+    gs_problem_features(problem, caps, r.numbers);
+    r.token[r.tokens++] = (int16_t)gs_token_of(GS_FAMILIES, -1, 0);
+    return r;
+}
+
+static row row_of_sample(const gs_sample *sample, const gs_profile *profile)
+{
+    row r = sample->library ? library_row(&sample->problem, &profile->caps) : row_of(&sample->schedule, &sample->problem, profile);
+    r.y = (float)log(sample->us);
+    return r;
+}
+
+/* What the first layer has of cuBLASLt: GS_HIDDEN numbers. */
+static float *library_weights(const gs_surrogate *surrogate)
+{
+    return surrogate->net.weights + (NUMBERS + gs_token_of(GS_FAMILIES, -1, 0)) * surrogate->net.width[1];
+}
+
 static void fill(float x[INPUTS], const row *r)
 {
     memset(x + NUMBERS, 0, GS_MOST_TOKENS * sizeof *x);
@@ -53,17 +77,34 @@ gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *
 {
     static const int width[] = {INPUTS, GS_HIDDEN, GS_HIDDEN, 1};
     if (gs_token_count() > GS_MOST_TOKENS) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "more than %d tokens", GS_MOST_TOKENS);
-    return gs_net_create(&surrogate->net, 3, width, seed, error);
+    GS_TRY(gs_net_create(&surrogate->net, 3, width, seed, error));
+    memset(library_weights(surrogate), 0, GS_HIDDEN * sizeof(float));   /* until a time of it was seen, as gs_surrogate_library_us looks at */
+    return GS_OK;
 }
 
 void gs_surrogate_free(gs_surrogate *surrogate) { gs_net_free(&surrogate->net); }
 
-double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+static double us_of(const gs_surrogate *surrogate, const row *r)
 {
     float x[INPUTS], room[ROOM];
+    fill(x, r);
+    return exp(r->model + *gs_net_forward(&surrogate->net, x, room));
+}
+
+double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
     const row r = row_of(schedule, problem, profile);
-    fill(x, &r);
-    return exp(r.model + *gs_net_forward(&surrogate->net, x, room));
+    return us_of(surrogate, &r);
+}
+
+double gs_surrogate_library_us(const gs_surrogate *surrogate, const gs_problem *problem, const gs_profile *profile)
+{
+    const float *const known = library_weights(surrogate);
+    bool any = false;
+    for (int i = 0; i < GS_HIDDEN; i++) any |= known[i] != 0;
+    if (!any) return 0;
+    const row r = library_row(problem, &profile->caps);
+    return us_of(surrogate, &r);
 }
 
 int gs_surrogate_shortlist(const gs_surrogate *surrogate, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most)
@@ -85,6 +126,21 @@ int gs_surrogate_shortlist(const gs_surrogate *surrogate, const gs_problem *prob
 }
 
 /* ---- learning ---- */
+
+int gs_sample_group_end(const gs_sample *samples, int count, int begin)
+{
+    int end = begin + 1;
+    while (end < count && samples[end].group == samples[begin].group) end++;
+    return end;
+}
+
+double gs_sample_best(const gs_sample *samples, int count)
+{
+    double best = INFINITY;
+    for (int i = 0; i < count; i++)
+        if (!samples[i].library) best = fmin(best, samples[i].us);
+    return best;
+}
 
 typedef struct span {
     int begin, count;
@@ -120,8 +176,7 @@ static gs_status prepare(lesson *l, const gs_surrogate *surrogate, const gs_samp
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d samples", count);
     }
     for (int i = 0; i < count; i++) {
-        l->rows[i] = row_of(&samples[i].schedule, &samples[i].problem, profile);
-        l->rows[i].y = (float)log(samples[i].us);
+        l->rows[i] = row_of_sample(&samples[i], profile);
         if (i == 0 || samples[i].group != samples[i - 1].group) l->groups[l->group_count++] = (span){i, 0};
         if (l->groups[l->group_count - 1].count < MOST_GROUP) l->groups[l->group_count - 1].count++;
     }
@@ -132,20 +187,21 @@ static gs_status prepare(lesson *l, const gs_surrogate *surrogate, const gs_samp
 static double learn_group(const gs_surrogate *surrogate, const lesson *l, span group)
 {
     const row *const rows = l->rows + group.begin;
-    float error[MOST_GROUP], weight[MOST_GROUP], best = rows[0].y;
+    float error[MOST_GROUP], weight[MOST_GROUP], best = INFINITY;
     double sum = 0, mean = 0, loss = 0;
-    for (int i = 1; i < group.count; i++) best = fminf(best, rows[i].y);
+    for (int i = 0; i < group.count; i++)
+        if (!rows[i].library) best = fminf(best, rows[i].y);
     for (int i = 0; i < group.count; i++) {
         fill(l->x, &rows[i]);
         error[i] = rows[i].model + *gs_net_forward(&surrogate->net, l->x, l->rooms + i * ROOM) - rows[i].y;
-        weight[i] = (float)(FAR + exp((best - rows[i].y) / NEAR));
+        weight[i] = (float)(rows[i].library ? LIBRARY : FAR + exp((best - rows[i].y) / NEAR));
         sum += weight[i];
         mean += weight[i] * error[i];
     }
     mean /= sum;
     const double counts = (double)group.count / USUAL;
     for (int i = 0; i < group.count; i++) {
-        const double e = fmax(-WORST, fmin(WORST, error[i] - mean));
+        const double worst = rows[i].library ? LIBRARY : WORST, e = fmax(-worst, fmin(worst, error[i] - mean));
         float d_out = (float)(2 * counts * weight[i] * (e + ANCHOR * fmax(-WORST, fmin(WORST, mean))) / sum / BATCH);
         loss += weight[i] * e * e / sum;
         fill(l->x, &rows[i]);

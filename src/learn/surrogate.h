@@ -19,6 +19,9 @@ void      gs_surrogate_free(gs_surrogate *surrogate);
 /* Predicted device time in microseconds of schedules that pass gs_schedule_check; never a measurement. */
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
 
+/* The same of cuBLASLt, of its first suggestion. 0: the weights were trained without its times. */
+double gs_surrogate_library_us(const gs_surrogate *surrogate, const gs_problem *problem, const gs_profile *profile);
+
 /* gs_schedule_shortlist in the surrogate's order: of the schedules that the time model finds fastest, those that the surrogate finds fastest. */
 int gs_surrogate_shortlist(const gs_surrogate *surrogate, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
 
@@ -28,6 +31,7 @@ typedef struct gs_sample {
     gs_schedule schedule;
     double      us;
     int         group;
+    bool        library;   /* the time of cuBLASLt's first suggestion; there is no schedule */
 } gs_sample;
 
 typedef struct gs_training {
@@ -37,6 +41,10 @@ typedef struct gs_training {
     bool   (*epoch)(void *self, int epoch, double loss);   /* false: it was the last one; NULL: nobody looks */
     void    *self;
 } gs_training;
+
+/* The end of the group that begins there, and the least of its own times; INFINITY: none is. */
+int    gs_sample_group_end(const gs_sample *samples, int count, int begin);
+double gs_sample_best(const gs_sample *samples, int count);
 
 /* Adds the gradient of one group (2 samples at least; of more than 256 the first), down which gs_adam_step goes. Returns the loss; NAN: no memory. */
 double gs_surrogate_learn(const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, float *gradient);

@@ -3,7 +3,7 @@
  *
  *     gemmsmith-weights 1
  *     about ...
- *     numbers 24 28               of a problem, of a schedule: what the networks see
+ *     numbers 38 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
  *     hidden 64
  *     tokens 435                  and so many lines, a name each
  *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian
@@ -20,6 +20,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+
+/* Numbers of the first files; later ones have more, behind those. */
+enum { FIRST_PROBLEM = 24, FIRST_WORK = 28 };
 
 #define MAGIC "gemmsmith-weights 1"
 
@@ -51,12 +54,18 @@ static void visit_tokens(float *rows, int width, const int *token, int tokens, v
     for (int i = 0; i < tokens; i++) visit(self, token[i] < 0 ? NULL : rows + token[i] * width, width);
 }
 
-static void visit_net(const gs_net *net, int numbers, bool says_tokens, const int *token, int tokens, visitor *visit, void *self)
+/* Numbers come in one or two blocks, each with those that a file has before newer ones. */
+typedef struct block {
+    int in_file, here;
+} block;
+
+static void visit_net(const gs_net *net, const block *numbers, int blocks, bool says_tokens, const int *token, int tokens, visitor *visit, void *self)
 {
     const int hidden = net->width[1], last = net->width[3];
     float *at = net->weights;
-    visit(self, at, numbers * hidden);
-    visit_tokens(at + numbers * hidden, hidden, token, tokens, visit, self);
+    float *number = at;
+    for (int i = 0; i < blocks; number += numbers[i++].here * hidden) visit(self, number, numbers[i].in_file * hidden);
+    visit_tokens(number, hidden, token, tokens, visit, self);
     at += net->width[0] * hidden;
     visit(self, at, hidden);
     at += hidden;
@@ -70,10 +79,16 @@ static void visit_net(const gs_net *net, int numbers, bool says_tokens, const in
     }
 }
 
-static void visit_all(const gs_weights *weights, const int *token, int tokens, visitor *visit, void *self)
+/* What a file has: numbers of a problem and of a schedule, and tokens. */
+typedef struct contents {
+    block numbers[2];
+    int   token[GS_MOST_TOKENS], tokens;
+} contents;
+
+static void visit_all(const gs_weights *weights, const contents *file, visitor *visit, void *self)
 {
-    visit_net(&weights->surrogate.net, GS_PROBLEM_FEATURES + GS_WORK_FEATURES, false, token, tokens, visit, self);
-    visit_net(&weights->actor.net, GS_PROBLEM_FEATURES, true, token, tokens, visit, self);
+    visit_net(&weights->surrogate.net, file->numbers, 2, false, file->token, file->tokens, visit, self);
+    visit_net(&weights->actor.net, file->numbers, 1, true, file->token, file->tokens, visit, self);
 }
 
 /* Networks with a number that is not finite rank everything alike, so nobody would notice: they are neither written nor read. */
@@ -96,16 +111,15 @@ static void put_floats(void *self, float *run, int count) { gs_text_add_bytes(se
 
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error)
 {
-    int token[GS_MOST_TOKENS];
-    const int tokens = gs_token_count();
+    contents all = {.numbers = {{GS_PROBLEM_FEATURES, GS_PROBLEM_FEATURES}, {GS_WORK_FEATURES, GS_WORK_FEATURES}}, .tokens = gs_token_count()};
     gs_text file = {0}, data = {0};
     char name[96];
     GS_TRY(need_finite(weights, error));
-    for (int i = 0; i < tokens; i++) token[i] = i;
-    visit_all(weights, token, tokens, put_floats, &data);
+    for (int i = 0; i < all.tokens; i++) all.token[i] = i;
+    visit_all(weights, &all, put_floats, &data);
     gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
-                 GS_HIDDEN, tokens);
-    for (int i = 0; i < tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(i, name));
+                 GS_HIDDEN, all.tokens);
+    for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(i, name));
     gs_text_addf(&file, "data %zu %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size));
     gs_text_add_bytes(&file, data.data, data.size);
     const gs_status status = data.failed || file.failed ? gs_fail(error, GS_ERROR_MEMORY, "weights", "no memory to write %.200s", path)
@@ -163,48 +177,51 @@ static void take_floats(void *self, float *run, int count)
 static gs_status corrupt(gs_error *error, const char *what) { return gs_fail(error, GS_ERROR_CORRUPT, "weights", "%s", what); }
 
 /* Up to the data, where l->at stands then. */
-static gs_status read_head(lines *l, char about[256], int token[GS_MOST_TOKENS], int *tokens, gs_error *error)
+static gs_status read_head(lines *l, char about[256], contents *file, gs_error *error)
 {
-    int64_t hidden, count;
-    char numbers[48];
+    int64_t hidden, count, numbers[2];
     if (!next_line(l) || strcmp(l->line, MAGIC) != 0) return corrupt(error, "these are no weights");
     if (!next_line(l) || strncmp(l->line, "about ", 6) != 0) return corrupt(error, "'about' is missing");
     snprintf(about, 256, "%.255s", l->line + 6);
-    snprintf(numbers, sizeof numbers, "numbers %d %d", GS_PROBLEM_FEATURES, GS_WORK_FEATURES);
-    if (!next_line(l) || strcmp(l->line, numbers) != 0) return corrupt(error, "the weights are for other numbers than this program's");
+    gs_scan scan = gs_scan_from(next_line(l) ? l->line : "");
+    const bool read = gs_scan_take(&scan, "numbers ") && gs_scan_int(&scan, &numbers[0]) && gs_scan_take(&scan, " ") && gs_scan_int(&scan, &numbers[1]) && gs_scan_end(&scan);
+    if (!read || numbers[0] < FIRST_PROBLEM || numbers[0] > GS_PROBLEM_FEATURES || numbers[1] < FIRST_WORK || numbers[1] > GS_WORK_FEATURES)
+        return corrupt(error, "the weights are for other numbers than this program's");
+    file->numbers[0] = (block){(int)numbers[0], GS_PROBLEM_FEATURES};
+    file->numbers[1] = (block){(int)numbers[1], GS_WORK_FEATURES};
     if (!number_after(l, "hidden ", &hidden) || hidden != GS_HIDDEN) return corrupt(error, "the weights are of another width than this program's");
     if (!number_after(l, "tokens ", &count) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
-    for (*tokens = 0; *tokens < count; token[*tokens] = token_named(l->line, *tokens), ++*tokens)
+    for (file->tokens = 0; file->tokens < count; file->token[file->tokens] = token_named(l->line, file->tokens), file->tokens++)
         if (!next_line(l)) return corrupt(error, "a token is missing");
     return GS_OK;
 }
 
-static gs_status read_data(lines *l, gs_weights *weights, const int *token, int tokens, gs_error *error)
+static gs_status read_data(lines *l, gs_weights *weights, const contents *file, gs_error *error)
 {
     size_t floats = 0;
-    visit_all(weights, token, tokens, count_floats, &floats);
+    visit_all(weights, file, count_floats, &floats);
     const size_t bytes = floats * sizeof(float);
     char wanted[64];
     if (!next_line(l) || (size_t)(l->end - l->at) != bytes) return corrupt(error, "the file is cut");
     snprintf(wanted, sizeof wanted, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(l->at, bytes));
     if (strcmp(l->line, wanted) != 0) return corrupt(error, "the data are not those that were written");
-    /* what the file has no word for must not say anything at random */
+    /* what the file has no word or number for must not say anything at random */
     gs_net *const nets[] = {&weights->surrogate.net, &weights->actor.net};
     for (size_t i = 0; i < GS_COUNT(nets); i++) memset(nets[i]->weights, 0, (size_t)nets[i]->count * sizeof *nets[i]->weights);
     const char *at = l->at;
-    visit_all(weights, token, tokens, take_floats, &at);
+    visit_all(weights, file, take_floats, &at);
     return need_finite(weights, error);
 }
 
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error)
 {
-    int token[GS_MOST_TOKENS], tokens = 0;
+    contents file = {.tokens = 0};
     char about[256];
     lines l = {.at = data, .end = data + size};
-    GS_TRY(read_head(&l, about, token, &tokens, error));
+    GS_TRY(read_head(&l, about, &file, error));
     GS_TRY(gs_weights_create(weights, 1, error));
     memcpy(weights->about, about, sizeof about);
-    const gs_status status = read_data(&l, weights, token, tokens, error);
+    const gs_status status = read_data(&l, weights, &file, error);
     if (status != GS_OK) gs_weights_free(weights);
     return status;
 }

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "problem/sized.h"
 
+#define CLEARLY_FASTER 0.97   /* of the time that is expected of cuBLASLt: what an own kernel has to be expected to take at most */
+
 enum {
     DEFAULT_TRIES = 4,     /* schedules of the model that are tried before giving up on own kernels */
     DEFAULT_CHOICES = 32   /* that are looked at: those that need too much workspace are passed over */
@@ -119,26 +121,6 @@ static bool over_limit(gs_status status, const gs_error *error)
 
 static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
 
-static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, uint32_t families, gs_error *error)
-{
-    gs_schedule list[DEFAULT_CHOICES];
-    gs_error local;
-    int tried = 0;
-    if (!error) error = &local;
-    const bool learned = has_weights(context);
-    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, families, list, DEFAULT_CHOICES)
-                              : gs_schedule_shortlist(shape, &plan->device->caps, families, list, DEFAULT_CHOICES);
-    gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
-    for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {
-        status = use_schedule(plan, &list[i], shape, error);
-        tried += !over_limit(status, error);
-        if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
-    }
-    GS_TRY(status);
-    snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice", plan->schedule, learned ? "the learned weights'" : "the time model's");
-    return gs_plan_finish(plan, GS_ORIGIN_DEFAULT, error);
-}
-
 /* A rung that fails leaves the plan as it was, for the next rung. */
 static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name)
 {
@@ -150,6 +132,62 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
     gs_loaded_destroy(&plan->loaded);
     gs_library_destroy(&plan->library);
     return false;
+}
+
+/* What the weights expect of the first choice and of cuBLASLt. 0: nothing. */
+typedef struct expected {
+    double own_us, cublaslt_us;
+} expected;
+
+static expected expect(const gs_context *context, const gs_problem *shape, const gs_schedule *first)
+{
+    const gs_profile profile = gs_profile_of(&context->device->caps);
+    const gs_surrogate *const surrogate = &context->weights.surrogate;
+    return (expected){gs_surrogate_us(surrogate, first, shape, &profile), gs_surrogate_library_us(surrogate, shape, &profile)};
+}
+
+/* What a user is told of a choice that the weights made. */
+static void say_choice(gs_plan *plan, bool learned, const expected *e)
+{
+    char than[96] = "";
+    if (e->cublaslt_us > 0) snprintf(than, sizeof than, ", %.2f us expected, cuBLASLt %.2f us", e->own_us, e->cublaslt_us);
+    snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice%s", plan->schedule, learned ? "the learned weights'" : "the time model's", than);
+}
+
+/* cuBLASLt, where the own choice is not expected to be clearly faster. */
+static gs_status doubt(gs_plan *plan, const gs_schedule *first, const expected *e, gs_error *error)
+{
+    char text[GS_SCHEDULE_TEXT];
+    GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
+    snprintf(plan->why, sizeof plan->why, "no table entry: cuBLASLt, %.2f us expected; %s, the learned weights' choice, %.2f us", e->cublaslt_us,
+             gs_schedule_format(first, text), e->own_us);
+    return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
+}
+
+/* doubted: cuBLASLt may be taken in place of a choice. */
+static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, bool doubted, gs_error *error)
+{
+    gs_schedule list[DEFAULT_CHOICES];
+    gs_error local;
+    int tried = 0, chosen = 0;
+    expected e = {0, 0};
+    if (!error) error = &local;
+    const bool learned = has_weights(context);
+    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
+                              : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
+    if (learned && count > 0) e = expect(context, shape, &list[0]);
+    if (doubted && e.own_us > CLEARLY_FASTER * e.cublaslt_us && e.cublaslt_us > 0 && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt")) return GS_OK;
+    gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
+    for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {
+        chosen = i;
+        status = use_schedule(plan, &list[i], shape, error);
+        tried += !over_limit(status, error);
+        if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
+    }
+    GS_TRY(status);
+    if (learned) e.own_us = expect(context, shape, &list[chosen]).own_us;
+    say_choice(plan, learned, &e);
+    return gs_plan_finish(plan, GS_ORIGIN_DEFAULT, error);
 }
 
 static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
@@ -168,7 +206,8 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry"))
             return GS_OK;
     }
-    if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, 0, &local), &local, "own kernel")) return GS_OK;
+    const bool library = context->config.use_cublaslt && !plan->device->caps.emulated;
+    if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel")) return GS_OK;
     if (context->config.use_cublaslt && !(plan->device->caps.emulated && context->config.use_ours)) {
         GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
         if (context->config.use_ours)
@@ -238,7 +277,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
     shape.ldc |= 1;
     shape.ldd |= 1;
     gs_context_enter(context);
-    const gs_status status = choose_default(context, *out, &shape, 0, error);
+    const gs_status status = choose_default(context, *out, &shape, false, error);
     gs_context_leave(context);
     if (status != GS_OK) gs_plan_destroy(out);
     return status;

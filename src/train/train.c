@@ -36,7 +36,7 @@ static int64_t extent(gs_random *random)
     const double octave = 14 * gs_random_unit(random);
     switch (gs_random_below(random, 4)) {
     case 0: return (int64_t)1 << gs_random_below(random, 15);
-    case 1: return (int64_t)gs_random_below(random, 4) + 1 + (int64_t)exp2(octave) / 8 * 8;
+    case 1: return gs_random_below(random, 2) ? (int64_t)exp2(octave) : (int64_t)gs_random_below(random, 4) + 1 + (int64_t)exp2(octave) / 8 * 8;
     case 2: return GS_MAX((int64_t)exp2(octave) / 64 * 64, 64);
     default: return GS_MAX((int64_t)exp2(octave) / 8 * 8, 8);
     }
@@ -103,20 +103,6 @@ static bool after_epoch(void *self, int epoch, double loss)
     return !t->ended;
 }
 
-static int group_end(const gs_sample *samples, int count, int begin)
-{
-    int end = begin + 1;
-    while (end < count && samples[end].group == samples[begin].group) end++;
-    return end;
-}
-
-static double best_of(const gs_sample *samples, int begin, int end)
-{
-    double best = samples[begin].us;
-    for (int i = begin + 1; i < end; i++) best = fmin(best, samples[i].us);
-    return best;
-}
-
 static gs_status imitate(train *t, gs_error *error)
 {
     bool finite = true;
@@ -124,13 +110,14 @@ static gs_status imitate(train *t, gs_error *error)
     for (int epoch = 0; epoch < IMITATE_EPOCHS && !t->ended; epoch++) {
         int groups = 0;
         for (int begin = 0, end; begin < t->count; begin = end) {
-            end = group_end(t->samples, t->count, begin);
-            const double best = best_of(t->samples, begin, end);
+            end = gs_sample_group_end(t->samples, t->count, begin);
+            const double best = gs_sample_best(t->samples + begin, end - begin);
             double sum = 0;
-            for (int i = begin; i < end; i++) sum += exp(-log(t->samples[i].us / best) / NEAR);
+            for (int i = begin; i < end; i++)
+                if (!t->samples[i].library) sum += exp(-log(t->samples[i].us / best) / NEAR);
             for (int i = begin; i < end; i++) {
                 const double weight = exp(-log(t->samples[i].us / best) / NEAR) / sum;
-                if (weight > LEAST_WEIGHT)
+                if (!t->samples[i].library && weight > LEAST_WEIGHT)
                     gs_actor_imitate(&t->weights->actor, &t->samples[i].problem, &t->profile->caps, &t->samples[i].schedule, weight / IMITATE_BATCH, t->gradient);
             }
             if (++groups % IMITATE_BATCH == 0) finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
@@ -251,15 +238,16 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
 static void add_worth(gs_worth *worth, const gs_weights *weights, const gs_sample *group, int count, const gs_profile *profile)
 {
     double said[MOST_MEASURED], got = INFINITY;
-    const double best = best_of(group, 0, count);
+    const double best = gs_sample_best(group, count);
     for (int i = 0; i < count; i++)
-        said[i] = weights ? gs_surrogate_us(&weights->surrogate, &group[i].schedule, &group[i].problem, profile)
-                          : gs_schedule_predict(&group[i].schedule, &group[i].problem, &profile->caps);
+        said[i] = group[i].library ? INFINITY
+                  : weights        ? gs_surrogate_us(&weights->surrogate, &group[i].schedule, &group[i].problem, profile)
+                                   : gs_schedule_predict(&group[i].schedule, &group[i].problem, &profile->caps);
     for (int taken = 1, next = 0; next < (int)GS_COUNT(firsts); taken++) {
         int first = 0;
         for (int i = 1; i < count; i++)
             if (said[i] < said[first]) first = i;
-        if (taken <= count) got = fmin(got, group[first].us);
+        if (isfinite(said[first])) got = fmin(got, group[first].us);
         said[first] = INFINITY;
         if (taken == firsts[next]) worth->at[next++] += log(best / got);
     }
@@ -270,7 +258,7 @@ gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int
 {
     gs_worth worth = {0};
     for (int begin = 0, end; begin < count; begin = end) {
-        end = group_end(samples, count, begin);
+        end = gs_sample_group_end(samples, count, begin);
         if (end - begin >= least) add_worth(&worth, weights, samples + begin, GS_MIN(end - begin, MOST_MEASURED), profile);
     }
     for (size_t i = 0; i < GS_COUNT(firsts); i++) worth.at[i] = worth.groups ? exp(worth.at[i] / worth.groups) : 0;

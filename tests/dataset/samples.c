@@ -46,6 +46,28 @@ static void rows_in_groups(void **state)
     assert_null(set.list);
 }
 
+/* cuBLASLt's time is a row of its group: without a schedule, behind the others, and written as it was read. */
+static void rows_of_cublaslt(void **state)
+{
+    gs_sample_set set, again;
+    char path[GS_PATH];
+    char *const paths[] = {path};
+    (void)state;
+    CHECK(read_texts(&set, HEAD "7,f16:64x64x64:tn,cublaslt/1,2.5\n7,f16:64x64x64:tn,simple,3\n7,f16:64x64x64:tn,cublaslt/2,1\n", NULL));
+    CHECK(gs_sample_set_write(&set, path_of(path, "out.csv"), &error));
+    again = (gs_sample_set){.caps = set.caps};
+    CHECK(gs_sample_set_read(&again, DEVICE, paths, 1, &error));
+    const gs_sample_set *const both[] = {&set, &again};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(both[i]->count, 2);   /* other suggestions are not what a plan takes */
+        assert_true(!both[i]->list[0].library && both[i]->list[0].us == 3);
+        assert_true(both[i]->list[1].library && both[i]->list[1].us == 2.5);
+        assert_int_equal(both[i]->list[0].group, both[i]->list[1].group);
+    }
+    gs_sample_set_free(&again);
+    gs_sample_set_free(&set);
+}
+
 static void what_passed_in_a_store(void **state)
 {
     char path[GS_PATH];
@@ -109,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_in_groups), cmocka_unit_test(what_passed_in_a_store), cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
+        cmocka_unit_test(rows_of_cublaslt), cmocka_unit_test(what_passed_in_a_store), cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
     };
     return cmocka_run_group_tests_name("dataset/samples", tests, make_folder, remove_folder);
 }

@@ -261,7 +261,7 @@ static void bad_ones_get_verdicts(void **state)
     char source[64], rules[256], name[GS_CONTENDER_NAME];
     answer best[CANDIDATES];
     right_answers(PROBLEM, best);
-    gs_environment *e = environment_of(b, "", &(gs_environment_options){.timeout_s = 0.3, .compile_s = 0.3}, true);
+    gs_environment *e = environment_of(b, "", &(gs_environment_options){.timeout_s = 1, .compile_s = 0.3}, true);
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
         snprintf(source, sizeof source, "// fake: %s\n// fake: us=%g", bad[i][0], best[0].us);
         const gs_evaluation got = evaluate_source(e, source);
@@ -275,7 +275,7 @@ static void bad_ones_get_verdicts(void **state)
     gs_environment_destroy(&e);
 
     snprintf(rules, sizeof rules, "hang=%s;crash=%s", best[0].text, best[1].text);
-    e = environment_of(b, rules, &(gs_environment_options){.timeout_s = 0.3}, true);
+    e = environment_of(b, rules, &(gs_environment_options){.timeout_s = 1}, true);
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[0].text).verdict), "hang");
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[1].text).verdict), "fault");
     gs_environment_destroy(&e);

@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <gemmsmith/gemmsmith.h>
 
 #include "allocations.h"
 #include "base/clock.h"
 #include "bench/stats.h"
 #include "cublas/library.h"
+#include "learn/weights.h"
 #include "verify/verify.h"
 
 static gs_device   *device;
@@ -97,6 +99,41 @@ static void test_rungs(void **state)
             free_operands(&o);
         }
     }
+}
+
+/* Weights that expect more of cuBLASLt than of every schedule: the plan takes it, and says what was expected of both; and the other way round. */
+static void test_doubt(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of("f16:333x504x520:tn");
+    char path[] = "/tmp/gemmsmith-doubt-XXXXXX";
+    close(mkstemp(path));
+    setenv("GEMMSMITH_WEIGHTS", path, 1);
+    setenv("GEMMSMITH_TUNED", "", 1);
+    for (int faster = 0; faster < 2; faster++) {
+        gs_weights weights;
+        OK(gs_weights_create(&weights, 1, &error));
+        gs_net *const net = &weights.surrogate.net;   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
+        memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
+        net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = faster ? 0.001f : 9;
+        net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;
+        net->weights[net->count - 1 - GS_HIDDEN] = 1;
+        OK(gs_weights_save(&weights, path, &error));
+        gs_weights_free(&weights);
+        gs_context *other = NULL;
+        gs_plan *plan = NULL;
+        gs_config config = gs_config_default();
+        OK(gs_open(&other, &config, &error));
+        OK(gs_plan_create(other, &problem, &plan, &error));
+        assert_int_equal(gs_plan_origin(plan), faster ? GS_ORIGIN_CUBLASLT : GS_ORIGIN_DEFAULT);
+        assert_non_null(strstr(gs_plan_why(plan), faster ? "no table entry: cuBLASLt, " : "the learned weights' choice, "));
+        assert_non_null(strstr(gs_plan_why(plan), "us expected"));
+        gs_plan_destroy(&plan);
+        gs_close(&other);
+    }
+    unsetenv("GEMMSMITH_WEIGHTS");
+    unsetenv("GEMMSMITH_TUNED");
+    remove(path);
 }
 
 /* What is written is read as the same choice, cuBLASLt's and our own, and computes the same product. */
@@ -354,6 +391,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_saved),
         cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_graph),

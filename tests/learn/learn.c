@@ -126,6 +126,7 @@ static void tokens_have_names_of_their_own(void **state)
     }
     assert_string_equal(names[gs_token_of(GS_FAMILY_WS, -1, 0)], "ws");
     assert_string_equal(names[gs_token_of(GS_FAMILY_WS, 1, 0)], "ws/stages/s2");
+    assert_string_equal(names[gs_token_of(GS_FAMILIES, -1, 0)], "cublaslt");
     char text[96];
     assert_string_equal(gs_token_name(count, text), "");
     free(names);
@@ -367,7 +368,7 @@ static int planted_samples(gs_sample *samples, int groups, uint64_t seed)
         assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS | 1u << GS_FAMILY_SPLITK, NULL), GS_OK);
         for (int i = 0; i < EACH && space.count > 0; i++) {
             const gs_schedule schedule = space.list[gs_random_below(&random, (uint64_t)space.count)];
-            samples[count++] = (gs_sample){problem, schedule, planted_us(&schedule, &problem), group};
+            samples[count++] = (gs_sample){problem, schedule, planted_us(&schedule, &problem), group, false};
         }
         gs_space_free(&space);
     }
@@ -415,6 +416,46 @@ static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
     free(samples);
     gs_weights_free(&weights);
     gs_weights_free(&again);
+}
+
+/* cuBLASLt takes half of what the best schedule of a group takes where A and B lie one way, twice of it where they lie the other way. */
+static void the_surrogate_learns_what_cublaslt_takes(void **state)
+{
+    (void)state;
+    enum { GROUPS = 80, EACH = 20, EPOCHS = 25 };
+    const gs_profile *const profile = gs_profile_find("h200");
+    gs_sample *const own = malloc(GROUPS * EACH * sizeof *own), *const samples = malloc(GROUPS * (EACH + 1) * sizeof *samples);
+    const int own_count = planted_samples(own, GROUPS, 43);
+    int count = 0;
+    for (int begin = 0, end; begin < own_count; begin = end) {
+        end = gs_sample_group_end(own, own_count, begin);
+        const double best = gs_sample_best(own + begin, end - begin);
+        memcpy(samples + count, own + begin, (size_t)(end - begin) * sizeof *own);
+        count += end - begin;
+        samples[count++] = (gs_sample){.problem = own[begin].problem, .us = best * (own[begin].problem.layout == GS_TN ? 0.5 : 2), .group = own[begin].group, .library = true};
+        assert_true(gs_sample_best(samples + count - 1, 1) == INFINITY);
+        assert_true(gs_sample_best(samples + count - (end - begin) - 1, end - begin + 1) == best);
+    }
+    gs_weights weights;
+    fresh(&weights);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &own[0].problem, profile) == 0);   /* it knows nothing of it */
+    const gs_train_options how = {.epochs = EPOCHS, .problems = 2, .seed = 5};
+    assert_int_equal(gs_train(&weights, own, own_count, profile, &how, NULL), GS_OK);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &own[0].problem, profile) == 0);
+    assert_int_equal(gs_train(&weights, samples, count, profile, &how, NULL), GS_OK);
+    int right = 0, groups = 0;
+    for (int begin = 0, end; begin < own_count; begin = end, groups++) {
+        end = gs_sample_group_end(own, own_count, begin);
+        double best = INFINITY;
+        for (int i = begin; i < end; i++) best = fmin(best, gs_surrogate_us(&weights.surrogate, &own[i].schedule, &own[i].problem, profile));
+        right += (gs_surrogate_library_us(&weights.surrogate, &own[begin].problem, profile) < best) == (own[begin].problem.layout == GS_TN);
+    }
+    if (right < 0.9 * groups) fail_msg("right for %d of %d", right, groups);
+    const gs_worth worth = gs_train_worth(&weights, samples, count, EACH, profile), without = gs_train_worth(&weights, own, own_count, EACH, profile);
+    for (int i = 0; i < 4; i++) assert_true(fabs(worth.at[i] - without.at[i]) < 1e-12);   /* an order is one of schedules */
+    free(own);
+    free(samples);
+    gs_weights_free(&weights);
 }
 
 static bool stop_at_once(void *self, gs_train_stage stage, int done, int total, double value)
@@ -552,6 +593,60 @@ static void weights_outlive_words(void **state)
     gs_weights_free(&back);
 }
 
+/* A file from before there were so many numbers: the first ones count, the others weigh nothing. */
+static void weights_outlive_new_numbers(void **state)
+{
+    (void)state;
+    enum { OLD_PROBLEM = 24, OLD_WORK = 28 };
+    gs_weights weights, back;
+    char *data, head[64];
+    size_t size;
+    filled(&weights);
+    float *const surrogate = weights.surrogate.net.weights, *const actor = weights.actor.net.weights;
+    memset(surrogate + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
+    memset(surrogate + (GS_PROBLEM_FEATURES + OLD_WORK) * GS_HIDDEN, 0, (GS_WORK_FEATURES - OLD_WORK) * GS_HIDDEN * sizeof(float));
+    memset(actor + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+    char *const names = strstr(data, "\nhidden "), *const before = strstr(names, "\ndata ");
+    const char *const floats = strchr(before + 1, '\n') + 1;
+    const size_t row = GS_HIDDEN * sizeof(float), all = size - (size_t)(floats - data), tokens = (size_t)gs_token_count();
+    const size_t first_net = ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row + row + GS_HIDDEN * row + row + row + sizeof(float);
+    gs_text old = {0}, file = {0};
+    gs_text_add_bytes(&old, floats, OLD_PROBLEM * row);
+    gs_text_add_bytes(&old, floats + GS_PROBLEM_FEATURES * row, OLD_WORK * row);
+    gs_text_add_bytes(&old, floats + (GS_PROBLEM_FEATURES + GS_WORK_FEATURES) * row, first_net - (GS_PROBLEM_FEATURES + GS_WORK_FEATURES) * row);
+    gs_text_add_bytes(&old, floats + first_net, OLD_PROBLEM * row);
+    gs_text_add_bytes(&old, floats + first_net + GS_PROBLEM_FEATURES * row, all - first_net - GS_PROBLEM_FEATURES * row);
+    *before = '\0';
+    snprintf(head, sizeof head, "\ndata %zu %016llx\n", old.size, (unsigned long long)gs_hash64(old.data, old.size));
+    gs_text_addf(&file, "gemmsmith-weights 1\nabout a test\nnumbers %d %d%s%s", OLD_PROBLEM, OLD_WORK, names, head);
+    gs_text_add_bytes(&file, old.data, old.size);
+    assert_int_equal(gs_weights_parse(&back, file.data, file.size, NULL), GS_OK);
+    assert_memory_equal(back.surrogate.net.weights, surrogate, ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row);
+    gs_space space;
+    space_of(&space, "f16:500x521x528:nn", 1u << GS_FAMILY_MMA);
+    const gs_schedule *const some = &space.list[space.count / 2];
+    assert_true(gs_surrogate_us(&weights.surrogate, some, &space.problem, gs_profile_find("h200")) == gs_surrogate_us(&back.surrogate, some, &space.problem, gs_profile_find("h200")));
+    assert_true(gs_actor_log_probability(&weights.actor, &space, some) == gs_actor_log_probability(&back.actor, &space, some));
+    gs_space_free(&space);
+    gs_weights_free(&back);
+    static const char *const numbers[] = {"23 28", "24 27", "99 28", "24 31", "24", "24 28 1", "-1 -1"};
+    for (size_t i = 0; i < GS_COUNT(numbers); i++) {
+        gs_error why = {0};
+        gs_text other = {0};
+        gs_text_addf(&other, "gemmsmith-weights 1\nabout a test\nnumbers %s%s%s", numbers[i], names, head);
+        gs_text_add_bytes(&other, old.data, old.size);
+        assert_int_equal(gs_weights_parse(&back, other.data, other.size, &why), GS_ERROR_CORRUPT);
+        assert_string_equal(why.text, "the weights are for other numbers than this program's");
+        gs_text_free(&other);
+    }
+    gs_text_free(&old);
+    gs_text_free(&file);
+    free(data);
+    gs_weights_free(&weights);
+}
+
 static void broken_weights_are_refused(void **state)
 {
     (void)state;
@@ -645,11 +740,13 @@ int main(void)
         cmocka_unit_test(the_actor_learns_a_planted_word),
         cmocka_unit_test(imitation_makes_a_sentence_likely),
         cmocka_unit_test(the_surrogate_learns_what_the_time_model_gets_wrong),
+        cmocka_unit_test(the_surrogate_learns_what_cublaslt_takes),
         cmocka_unit_test(training_ends_when_it_is_told_to),
         cmocka_unit_test(training_on_the_time_model_beats_chance),
         cmocka_unit_test(sizes_are_held_out_as_a_whole),
         cmocka_unit_test(weights_come_back),
         cmocka_unit_test(weights_outlive_words),
+        cmocka_unit_test(weights_outlive_new_numbers),
         cmocka_unit_test(broken_weights_are_refused), cmocka_unit_test(weights_that_are_not_finite_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
