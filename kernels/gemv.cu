@@ -13,12 +13,16 @@
  *   tn, STEP 64   k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 i and the next: a register of lane t's 16 bytes of that row
  *   nn, STEP 32   k = 8 t + 4 s + 2 i and the next: a lane's 8 rows of B have 8 columns each; two rows' halves make a register
  *
+ * Rows that start at any element (GS_RAW_W of the weights, GS_RAW_T of the tokens: rows or what is multiplied of them are no multiple of 16
+ * bytes): lanes load the aligned units of 16 bytes that the row lies in, and get the next unit from the lane that has it. Of the unit behind
+ * the step's last one only up to 7 elements are needed. These ends are shared out to the lanes, one or two for each. Rows eight apart begin
+ * alike, because eight rows are a multiple of 16 bytes.
+ *
  * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
  *
  * Set by the builder (src/family/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
  * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
- * that registers must allow), and the sizes where they are fixed (common/sizes.cuh). K, lda, ldb are multiples of 8; nn: N too.
- * There are at least GS_COLS columns. */
+ * that registers must allow), GS_RAW_W GS_RAW_T, and the sizes where they are fixed (common/sizes.cuh). There are at least GS_COLS columns. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -27,6 +31,7 @@
 #include "common/peers.cuh"
 #include "common/sizes.cuh"
 #include "common/stream.cuh"
+#include "common/units.cuh"
 
 #define THREADS (32 * GS_WARPS)
 #define STEP (GS_LAYOUT ? 64 : 32)                           /* k of a warp's step */
@@ -44,7 +49,8 @@
 #define TOKENS (GROUPS * HALVES)
 #define LINES (GS_SHARED && GS_LAYOUT)                       /* copies of 128 bytes of a row by eight lanes; else as in fragments */
 #define TOKEN_ROWS (LINES ? TOKENS : GROUPS)                 /* rows of tokens that a lane loads from */
-#define STEP_BYTES ((WEIGHTS + TOKENS) * 512)                /* of a warp */
+#define WEIGHT_ENDS (GS_RAW_W ? (GS_LAYOUT ? (SETS + 3) / 4 : 1) : 0)   /* a lane's units behind the step's last ones */
+#define STEP_BYTES ((WEIGHTS + TOKENS + WEIGHT_ENDS + GS_RAW_T) * 512)   /* of a warp */
 #define RING_BYTES (GS_SHARED ? GS_DEPTH * STEP_BYTES : 0)
 #define WARP_BYTES (RING_BYTES > SUMS * 128 ? RING_BYTES : SUMS * 128)   /* a warp's ring, then its partial sums */
 #define ROWS (COLUMN_WARPS * SUMS)                           /* of 32 sums, of the block */
@@ -60,6 +66,12 @@ typedef unsigned short half_bits;
 typedef struct piece {
     unsigned w[WEIGHTS][4];   /* tn: [set * HALVES + half]; nn: [row] */
     unsigned t[TOKENS][4];    /* [group * HALVES + half] */
+#if GS_RAW_W
+    unsigned w_end[WEIGHT_ENDS][4];   /* tn: lane (g, t) has row g of set 4 i + t; nn: row 8 t + g */
+#endif
+#if GS_RAW_T
+    unsigned t_end[4];                /* lane (g, t) has row g of group t */
+#endif
 } piece;
 
 /* ---- fragments and products ---- */
@@ -111,6 +123,62 @@ __device__ __forceinline__ void multiply(float (&acc)[TILES][4], const piece &x)
     }
 }
 
+/* ---- rows at any element ---- */
+
+/* Bytes between the start of a unit and a row's first element in it. */
+typedef struct shifts {
+    unsigned w, line;       /* tn: of row g of each set; nn: of row 8 t, and what each row adds */
+    unsigned t[GROUPS];
+} shifts;
+
+/* The unit after this lane's, along a row that four lanes have; of a lane with t = 0 it is `wrap` that another needs. */
+__device__ __forceinline__ void next_in_row(unsigned (&next)[4], const unsigned (&own)[4], const unsigned (&wrap)[4], int lane)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) next[i] = __shfl_sync(0xffffffff, lane % 4 == 0 ? wrap[i] : own[i], lane / 4 * 4 + (lane + 1) % 4);
+}
+
+/* The halves of a row of a step, shifted into place. ends: what lane `holder` of the four has of the unit behind. */
+__device__ __forceinline__ void shift_row(unsigned (*halves)[4], const unsigned (&ends)[4], int holder, unsigned before, int lane)
+{
+#pragma unroll
+    for (int half = 0; half < HALVES; half++) {
+        unsigned next[4];
+        next_in_row(next, halves[half], half + 1 < HALVES ? halves[half + 1] : halves[half], lane);
+#pragma unroll
+        for (int i = 0; half + 1 == HALVES && i < 4; i++) {
+            const unsigned end = __shfl_sync(0xffffffff, ends[i], lane / 4 * 4 + holder);
+            if (lane % 4 == 3) next[i] = end;
+        }
+        gs_unit_shift(halves[half], next, before);
+    }
+}
+
+/* What was loaded by units becomes what the fragments are made of. All lanes. */
+__device__ __forceinline__ void put_together(piece &x, const shifts &by, int lane)
+{
+#if GS_RAW_T
+#pragma unroll
+    for (int group = 0; group < GROUPS; group++) shift_row(x.t + group * HALVES, x.t_end, group, by.t[group], lane);
+#endif
+#if GS_RAW_W && GS_LAYOUT
+#pragma unroll
+    for (int set = 0; set < SETS; set++) shift_row(x.w + set * HALVES, x.w_end[set / 4], set % 4, by.w, lane);
+#elif GS_RAW_W
+#pragma unroll
+    for (int row = 0; row < 8; row++) {
+        unsigned next[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            next[i] = __shfl_sync(0xffffffff, x.w[row][i], (lane + 4) % 32);
+            const unsigned end = __shfl_sync(0xffffffff, x.w_end[0][i], row * 4 + lane % 4);
+            if (lane / 4 == 7) next[i] = end;
+        }
+        gs_unit_shift(x.w[row], next, (by.w + row * by.line) & 15);
+    }
+#endif
+}
+
 /* What accumulator i (tile * 4 + element) of a lane is: a token, and a column of the warp's. */
 __device__ __forceinline__ int token_of(int i, int lane)
 {
@@ -132,6 +200,13 @@ typedef struct source {
     long long            line;      /* bytes: tn from one set of columns to the next, with LINES half a set; nn from one row to the next */
     long long            next_w;    /* bytes to the warp's next step */
     unsigned long long   policy;
+#if GS_RAW_W
+    const unsigned char *w_end, *w_limit;   /* behind the step in the row whose end this lane loads; the end of the matrix */
+    long long            end_line;          /* bytes from one of its ends to the next */
+#endif
+#if GS_RAW_T
+    const unsigned char *t_end, *t_limit;
+#endif
 
     __device__ __forceinline__ const unsigned char *weight(int i) const
     {
@@ -140,12 +215,20 @@ typedef struct source {
 
     __device__ __forceinline__ const unsigned char *token(int i) const { return LINES ? t[i] : t[i / HALVES] + i % HALVES * 64; }
 
-    __device__ __forceinline__ void advance(void)
+    __device__ __forceinline__ void move(long long w_bytes, long long t_bytes)
     {
-        w += next_w;
+        w += w_bytes;
 #pragma unroll
-        for (int i = 0; i < TOKEN_ROWS; i++) t[i] += PARTS * STEP * 2;
+        for (int i = 0; i < TOKEN_ROWS; i++) t[i] += t_bytes;
+#if GS_RAW_W
+        w_end += w_bytes;
+#endif
+#if GS_RAW_T
+        t_end += t_bytes;
+#endif
     }
+
+    __device__ __forceinline__ void advance(void) { move(next_w, PARTS * STEP * 2); }
 } source;
 
 /* The first GS_AHEAD times as much of the weights as the rings of the cluster hold, to L2: before the wait for the launch before, and more
@@ -157,20 +240,82 @@ __device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, 
     const unsigned first = all * rank / GS_SPLIT * 8, end = all * (rank + 1) / GS_SPLIT * 8;
     if (lane != 0 || first == end) return;
 #pragma unroll 1
-    for (int row = warp; row < GS_COLS; row += GS_WARPS) gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
+    for (int row = warp; row < GS_COLS; row += GS_WARPS) {
+#if GS_RAW_W
+        const unsigned char *const element = (const unsigned char *)(corner + row * ld + first);
+        const unsigned bytes = (gs_before_in_unit(element) + (end - first) * 2) & ~15u;   /* whole units, which end where the row does or before */
+        gs_stream_prefetch(gs_unit_of(element), bytes);
+#else
+        gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
+#endif
+    }
 }
 
-/* Whether a lane's i-th 16 bytes of a row lie in the matrix, where `left` of K is left from the step's beginning. */
-__device__ __forceinline__ bool inside(int i, int left, int lane) { return LINES ? lane % 8 * 8 < left : i % HALVES * 32 + lane % 4 * 8 < left; }
+/* First k of a lane's i-th 16 bytes of a row within the step. */
+__device__ __forceinline__ int k_of(int i, int lane) { return LINES ? lane % 8 * 8 : i % HALVES * 32 + lane % 4 * 8; }
+
+/* Bytes of a lane's units within the matrix and K, of which `left` is left from the step's beginning: 16 in a whole step. */
+__device__ __forceinline__ int token_bytes(const source &from, int i, int left, int lane)
+{
+    if (GS_RAW_T) return gs_unit_bytes(from.token(i), left - k_of(i, lane));
+    return k_of(i, lane) < left ? 16 : 0;
+}
+
+__device__ __forceinline__ int weight_bytes(const source &from, int i, int left, int lane)
+{
+    if (GS_LAYOUT && GS_RAW_W) return gs_unit_bytes(from.weight(i), left - k_of(i, lane));
+    if (!GS_LAYOUT && (GS_RAW_W || GS_RAW_T)) return lane % 4 * 8 + i < left ? 16 : 0;
+    return k_of(i, lane) < left ? 16 : 0;
+}
+
+/* The same of the units behind the step, up to what is needed of them. */
+#if GS_RAW_T
+__device__ __forceinline__ int token_end_bytes(const source &from, int left, int lane)
+{
+    return lane % 4 < GROUPS ? gs_unit_bytes(from.t_end, left - STEP) : 0;
+}
+#endif
+#if GS_RAW_W
+__device__ __forceinline__ int weight_end_bytes(const source &from, int i, int left, int lane)
+{
+    if (GS_LAYOUT) return 4 * i + lane % 4 < SETS ? gs_unit_bytes(from.w_end, left - STEP) : 0;
+    return lane % 4 * 8 + lane / 4 < left ? (int)gs_before_in_unit(from.w_end) : 0;
+}
+#endif
+
+__device__ __forceinline__ const unsigned char *token_unit(const unsigned char *element) { return GS_RAW_T ? gs_unit_of(element) : element; }
+__device__ __forceinline__ const unsigned char *weight_unit(const unsigned char *element) { return GS_RAW_W ? gs_unit_of(element) : element; }
 
 #if !GS_SHARED
 
-__device__ __forceinline__ void load(piece &x, const source &from)
+/* The units behind a whole step. They go on behind the row, but not behind the matrix. */
+__device__ __forceinline__ void load_ends(piece &x, const source &from, int lane)
+{
+#if GS_RAW_T
+    const int bytes = token_end_bytes(from, STEP, lane);
+    if (bytes > 0) gs_unit_load(x.t_end, gs_unit_of(from.t_end), gs_unit_of(from.t_end) + 16 <= from.t_limit ? 16 : bytes);
+#endif
+#if GS_RAW_W
+#pragma unroll
+    for (int i = 0; i < WEIGHT_ENDS; i++) {
+        const unsigned char *const unit = gs_unit_of(from.w_end + i * from.end_line);
+        const int needed = weight_end_bytes(from, i, STEP, lane);
+        if (needed == 0) continue;
+        if (unit + 16 <= from.w_limit) gs_stream_load<GS_PREFETCH>(x.w_end[i], unit, from.policy);
+        else gs_unit_load(x.w_end[i], unit, needed);
+    }
+#endif
+}
+
+/* A whole step. `from` has units, but for rows of nn. */
+__device__ __forceinline__ void load(piece &x, const source &from, int lane)
 {
 #pragma unroll
     for (int i = 0; i < TOKENS; i++) gs_kept_load(x.t[i], from.token(i));
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
+    for (int i = 0; i < WEIGHTS; i++)
+        gs_stream_load<GS_PREFETCH>(x.w[i], GS_LAYOUT ? from.weight(i) : weight_unit(from.weight(i)), from.policy);
+    load_ends(x, from, lane);
 }
 
 /* The last step of K, when it is not whole: zeros beyond. */
@@ -178,35 +323,50 @@ __device__ __forceinline__ void load_tail(piece &x, const source &from, int left
 {
 #pragma unroll
     for (int i = 0; i < TOKENS; i++) {
+#if GS_RAW_T
+        gs_unit_load(x.t[i], token_unit(from.token(i)), token_bytes(from, i, left, lane));
+#else
 #pragma unroll
         for (int j = 0; j < 4; j++) x.t[i][j] = 0;
-        if (inside(i, left, lane)) gs_kept_load(x.t[i], from.token(i));
+        if (token_bytes(from, i, left, lane)) gs_kept_load(x.t[i], from.token(i));
+#endif
     }
 #pragma unroll
     for (int i = 0; i < WEIGHTS; i++) {
+#if GS_RAW_W && GS_LAYOUT
+        gs_unit_load(x.w[i], weight_unit(from.weight(i)), weight_bytes(from, i, left, lane));
+#else
 #pragma unroll
         for (int j = 0; j < 4; j++) x.w[i][j] = 0;
-        if (inside(i, left, lane)) gs_stream_load<GS_PREFETCH>(x.w[i], from.weight(i), from.policy);
+        if (weight_bytes(from, i, left, lane)) gs_stream_load<GS_PREFETCH>(x.w[i], weight_unit(from.weight(i)), from.policy);
+#endif
     }
+#if GS_RAW_T
+    gs_unit_load(x.t_end, gs_unit_of(from.t_end), token_end_bytes(from, left, lane));
+#endif
+#if GS_RAW_W
+#pragma unroll
+    for (int i = 0; i < WEIGHT_ENDS; i++) gs_unit_load(x.w_end[i], gs_unit_of(from.w_end + i * from.end_line), weight_end_bytes(from, i, left, lane));
+#endif
 }
 
 /* All steps of this warp: first the one that is not whole (`left` of K, 0: there is none), then `steps` others. */
-__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned, int lane)
+__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, const shifts &by, unsigned, int lane)
 {
     piece ring[GS_DEPTH];
-#if !GS_LAYOUT
+#if !GS_LAYOUT || GS_RAW_W || GS_RAW_T || SETS * GROUPS > 8
     asm volatile("" : "+r"(steps));   /* a number that is known would make straight code, in which the assembler loads ahead until it spills */
 #endif
     if (left) {
         load_tail(ring[0], last, left, lane);
         steps++;
     } else {
-        if (steps > 0) load(ring[0], from);
+        if (steps > 0) load(ring[0], from, lane);
         from.advance();
     }
 #pragma unroll
     for (int i = 1; i < GS_DEPTH; i++) {
-        if (i < steps) load(ring[i], from);
+        if (i < steps) load(ring[i], from, lane);
         from.advance();
     }
 #if __CUDA_ARCH__ >= 900
@@ -217,16 +377,20 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
     for (; step + 2 * GS_DEPTH <= steps; step += GS_DEPTH) {
 #pragma unroll
         for (int i = 0; i < GS_DEPTH; i++) {
+            put_together(ring[i], by, lane);
             multiply(acc, ring[i]);
-            load(ring[i], from);
+            load(ring[i], from, lane);
             from.advance();
         }
     }
 #pragma unroll
     for (int i = 0; i < 2 * GS_DEPTH - 1; i++) {   /* what is left is less than twice the ring */
-        if (step + i < steps) multiply(acc, ring[i % GS_DEPTH]);
+        if (step + i < steps) {
+            put_together(ring[i % GS_DEPTH], by, lane);
+            multiply(acc, ring[i % GS_DEPTH]);
+        }
         if (i < GS_DEPTH - 1 && step + i + GS_DEPTH < steps) {
-            load(ring[i], from);
+            load(ring[i], from, lane);
             from.advance();
         }
     }
@@ -240,28 +404,47 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
 __device__ __forceinline__ unsigned copy_offset(int lane) { return LINES ? lane / 8 * 128 + (lane % 8 * 16 ^ lane / 8 % 2 * 64) : lane * 16; }
 __device__ __forceinline__ unsigned read_offset(int lane) { return LINES ? lane / 4 * 128 + lane % 4 * 16 + lane / 4 % 2 * 64 : lane * 16; }
 
+/* From there to a lane's first unit behind the step: it copies those that it has, and reads them alone. */
+__device__ __forceinline__ unsigned end_offset(unsigned offset, int lane) { return (WEIGHTS + TOKENS) * 512 + lane * 16 - offset; }
+
 __device__ __forceinline__ void copy(unsigned to, const source &from, int left, int lane)
 {
 #pragma unroll
-    for (int i = 0; i < TOKENS; i++) gs_kept_copy(to + (WEIGHTS + i) * 512, from.token(i), inside(i, left, lane) ? 16 : 0);
+    for (int i = 0; i < TOKENS; i++) gs_kept_copy(to + (WEIGHTS + i) * 512, token_unit(from.token(i)), token_bytes(from, i, left, lane));
 #pragma unroll
-    for (int i = 0; i < WEIGHTS; i++) gs_stream_copy<GS_PREFETCH>(to + i * 512, from.weight(i), inside(i, left, lane) ? 16 : 0, from.policy);
+    for (int i = 0; i < WEIGHTS; i++) gs_stream_copy<GS_PREFETCH>(to + i * 512, weight_unit(from.weight(i)), weight_bytes(from, i, left, lane), from.policy);
+#if GS_RAW_T
+    gs_kept_copy(to + end_offset(copy_offset(lane), lane), gs_unit_of(from.t_end), token_end_bytes(from, left, lane));
+#endif
+#if GS_RAW_W
+#pragma unroll
+    for (int i = 0; i < WEIGHT_ENDS; i++)
+        gs_stream_copy<GS_PREFETCH>(to + end_offset(copy_offset(lane), lane) + (GS_RAW_T + i) * 512, gs_unit_of(from.w_end + i * from.end_line),
+                                    weight_end_bytes(from, i, left, lane), from.policy);
+#endif
 }
 
 /* Piece i of a lane: with LINES half i % 2 of set or group i / 2. */
 __device__ __forceinline__ unsigned piece_address(unsigned at, int i) { return LINES ? (at ^ i % 2 * 64) + i / 2 * 1024 : at + i * 512; }
 
-__device__ __forceinline__ void read(piece &x, unsigned at)
+__device__ __forceinline__ void read(piece &x, unsigned at, int lane)
 {
 #pragma unroll
     for (int i = 0; i < TOKENS; i++) gs_read_shared(x.t[i], piece_address(at, WEIGHTS + i));
 #pragma unroll
     for (int i = 0; i < WEIGHTS; i++) gs_read_shared(x.w[i], piece_address(at, i));
+#if GS_RAW_T
+    gs_read_shared(x.t_end, at + end_offset(read_offset(lane), lane));
+#endif
+#if GS_RAW_W
+#pragma unroll
+    for (int i = 0; i < WEIGHT_ENDS; i++) gs_read_shared(x.w_end[i], at + end_offset(read_offset(lane), lane) + (GS_RAW_T + i) * 512);
+#endif
 }
 
 /* The same in shared memory at `base`. Each lane waits for its copies; LINES: then the lanes for each other, and before a place is filled
  * again, for those that read it. */
-__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, unsigned base, int lane)
+__device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, const shifts &by, unsigned base, int lane)
 {
     const unsigned to = copy_offset(lane), at = read_offset(lane), end = base + GS_DEPTH * STEP_BYTES;
     unsigned place = base;
@@ -290,12 +473,13 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
         piece x;
         gs_cp_async_wait<GS_DEPTH - 1>();
         if (LINES) __syncwarp();
-        read(x, place + at);
+        read(x, place + at, lane);
         if (LINES) __syncwarp();
         if (step + GS_DEPTH < steps) copy(place + to, from, STEP, lane);
         gs_cp_async_commit();   /* groups are counted, so there is one in every step */
         from.advance();
         place = place + STEP_BYTES == end ? base : place + STEP_BYTES;
+        put_together(x, by, lane);
         multiply(acc, x);
     }
 }
@@ -426,17 +610,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     for (int i = 0; i < TOKEN_ROWS; i++)   /* what is beyond the tokens is not stored */
         zero.t[i] = (const unsigned char *)(tokens + min(row + (LINES ? 4 : 8) * i, to.tokens - 1) * ldt + eight * 8);
 
+    shifts by = {};
+    const int g = lane / 4, t = lane % 4;
+#if GS_RAW_W
+    const half_bits *const first = weights + (GS_LAYOUT ? to.column + g : t * 8LL) * ldw + (GS_LAYOUT ? 0 : to.column + warp % COLUMN_WARPS * WARP_COLS);
+    by.w = gs_before_in_unit((const unsigned char *)first);
+    by.line = (unsigned)ldw * 2 & 15;
+    zero.w_end = (const unsigned char *)(first + (GS_LAYOUT ? t * 8 * ldw + STEP : g * ldw + WARP_COLS));
+    zero.end_line = ldw * 64;
+    zero.w_limit = (const unsigned char *)(weights + (GS_LAYOUT ? (columns - 1) * ldw + k : (k - 1) * ldw + n));
+#endif
+#if GS_RAW_T
+#pragma unroll
+    for (int i = 0; i < GROUPS; i++) by.t[i] = gs_before_in_unit((const unsigned char *)(tokens + min(g + 8 * i, to.tokens - 1) * ldt));
+    zero.t_end = (const unsigned char *)(tokens + min(g + 8 * t, to.tokens - 1) * ldt + STEP);
+    zero.t_limit = (const unsigned char *)(tokens + (to.tokens - 1) * ldt + k);
+#endif
+
     const unsigned whole = (unsigned)k / STEP;
     const int steps = (int)(whole / PARTS + (part < whole % PARTS));
     const int left = whole % PARTS == part ? (int)((unsigned)k % STEP) : 0;
     source from = zero, last = zero;
-    from.w += (long long)part * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
-    last.w += (long long)whole * STEP * 2 * (GS_LAYOUT ? 1 : ldw);
+    from.move((long long)part * STEP * 2 * (GS_LAYOUT ? 1 : ldw), part * STEP * 2);
+    last.move((long long)whole * STEP * 2 * (GS_LAYOUT ? 1 : ldw), (long long)whole * STEP * 2);
+
+#if !GS_SHARED   /* weights of tn and tokens of all steps begin alike: units once and for all */
+    if (GS_LAYOUT) from.w = weight_unit(from.w);
 #pragma unroll
-    for (int i = 0; i < TOKEN_ROWS; i++) {
-        from.t[i] += part * STEP * 2;
-        last.t[i] += (long long)whole * STEP * 2;
-    }
+    for (int i = 0; i < TOKEN_ROWS; i++) from.t[i] = token_unit(from.t[i]);
+#endif
 
     float acc[TILES][4];
 #pragma unroll
@@ -448,6 +650,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     if (GS_AHEAD) prefetch(weights + to.column * ldw, ldw, (unsigned)k, rank, warp, lane);
     gs_dependent_wait();
 #endif
-    stream(acc, from, last, steps, left, gs_shared_address(shared) + warp * WARP_BYTES, lane);
+    stream(acc, from, last, steps, left, by, gs_shared_address(shared) + warp * WARP_BYTES, lane);
     finish(p, acc, to, shared, rank, warp, lane);
 }

@@ -6,7 +6,9 @@
 
 enum {
     STEP  = 32,    /* k of a step of a warp */
-    WORDS = 3      /* loads of words that cost as much as those of 16 bytes [judgement]: there are five, of which one line serves all */
+    WORDS = 3,     /* loads of words that cost as much as those of 16 bytes [judgement]: there are five, of which one line serves all */
+    PASSED = 6,    /* words that a unit takes from its neighbours, by warps: four, and as many again at the end of a row's units */
+    SHIFTS = 20    /* instructions that put 16 bytes together from two units */
 };
 
 /* Adding the parts of K, and storing. */
@@ -25,16 +27,17 @@ gs_work gs_direct_work(const gs_direct *d, const gs_resources *resources, const 
     const double warps = d->rows * d->columns * d->parts, wm = d->bm / d->rows, wn = d->bn / d->columns;
     const double pieces = wm / 8 + wn / 8;                     /* 16 bytes of a lane and step */
     const double loads = pieces + (WORDS - 1) * ((d->raw_a ? wm : 0) + (d->raw_b ? wn : 0)) / 8;
+    const double shifts = ((d->shift_a ? wm : 0) + (d->shift_b ? wn : 0)) / 8;
     const double mmas = fmax(wm / 16, 0.5) * wn / 8 * 2;
     const double turns = d->swap_ab ? wn / 8 * 4 : 0;
-    const double chain = loads * r->direct_load + mmas * r->mma_step + turns * r->direct_turn;
+    const double chain = loads * r->direct_load + mmas * r->mma_step + (turns + shifts) * r->direct_turn;
     return (gs_work){
         .blocks = gs_ceil_div((double)p->m, d->bm) * gs_ceil_div((double)p->n, d->bn) * (double)p->batch * d->split,
         .cluster = d->split, .resident = resources->blocks_sm,
         .steps   = fmax(1, gs_ceil_div((double)p->k, STEP * d->parts * d->split)),
         .matrix  = 2 * d->bm * d->bn * STEP * d->parts / (profile->caps.tensor_flops * r->mma_share),
-        .port    = warps * loads * r->direct_port,
-        .issue   = warps * (2 * loads + mmas + turns),
+        .port    = warps * (loads * r->direct_port + shifts * PASSED * r->word_port),
+        .issue   = warps * (2 * loads + mmas + turns + shifts * (SHIFTS + PASSED)),
         .feed    = warps * pieces * 512,
         .chain   = chain,
         .latency = r->direct_latency,

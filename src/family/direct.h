@@ -13,6 +13,7 @@ typedef struct gs_direct {
     double depth;              /* steps of 32 k in flight */
     int    split;              /* blocks of a cluster along K */
     bool   raw_a, raw_b;       /* rows of any alignment: loaded word by word, and put together */
+    bool   shift_a, shift_b;   /* the same, by aligned units of 16 bytes: shifted into place with those of neighbouring lanes */
     bool   swap_ab;            /* fragments of B are transposed between lanes */
 } gs_direct;
 

@@ -47,6 +47,9 @@ enum {
     MOST_REGISTERS   = 255,        /* of a thread */
     USED_BESIDE      = 28,         /* registers beside the ring, or the step that is read from it, and accumulators (NVRTC 13.0) */
     USED_BY_LAYOUT   = 8,          /* and for pairs of rows of nn, or for the rows that a lane copies of tn */
+    USED_TO_SHIFT    = 32,         /* and where rows start at any element */
+    USED_FOR_ROWS    = 40,         /* and there for rows of nn, each of which has a shift of its own */
+    USED_PER_SET     = 11,         /* and there for every eight columns of tn: the compiler shifts many at a time */
     USED_TO_TURN     = 16,         /* and where tiles have 8 columns and all sizes are known, of which the compiler makes much */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     LEAST_IN_FLIGHT  = 16384,      /* bytes of a multiprocessor that anything serious has under way, unless all of K is */
@@ -64,6 +67,7 @@ typedef struct shape {
     int     parts;                 /* of K: warps and blocks */
     int     step;                  /* k of a warp's step */
     int     sums;                  /* accumulators of a thread */
+    bool    raw_weights, raw_tokens;   /* rows whose start, or what is multiplied of them, is no multiple of 16 bytes */
     int     loads;                 /* 16-byte loads of a lane and step */
 } shape;
 
@@ -93,7 +97,12 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     s.step = s.tn ? 64 : 32;
     const int sets = s.cols / s.column_warps / 8;   /* of eight columns, of a warp */
     s.sums = sets == 1 ? 4 : sets / 2 * (s.rows / 8) * 4;
-    s.loads = (s.tn ? sets * 2 : 8) + s.rows / 8 * (s.step / 32);
+    const bool raw_a = problem->lda % 8 != 0 || problem->k % 8 != 0;
+    const bool raw_b = problem->ldb % 8 != 0 || (s.tn ? problem->k : problem->n) % 8 != 0;
+    s.raw_weights = s.swapped ? raw_a : raw_b;
+    s.raw_tokens = s.swapped ? raw_b : raw_a;
+    const int ends = (s.raw_weights ? s.tn ? (sets + 3) / 4 : 1 : 0) + s.raw_tokens;   /* units behind the step */
+    s.loads = (s.tn ? sets * 2 : 8) + s.rows / 8 * (s.step / 32) + ends;
     return s;
 }
 
@@ -118,7 +127,9 @@ static int registers_of(const shape *s)
 {
     const int steps = s->shared ? 1 : s->depth;
     const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, swap_ab = s->fixed && !s->shared && s->cols == 8 ? USED_TO_TURN : 0;
-    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + swap_ab;
+    int raw = s->raw_weights || s->raw_tokens ? USED_TO_SHIFT : 0;
+    if (s->raw_weights) raw += s->tn ? USED_PER_SET * s->cols / 8 : s->shared ? 0 : USED_FOR_ROWS;
+    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + swap_ab + raw;
 }
 
 static int blocks_of(const shape *s, const gs_caps *caps)
@@ -152,10 +163,6 @@ static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, g
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "gemv needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
     if (problem->m > MOST_TOKENS && !is_swapped(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "gemv multiplies at most %d rows of A, or with tn columns of B", MOST_TOKENS);
-    if (problem->k % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "gemv needs K to be a multiple of 8");
-    if (problem->layout == GS_NN && problem->n % 8) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "gemv needs N to be a multiple of 8 with nn");
-    if (problem->lda % 8 || problem->ldb % 8)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb", "gemv needs rows of A and B that start at multiples of 16 bytes");
     return GS_OK;
 }
 
@@ -222,12 +229,14 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
     const int16_t *const tile = value_of(schedule, GS_GEMV_TILE);
-    const bool swapped = is_swapped(problem), tn = problem->layout == GS_TN;
+    const shape s = shape_of(schedule, problem);
+    const bool swapped = s.swapped, tn = s.tn;
     const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along them */
     const gs_direct d = {
         .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
         .parts = value_of(schedule, GS_GEMV_WARPS)[0] / columns,
         .depth = value_of(schedule, GS_GEMV_DEPTH)[0] * (tn ? 2 : 1), .split = value_of(schedule, GS_GEMV_SPLIT)[0],
+        .shift_a = s.swapped ? s.raw_weights : s.raw_tokens, .shift_b = s.swapped ? s.raw_tokens : s.raw_weights,
         .swap_ab = !tn,
     };
     const gs_resources resources = resources_of(schedule, problem, &profile->caps);
@@ -244,6 +253,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     const gs_resources resources = resources_of(schedule, problem, caps);
     const int out_bytes = (int)gs_type_size(problem->out);
     const bool swapped = is_swapped(problem);
+    const shape s = shape_of(schedule, problem);
 
     kernel->name = "gemv.cu";
     kernel->source = gs_embedded_find(kernel->name);
@@ -260,13 +270,16 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_AHEAD", value_of(schedule, GS_GEMV_AHEAD)[0]);
     gs_kernel_define(kernel, "GS_SPLIT", split);
     gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
+    gs_kernel_define(kernel, "GS_RAW_W", s.raw_weights);
+    gs_kernel_define(kernel, "GS_RAW_T", s.raw_tokens);
     if (value_of(schedule, GS_GEMV_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
 
     /* f16 accumulation would save nothing: sums are few. The wider accumulator serves both. */
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = GS_F32;
     manifest->bitwise = true;
-    manifest->align[0] = manifest->align[1] = 16;
+    manifest->align[0] = (swapped ? s.raw_weights : s.raw_tokens) ? 2 : 16;
+    manifest->align[1] = (swapped ? s.raw_tokens : s.raw_weights) ? 2 : 16;
     manifest->align[2] = manifest->align[3] = out_bytes;
     manifest->entry_count = 1;
 

@@ -8,6 +8,8 @@
  * memcheck  bf16:3x520x1000:tn                   gemv/8x8/w16/d1/r128/p0/k1/any
  * memcheck  bf16:3x520x4096:tn                   gemv/8x16/w8/d3/s128/p1/k1/any
  * racecheck bf16:3x520x1000:tn                   gemv/8x8/w16/d1/r128/p0/k1/any
+ * memcheck  bf16:3x521x1003:tn                   gemv/8x16/w4/d2/r128/p0/k1/any
+ * memcheck  f16:3x521x1003:nn                    gemv/8x64/w4/d2/s128/p0/k1/any
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +28,7 @@
 #include "texts.h"
 
 /* legend: problem; together they cover layouts, the order of the operands, input types, output types, beta, batches, K that is no
- * multiple of a step, few and many rows */
+ * multiple of a step, few and many rows, rows at any element of one operand or both */
 static const char *const problems[] = {
     "bf16:1x4096x4096:tn",
     "f16:8x4096x14336:tn:beta=1",
@@ -36,6 +38,11 @@ static const char *const problems[] = {
     "f16:16x4096x8200:nn:beta=1:b=3",
     "f16:3x28672x4096:nn:acc=f16",
     "bf16:12x264x376:tn",
+    "f16:3x4097x4095:tn",
+    "f16:1022x9x4102:tn:d=f32",
+    "bf16:7x4097x4093:nn:beta=1",
+    "f16:13x4100x2049:nn:ldb=4104",
+    "bf16:4x1000x4096:tn:lda=4099",
 };
 
 /* cp.async whose shared address is a register plus a uniform one (opcode DAE): with a cache policy ptxas 13.0 fills in no register numbers, and a
@@ -145,6 +152,8 @@ static void test_resources(void **state)
             assert_true(resources.registers * resources.threads * resources.blocks_sm <= caps->registers_sm);
             assert_true(resources.threads * resources.blocks_sm <= caps->threads_sm);
             assert_true(entry->dependent && kernel.manifest.bitwise);
+            assert_int_equal(kernel.manifest.align[0], problem.lda % 8 || problem.k % 8 ? 2 : 16);
+            assert_int_equal(kernel.manifest.align[1], problem.ldb % 8 || (problem.layout == GS_TN ? problem.k : problem.n) % 8 ? 2 : 16);
             valid++;
         } while (gs_schedule_next(&schedule));
         assert_true(valid > 400);
@@ -161,14 +170,15 @@ static void test_refuses(void **state)
     allow(tn, "f16:8x4096x4096:tn", a100);
     allow(tn, "f16:4096x8x4096:tn", h200);
     allow(nn, "f16:8x4096x4096:nn", h200);
+    allow("gemv/8x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4091:tn", h200);                 /* rows at any element */
+    allow("gemv/8x16/w8/d3/s128/p0/k1/any", "f16:8x4096x4096:tn:lda=4101:ldb=4099", h200);
+    allow("gemv/8x64/w8/d2/s128/p0/k1/fixed", "f16:8x4093x4097:nn", a100);
+    refuse("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8191:tn", h200, "depth");       /* which take more registers */
+    allow("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8192:tn", h200);
     refuse(tn, "f16:17x4096x4096:tn", h200, "m");
     refuse(nn, "f16:4096x8x4096:nn", h200, "m");
     refuse(tn, "f16:0x4096x4096:tn", h200, "m");
     refuse(tn, "f16:4096x0x4096:tn", h200, "n");
-    refuse(tn, "f16:8x4096x4092:tn", h200, "k");
-    refuse(nn, "f16:8x4092x4096:nn", h200, "n");
-    refuse(tn, "f16:8x4096x4096:tn:lda=4100", h200, "lda");
-    refuse(tn, "f16:8x4096x4096:tn:ldb=4100", h200, "ldb");
     refuse(tn, "f16:9x4096x4096:tn", h200, "tile");                                  /* more rows than the tile has */
     refuse("gemv/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
     refuse(tn, "f16:8x8x4096:tn", h200, "tile");
