@@ -256,7 +256,7 @@ int gs_library_parse(const char *text)
     if (!gs_scan_take(&scan, "cublaslt") && !gs_scan_take(&scan, "library")) return 0;   /* "library": in tables and stores of older versions */
     if (gs_scan_end(&scan)) return 1;
     if (!gs_scan_take(&scan, "/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
-    return number >= 1 && number <= GS_LIBRARY_ASKED ? (int)number : 0;
+    return number >= 1 && number <= GS_LIBRARY_MOST ? (int)number : 0;
 }
 
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])
