@@ -106,6 +106,8 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
+    else if (origin == GS_ORIGIN_TABLE && gs_row_alone(row))
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.2f us, no time of cuBLASLt beside it", plan->schedule, row->us);
     else if (origin == GS_ORIGIN_TABLE)
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
     else

@@ -237,6 +237,7 @@ static const table_column columns[] = {
 /* ---- reading ---- */
 
 bool gs_gpu_emulated(const char *gpu) { return strncmp(gpu, GS_EMULATED_SLUG, sizeof GS_EMULATED_SLUG - 1) == 0; }
+bool gs_row_alone(const gs_row *row) { return !row->library && !gs_row_predicted(row) && !(row->library_us > 0) && !(row->ratio > 0); }
 bool gs_row_predicted(const gs_row *row) { return gs_gpu_emulated(row->gpu); }
 
 void gs_row_sign(gs_row *row, const char *version)
