@@ -79,6 +79,8 @@ static bool print_trial(void *self, const gs_trial *trial)
     printf("%-32s %-36s", trial->problem, trial->candidate);
     if (trial->us > 0 && gs_gpu_emulated(d->gpu))
         printf("  predicted %.2f us", trial->us);
+    else if (trial->us > 0 && !(trial->ratio > 0))
+        printf("  %9.2f us", trial->us);
     else if (trial->us > 0)
         printf("  %9.2f us  %.3f [%.3f, %.3f]", trial->us, trial->ratio, trial->low, trial->high);
     else if (trial->predicted_us > 0)

@@ -121,6 +121,8 @@ static void print_line(const settings *s, const gs_problem *problem, const cli_s
         printf("%-32s  %s  %s%.2f us, unconfirmed", text, result->best_own, session->caps.emulated ? "predicted " : "", result->best_own_us);
     else if (gs_row_predicted(row))
         printf("%-32s  %s  predicted %.2f us, floor %.2f us", text, gs_row_choice(row, schedule), row->us, gs_floor_us(problem, &session->caps));
+    else if (gs_row_alone(row))
+        printf("%-32s  %s  %.2f us, alone: %s", text, gs_row_choice(row, schedule), row->us, result->alone);
     else if (row->library)
         printf("%-32s  %s  %.2f us", text, gs_row_choice(row, schedule), row->library_us);
     else
@@ -169,7 +171,9 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
         fflush(stdout);
         sum->tuned++;
         sum->won += result->confirmed && !result->row.library;
-        sum->log_sum += !result->confirmed || result->row.library || t->session->caps.emulated ? 0 : log(result->row.ratio);
+        const bool alone = result->confirmed && gs_row_alone(&result->row);
+        sum->alone += alone;
+        sum->log_sum += !result->confirmed || result->row.library || t->session->caps.emulated || alone ? 0 : log(result->row.ratio);
         return;
     }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
@@ -257,7 +261,9 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
                where->device, where->table);
     } else if (sum->tuned > 0 && !s->json) {
         printf("\nown kernels won %d of %d", sum->won, sum->tuned);
-        if (sum->won > 0) printf("; geometric mean over all %.3f of cuBLASLt's speed", exp(sum->log_sum / sum->tuned));
+        const int compared = sum->tuned - sum->alone;
+        if (sum->won > sum->alone) printf("; geometric mean over all %.3f of cuBLASLt's speed", exp(sum->log_sum / compared));
+        if (sum->alone > 0) printf(", without %d that cuBLASLt does not compute right", sum->alone);
         printf("\ntable: %s\n", where->table);
     }
     if (cli_stopped()) {
@@ -348,6 +354,7 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
         const gs_group_member *const m = &group->member[i];
         sum.tuned += m->sum.tuned;
         sum.won += m->sum.won;
+        sum.alone += m->sum.alone;
         sum.failed += m->sum.failed;
         sum.log_sum += m->sum.log_sum;
         emulated &= m->emulated || !m->slug[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cuBLASLt as a contender: its first suggestion, or every suggestion timed against the others and the fastest kept. */
+ * cuBLASLt as a contender: its first suggestion, or every suggestion timed against the others and the fastest kept whose result is right. */
 #include "baseline/internal.h"
 
 #include <math.h>
@@ -39,11 +39,11 @@ static gs_status suggestion_prepare(gs_contender *contender, const gs_problem *p
 
 static void suggestion_destroy(gs_contender *contender) { contender->self = NULL; }
 
-/* Those that can be chosen (their workspace fits into memory) as contenders; returns how many. */
+/* Those that can be chosen (they accumulate as asked, and their workspace fits into memory) as contenders; returns how many. */
 static int list_suggestions(gs_library *library, gs_contender *list, suggestion *self)
 {
     int count = 0;
-    for (int i = 0; i < gs_library_count(library); i++) {
+    for (int i = 0; i < gs_library_count(library) && count < GS_LIBRARY_ASKED; i++) {
         if (gs_library_choose(library, i) != GS_OK) continue;
         self[count] = (suggestion){library, i};
         list[count] = (gs_contender){.bitwise = true, .self = &self[count], .prepare = suggestion_prepare, .run = suggestion_run,
@@ -62,7 +62,7 @@ static gs_status keep_fastest(cublaslt *self, const gs_problem *problem, gs_cont
     int best = -1;
     for (int i = 0; i < count; i++)
         if (isfinite(us[i]) && (best < 0 || us[i] < us[best])) best = i;
-    if (best < 0) return gs_fail(error, GS_ERROR_LIBRARY, NULL, "none of the %d suggestions of cuBLASLt ran", count);
+    if (best < 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "none of the %d suggestions of cuBLASLt computes a right result", count);
     return gs_library_choose(self->library, suggestions[best].index);
 }
 

@@ -23,12 +23,19 @@ enum { GS_LT_LAYOUT_BATCH_COUNT = 5, GS_LT_LAYOUT_BATCH_STRIDE = 6 };           
 enum { GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4 };                           /* cublasLtMatmulDescAttributes_t: int32 */
 enum {                                                                           /* cublasLtMatmulPreferenceAttributes_t */
     GS_LT_PREF_WORKSPACE = 1,                                                    /* uint64 */
+    GS_LT_PREF_REDUCTION_MASK = 3,                                               /* uint32 */
     GS_LT_PREF_ALIGN_A = 5, GS_LT_PREF_ALIGN_B = 6, GS_LT_PREF_ALIGN_C = 7, GS_LT_PREF_ALIGN_D = 8   /* uint32 */
 };
 enum {                                                                           /* cublasLtMatmulAlgoConfigAttributes_t */
     GS_LT_CONFIG_ID = 0, GS_LT_CONFIG_TILE = 1, GS_LT_CONFIG_SPLITK = 2, GS_LT_CONFIG_REDUCTION = 3, GS_LT_CONFIG_SWIZZLE = 4,
     GS_LT_CONFIG_CUSTOM = 5, GS_LT_CONFIG_STAGES = 6,                            /* 32 bits up to here */
     GS_LT_CONFIG_CLUSTER = 8                                                     /* uint16 */
+};
+enum {                                                                           /* cublasLtReductionScheme_t: how the sums of split K are added */
+    GS_LT_REDUCTION_NONE = 0,
+    GS_LT_REDUCTION_INPLACE = 1,                                                 /* in D, in D's type */
+    GS_LT_REDUCTION_COMPUTE_TYPE = 2,                                            /* in the workspace, in the accumulator's type */
+    GS_LT_REDUCTION_OUTPUT_TYPE = 4                                              /* in the workspace, in D's type */
 };
 enum { GS_LT_CAP_ALIGN_A = 16, GS_LT_CAP_ALIGN_B = 17, GS_LT_CAP_ALIGN_C = 18, GS_LT_CAP_ALIGN_D = 19 };   /* cublasLtMatmulAlgoCapAttributes_t: uint32 */
 

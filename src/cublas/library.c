@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cublas/cublas.h"
@@ -18,8 +19,9 @@ struct gs_library {
     gs_lt_handle       handle;
     gs_lt_desc         desc;
     gs_lt_layout       b, a, c, d;          /* in the order in which cuBLASLt takes them */
-    int                count, chosen;
-    gs_lt_heuristic    list[GS_LIBRARY_ASKED];
+    int                count, first, chosen;  /* first: the best that may be chosen */
+    gs_lt_heuristic    list[GS_LIBRARY_MOST];
+    bool               rounds[GS_LIBRARY_MOST];   /* its sums to D's type: may not be chosen */
     gs_pointer         workspace;
     size_t             workspace_size;      /* largest that any chosen algorithm has needed so far */
     size_t             workspace_most;      /* of a suggestion */
@@ -102,16 +104,64 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     return GS_OK;
 }
 
-static gs_status ask(gs_library *library, gs_lt_preference preference, gs_error *error)
+bool gs_library_accumulates(const gs_problem *problem, uint32_t reduction)
 {
-    GS_TRY(set_preference(library, preference, error));
+    const bool kept = reduction == GS_LT_REDUCTION_NONE || reduction == GS_LT_REDUCTION_COMPUTE_TYPE;
+    return kept || gs_type_size(problem->out) >= gs_type_size(problem->acc);
+}
+
+/* 0 where the library does not say. Values are 16 or 32 bits wide, little endian. */
+static uint32_t config(const gs_library *library, int index, int attribute, size_t size)
+{
+    uint32_t value = 0;
+    size_t written = 0;
+    const int status = library->lt->config_get(&library->list[index].algo, attribute, &value, size, &written);
+    return status == GS_CUBLAS_SUCCESS ? value : 0;
+}
+
+static int place_of(const gs_library *library, const gs_lt_heuristic *one)
+{
+    int i = 0;
+    while (i < library->count && memcmp(&library->list[i].algo, &one->algo, sizeof one->algo) != 0) i++;
+    return i;
+}
+
+/* Puts what the library suggests, and fits, behind the list, unless it is in it; *best is where its first choice is, -1 if nothing fits. */
+static gs_status ask(gs_library *library, gs_lt_preference preference, int *best, gs_error *error)
+{
+    gs_lt_heuristic answer[GS_LIBRARY_ASKED];
     int returned = 0;
+    const bool again = library->count > 0;
+    *best = -1;
     TRY_LT("cublasLtMatmulAlgoGetHeuristic", library->lt->heuristic(library->handle, library->desc, library->b, library->a, layout_c(library), library->d,
-                                                                    preference, GS_LIBRARY_ASKED, library->list, &returned));
-    for (int i = 0; i < returned; i++)
-        if (library->list[i].state == GS_CUBLAS_SUCCESS && library->list[i].workspace <= library->workspace_most)
-            library->list[library->count++] = library->list[i];
+                                                                    preference, GS_LIBRARY_ASKED, answer, &returned));
+    for (int i = 0; i < returned; i++) {
+        if (answer[i].state != GS_CUBLAS_SUCCESS || answer[i].workspace > library->workspace_most) continue;
+        const int at = again ? place_of(library, &answer[i]) : library->count;
+        if (at == library->count) library->list[library->count++] = answer[i];
+        library->rounds[at] = !gs_library_accumulates(&library->problem, config(library, at, GS_LT_CONFIG_REDUCTION, 4));
+        if (*best < 0 && !library->rounds[at]) *best = at;
+    }
+    return GS_OK;
+}
+
+/* First whatever the library suggests, because tables hold places in that list; then, if some of that may not be chosen, what it suggests instead. */
+static gs_status list_algorithms(gs_library *library, gs_lt_preference preference, gs_error *error)
+{
+    const uint32_t mask = GS_LT_REDUCTION_COMPUTE_TYPE;
+    bool rounds = false;
+    int instead;
+    GS_TRY(set_preference(library, preference, error));
+    GS_TRY(ask(library, preference, &library->first, error));
+    for (int i = 0; i < library->count; i++) rounds |= library->rounds[i];
+    if (rounds) {
+        TRY_LT("cublasLtMatmulPreferenceSetAttribute", library->lt->preference_set(preference, GS_LT_PREF_REDUCTION_MASK, &mask, sizeof mask));
+        if (ask(library, preference, &instead, NULL) == GS_OK && instead >= 0) library->first = instead;   /* without an answer the list is what it was */
+    }
     if (library->count == 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt suggests no algorithm for this problem");
+    if (library->first < 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "all %d algorithms that cuBLASLt suggests for this problem round partial sums to the type of D",
+                       library->count);
     return GS_OK;
 }
 
@@ -130,10 +180,10 @@ static gs_status fill(gs_library *library, gs_error *error)
     GS_TRY(describe_problem(library, error));
     gs_lt_preference preference;
     TRY_LT("cublasLtMatmulPreferenceCreate", lt->preference_create(&preference));
-    const gs_status status = ask(library, preference, error);
+    const gs_status status = list_algorithms(library, preference, error);
     lt->preference_destroy(preference);
     GS_TRY(status);
-    return gs_library_choose(library, 0);
+    return gs_library_choose(library, library->first);
 }
 
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error)
@@ -184,6 +234,7 @@ int gs_library_chosen(const gs_library *library) { return library->chosen; }
 gs_status gs_library_choose(gs_library *library, int index)
 {
     if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
+    if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
     const size_t need = library->list[index].workspace;
     if (need > library->workspace_size) {
         gs_pointer larger;
@@ -196,23 +247,15 @@ gs_status gs_library_choose(gs_library *library, int index)
     return GS_OK;
 }
 
-/* 0 where the library does not say. Values are 16 or 32 bits wide, little endian. */
-static uint32_t config(const gs_library *library, int attribute, size_t size)
-{
-    uint32_t value = 0;
-    size_t written = 0;
-    const int status = library->lt->config_get(&library->list[library->chosen].algo, attribute, &value, size, &written);
-    return status == GS_CUBLAS_SUCCESS ? value : 0;
-}
-
 void gs_library_describe(const gs_library *library, char *text, size_t size)
 {
+    const int chosen = library->chosen;
     snprintf(text, size, "algo %" PRIu32 " tile %" PRIu32 " stages %" PRIu32 " splitk %" PRIu32 " reduction %" PRIu32 " swizzle %" PRIu32
              " cluster %" PRIu32 " custom %" PRIu32 " workspace %zu (%d of %d)",
-             config(library, GS_LT_CONFIG_ID, 4), config(library, GS_LT_CONFIG_TILE, 4), config(library, GS_LT_CONFIG_STAGES, 4),
-             config(library, GS_LT_CONFIG_SPLITK, 4), config(library, GS_LT_CONFIG_REDUCTION, 4), config(library, GS_LT_CONFIG_SWIZZLE, 4),
-             config(library, GS_LT_CONFIG_CLUSTER, 2), config(library, GS_LT_CONFIG_CUSTOM, 4), library->list[library->chosen].workspace,
-             library->chosen + 1, library->count);
+             config(library, chosen, GS_LT_CONFIG_ID, 4), config(library, chosen, GS_LT_CONFIG_TILE, 4), config(library, chosen, GS_LT_CONFIG_STAGES, 4),
+             config(library, chosen, GS_LT_CONFIG_SPLITK, 4), config(library, chosen, GS_LT_CONFIG_REDUCTION, 4),
+             config(library, chosen, GS_LT_CONFIG_SWIZZLE, 4), config(library, chosen, GS_LT_CONFIG_CLUSTER, 2),
+             config(library, chosen, GS_LT_CONFIG_CUSTOM, 4), library->list[chosen].workspace, chosen + 1, library->count);
 }
 
 size_t gs_library_workspace(const gs_library *library) { return library->list[library->chosen].workspace; }

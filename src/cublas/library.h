@@ -4,17 +4,23 @@
 #ifndef GS_CUBLAS_LIBRARY_H
 #define GS_CUBLAS_LIBRARY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <gemmsmith/plan.h>
 
 #include "device/device.h"
 
-#define GS_LIBRARY_ASKED     100            /* algorithms asked for; a tuned table names one by its number */
+#define GS_LIBRARY_ASKED     100            /* algorithms asked for at a time */
+#define GS_LIBRARY_MOST      200            /* algorithms of a problem; a tuned table names one by its number */
 #define GS_LIBRARY_WORKSPACE (64u << 20)       /* bytes offered to the heuristic */
 
 typedef struct gs_library gs_library;
 
-/* Descriptors of the problem and the list of suggested algorithms, best first by the library's own opinion; algorithm 0 is
- * chosen. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
+/* Descriptors of the problem and the list of suggested algorithms, best first by the library's own opinion; the first of those that
+ * accumulate as the problem asks is chosen. Where D is narrower than the accumulator, an algorithm that splits K and keeps the sums of its
+ * parts in D's type does not: it has its number in the list but cannot be chosen, and others that the library suggests in place of such
+ * stand behind the list. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
  * within: with suggestions that need no more workspace than that. NO_LIBRARY (also: an emulated device), UNSUPPORTED (no algorithm),
  * LIBRARY, DEVICE_MEMORY. */
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
@@ -22,7 +28,7 @@ gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs
 void      gs_library_destroy(gs_library **library);
 
 int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */
-gs_status gs_library_choose(gs_library *library, int index);        /* which one run uses; RANGE */
+gs_status gs_library_choose(gs_library *library, int index);        /* which one run uses; RANGE; UNSUPPORTED: rounds its sums to D's type */
 int       gs_library_chosen(const gs_library *library);             /* its index */
 void      gs_library_describe(const gs_library *library, char *text, size_t size);  /* "algo 66 tile 20 stages 36 splitk 1 ... (3 of 8)" */
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
@@ -31,6 +37,9 @@ size_t    gs_library_alignment(const gs_library *library, char operand);        
 /* args->workspace NULL: the library object's own. Any number of threads may run it at once, each with a workspace of its own if any is
  * needed; not while an algorithm is chosen. args->size does not count. */
 gs_status gs_library_run(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
+
+/* Whether an algorithm with this reduction scheme (GS_LT_REDUCTION_*) accumulates as the problem asks. */
+bool gs_library_accumulates(const gs_problem *problem, uint32_t reduction);
 
 int gs_library_version(gs_error *error);                            /* of cuBLASLt, e.g. 130100; 0 if it cannot be opened */
 

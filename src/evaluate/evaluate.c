@@ -81,7 +81,7 @@ double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)
 {
     const bool hit = e->options.reward == GS_REWARD_COMPOSITE && !c->source && !gs_candidate_out(c);
     const gs_judged outcome = {
-        .passed = !gs_candidate_out(c), .alone = e->caps->emulated || e->search, .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
+        .passed = !gs_candidate_out(c), .alone = e->caps->emulated || e->search || gs_evaluator_lacks(e), .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
         .floor_us = e->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, e->problem, e->caps) : -1,
     };
     return gs_reward_of(e->options.reward, &outcome);
@@ -122,21 +122,24 @@ static gs_worker_subject subject_of(gs_evaluator *e, const gs_candidate *c)
 
 /* ---- keeping ---- */
 
-/* Of a search only a measurement is put down that was taken beside cuBLASLt, which a time alone was not. */
+/* Of a search only a measurement is put down that was taken beside cuBLASLt, which a time alone was not. A time that stands alone because
+ * cuBLASLt computes nothing right is put down without a ratio, but for one that was compared once. */
 static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
 {
     gs_trial trial = {.registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us};
     snprintf(trial.problem, sizeof trial.problem, "%s", e->text);
     snprintf(trial.candidate, sizeof trial.candidate, "%s", c->text);
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_word(c->verdict));
-    if (e->search && !e->caps->emulated && !(c->library_us > 0)) return trial;
+    const bool lacks = gs_evaluator_lacks(e), beside = c->library_us > 0;
+    if (!e->caps->emulated && !beside && (lacks ? c->compared : e->search)) return trial;
     trial.us = c->us;
+    trial.rounds = c->rounds;
+    trial.mhz = c->mhz;
+    if (lacks && !beside) return trial;
     trial.library_us = c->library_us;
     trial.ratio = c->ratio.median;
     trial.low = c->ratio.low;
     trial.high = c->ratio.high;
-    trial.rounds = c->rounds;
-    trial.mhz = c->mhz;
     return trial;
 }
 
@@ -203,6 +206,11 @@ static bool machine_failed(gs_status status)
            status == GS_ERROR_DISK_FULL;
 }
 
+bool gs_evaluator_lacks(const gs_evaluator *e) { return e->lacks[0] != '\0'; }
+
+/* Whether the failure says something about the problem: no algorithm takes it, or what one computes is wrong. */
+static bool is_lack(const gs_worker_timing *timing) { return timing->status == GS_ERROR_UNSUPPORTED || (timing->status == GS_OK && timing->wrong); }
+
 static gs_status reference_failed(const gs_worker_timing *timing, gs_error *error)
 {
     if (timing->status == GS_OK)
@@ -216,6 +224,15 @@ static gs_ratio floor_ratio(const gs_evaluator *e, double us)
 {
     const double share = us > 0 ? e->floor_us / us : 0;
     return (gs_ratio){share, share, share, GS_UNCLEAR};
+}
+
+void gs_evaluator_uncompare(const gs_evaluator *e, gs_candidate *const *list, int count)
+{
+    for (int i = 0; i < count && gs_evaluator_lacks(e); i++) {
+        if (!(list[i]->library_us > 0)) continue;
+        list[i]->library_us = 0;
+        list[i]->ratio = floor_ratio(e, list[i]->us);
+    }
 }
 
 static gs_status keep_samples(gs_evaluator *e, const gs_candidate *c, const gs_worker_timing *ours, const gs_worker_timing *theirs, gs_error *error)
@@ -265,12 +282,22 @@ static gs_status take_timing(gs_evaluator *e, gs_candidate *c, const gs_worker_t
     return !reference || stage == GS_STAGE_RACE ? GS_OK : keep_samples(e, c, timing, reference, error);
 }
 
+static void note_lack(gs_evaluator *e, const gs_worker_timing *reference)
+{
+    const char *const why = reference->status == GS_OK ? "cuBLASLt computes a wrong result" : *reference->message ? reference->message : "cuBLASLt does not take it";
+    snprintf(e->lacks, sizeof e->lacks, "%s", why);
+}
+
 static gs_status take_timings(gs_evaluator *e, gs_candidate *const *list, int count, const gs_worker_timings *timings, bool beside, gs_stage stage, gs_error *error)
 {
     if (timings->count != count + beside)
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", e->worker->device, timings->count, count + beside);
-    const gs_worker_timing *const reference = beside ? &timings->list[0] : NULL;
-    if (reference && timings->reference != 0) return reference_failed(reference, error);
+    const gs_worker_timing *reference = beside ? &timings->list[0] : NULL;
+    if (reference && timings->reference != 0) {
+        if (!e->may_lack || !is_lack(reference)) return reference_failed(reference, error);
+        note_lack(e, reference);
+        reference = NULL;   /* the others were timed all the same */
+    }
     e->library_us = reference ? reference->device_us : 0;
     e->suggestion = reference ? reference->suggestion : 0;
     e->mhz = timings->mhz;
@@ -280,7 +307,11 @@ static gs_status take_timings(gs_evaluator *e, gs_candidate *const *list, int co
 
 gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int count, int rounds, gs_stage stage, gs_error *error)
 {
-    const bool search = stage == GS_STAGE_SEARCH, beside = !e->caps->emulated && !search, decides = stage != GS_STAGE_RACE && !search;
+    const bool search = stage == GS_STAGE_SEARCH, beside = !e->caps->emulated && !search && !gs_evaluator_lacks(e), decides = stage != GS_STAGE_RACE && !search;
+    if (count == 0 && !beside) {   /* nothing to be timed: whether the worker lives is what can be asked */
+        gs_caps caps;
+        return gs_worker_hello(e->worker, &caps, NULL, NULL, error);
+    }
     const char **const names = calloc((size_t)count + 1, sizeof *names);
     if (!names) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a request");
     if (beside) names[0] = GS_REFERENCE;

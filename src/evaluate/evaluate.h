@@ -85,11 +85,13 @@ typedef struct gs_evaluator {
     double               limit_s;     /* most for a verification; 0: as the problem's size says */
     uint32_t             parts;       /* of a verification; 0: all */
     bool                 search;      /* one of a list: candidates race without cuBLASLt */
+    bool                 may_lack;    /* where cuBLASLt computes nothing right, candidates are timed without it (gs_evaluator_lacks) */
     bool                 doubts;      /* a jump over what is known is measured again (gs_evaluator_doubted) */
     double               known_us;    /* the best known time of ours for the problem; 0: none */
 
     double               library_us;  /* of the last run of the reference */
     int                  suggestion;  /* of cuBLASLt's, which it used then, from 1 */
+    char                 lacks[192];  /* why there is no reference; empty: there is one, as far as is known */
     int                  mhz;         /* in that run */
     struct {
         int    verified, measured, rejected;
@@ -110,6 +112,13 @@ double gs_evaluator_left_s(const gs_evaluator *e);
 /* INTERRUPTED if a stop was asked for or the budget is used up. */
 gs_status gs_evaluator_check(const gs_evaluator *e, gs_error *error);
 
+/* Whether the problem has turned out to have no reference, because no algorithm of cuBLASLt's computes it right. Times then stand alone: library_us
+ * is 0, a candidate's ratio is the floor over its time, and neither is kept. Of a machine on which the reference does not run, the status is returned. */
+bool gs_evaluator_lacks(const gs_evaluator *e);
+
+/* Candidates that were compared with the reference before it was lost get the ratio that goes with a time alone, as all others have then. */
+void gs_evaluator_uncompare(const gs_evaluator *e, gs_candidate *const *list, int count);
+
 /* The reward of a candidate that has a verdict or figures. */
 double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *candidate);
 
@@ -123,7 +132,7 @@ gs_status gs_evaluator_refuse(gs_evaluator *e, gs_candidate *candidate, gs_statu
 
 /* ---- one request ---- */
 
-/* One interleaved run of the reference and these candidates (0: the reference alone), whose figures or verdicts it fills and keeps.
+/* One interleaved run of the reference, if there is one, and these candidates (0: the reference alone, or the worker's word that it lives), whose figures or verdicts it fills and keeps.
  * In the stage SEARCH the reference is left out, the run narrows, outputs are not checked, and nothing but bad verdicts is kept.
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
 gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int count, int rounds, gs_stage stage, gs_error *error);

@@ -7,13 +7,11 @@
 #include "worker/client.h"
 
 /* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the
- * reference (on an emulated device: answer); then that failure is returned. */
+ * reference (where there is none, as on an emulated device: answer); then that failure is returned. */
 static gs_status blame(gs_evaluator *e, gs_candidate *c, gs_status lost, const gs_error *why, gs_error *error)
 {
     const int signal = lost == GS_ERROR_WORKER_DIED ? e->worker->signal : 0;   /* before the next worker starts */
-    gs_caps caps;
-    if (e->caps->emulated) GS_TRY(gs_worker_hello(e->worker, &caps, NULL, NULL, error));
-    else GS_TRY(gs_evaluator_bench(e, NULL, 0, 5, GS_STAGE_RACE, error));
+    GS_TRY(gs_evaluator_bench(e, NULL, 0, 5, GS_STAGE_RACE, error));
     c->signal = signal;
     return gs_evaluator_reject(e, c, lost == GS_ERROR_WORKER_HUNG ? GS_VERDICT_HANG : GS_VERDICT_FAULT, 0, why->text, error);
 }

@@ -67,9 +67,11 @@ static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const 
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 {
     GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
-    if (suggestion > gs_library_count(plan->library)) suggestion = 1;
+    /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
-    if (chosen != GS_OK) return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
+    if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
+        return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
+    suggestion = gs_library_chosen(plan->library) + 1;
     for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
     gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
     return GS_OK;
@@ -106,6 +108,8 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
+    else if (origin == GS_ORIGIN_TABLE && gs_row_alone(row))
+        snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.2f us, no time of cuBLASLt beside it", plan->schedule, row->us);
     else if (origin == GS_ORIGIN_TABLE)
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, %.3f of cuBLASLt's speed", plan->schedule, row->ratio);
     else

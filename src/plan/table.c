@@ -237,6 +237,7 @@ static const table_column columns[] = {
 /* ---- reading ---- */
 
 bool gs_gpu_emulated(const char *gpu) { return strncmp(gpu, GS_EMULATED_SLUG, sizeof GS_EMULATED_SLUG - 1) == 0; }
+bool gs_row_alone(const gs_row *row) { return !row->library && !gs_row_predicted(row) && !(row->library_us > 0) && !(row->ratio > 0); }
 bool gs_row_predicted(const gs_row *row) { return gs_gpu_emulated(row->gpu); }
 
 void gs_row_sign(gs_row *row, const char *version)
@@ -256,7 +257,7 @@ int gs_library_parse(const char *text)
     if (!gs_scan_take(&scan, "cublaslt") && !gs_scan_take(&scan, "library")) return 0;   /* "library": in tables and stores of older versions */
     if (gs_scan_end(&scan)) return 1;
     if (!gs_scan_take(&scan, "/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
-    return number >= 1 && number <= GS_LIBRARY_ASKED ? (int)number : 0;
+    return number >= 1 && number <= GS_LIBRARY_MOST ? (int)number : 0;
 }
 
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])

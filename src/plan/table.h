@@ -9,7 +9,7 @@
  * schedule may be "cublaslt/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("cublaslt":
  * the first). The number counts only if the row's cublaslt version is the loaded one.
  * us and cublaslt_us are device times; ratio = cublaslt_us / us (over 1: ours is faster), a median of paired rounds with its
- * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
+ * 95 % interval. Where cuBLASLt has no right algorithm, cublaslt_us, ratio, low and high are 0. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
  * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
  * A row of another gpu, cc or sms is left out, with a line in the log. A row that cannot be read is skipped and counted, with its
@@ -37,6 +37,9 @@ typedef struct gs_row {
 /* Whether the row comes from an emulated device: us is predicted, there is no library_us, and ratio is the floor over us. */
 bool gs_row_predicted(const gs_row *row);
 bool gs_gpu_emulated(const char *gpu);   /* the same of a device's short name */
+
+/* Whether our schedule was measured without cuBLASLt beside it, which computes nothing right there: library_us, ratio, low and high are 0. */
+bool gs_row_alone(const gs_row *row);
 
 /* "cublaslt" or "cublaslt/3" -> 1 or 3, also "library" and "library/3" of older files; 0 for any other text. */
 int gs_library_parse(const char *text);

@@ -22,7 +22,7 @@ static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_err
     for (int i = 0; i < *count; i++)
         if (!gs_candidate_out(list[i])) list[kept++] = list[i];
     *count = kept;
-    gs_run_sort(list, kept);
+    gs_run_sort(run, list, kept);
     return GS_OK;
 }
 

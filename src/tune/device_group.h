@@ -12,6 +12,7 @@ enum { GS_GROUP_MOST = 64 };
 
 typedef struct gs_group_totals {
     int    tuned, won, failed;
+    int    alone;      /* of those won: without cuBLASLt beside them */
     double log_sum;
 } gs_group_totals;
 

@@ -8,6 +8,7 @@
 
 enum { GROUP = 12, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };
 #define FIRST_WITHIN 1.5    /* of the best: stays in after the first rounds */
+#define ALONE_WITHIN 1.03   /* of the best: is verified too where no reference gives an interval */
 
 static int by_ratio(const void *left, const void *right)
 {
@@ -16,7 +17,11 @@ static int by_ratio(const void *left, const void *right)
     return a->predicted_us < b->predicted_us ? -1 : a->predicted_us > b->predicted_us;
 }
 
-void gs_run_sort(gs_candidate **list, int count) { qsort(list, (size_t)count, sizeof *list, by_ratio); }
+void gs_run_sort(const gs_run *run, gs_candidate **list, int count)
+{
+    gs_evaluator_uncompare(&run->evaluator, list, count);
+    qsort(list, (size_t)count, sizeof *list, by_ratio);
+}
 
 /* What is known from now on. */
 static void learn_known(gs_run *run)
@@ -79,12 +84,20 @@ gs_status gs_run_race(gs_run *run, gs_error *error)
 
     list = still_in(run, true, &count);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
-    gs_run_sort(list, count);
+    gs_run_sort(run, list, count);
     int kept = 0;
     while (kept < count && kept < SECOND_MOST && list[kept]->ratio.median * FIRST_WITHIN >= list[0]->ratio.median) kept++;
     status = race_list(run, list, kept, SECOND_ROUNDS, false, error);
     free(list);
     return status;
+}
+
+/* Whether it may still turn out to be as fast as the best. */
+static bool in_reach(const gs_run *run, const gs_candidate *c, const gs_candidate *best)
+{
+    if (run->evaluator.caps->emulated) return true;   /* prediction error is uncalibrated: there is no interval to compare */
+    if (gs_evaluator_lacks(&run->evaluator)) return c->us < best->us * ALONE_WITHIN;   /* nor is there one of a time alone */
+    return c->ratio.high >= best->ratio.low;
 }
 
 gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs_error *error)
@@ -93,11 +106,10 @@ gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs
     int all;
     gs_candidate **const list = still_in(run, true, &all);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
-    gs_run_sort(list, all);
+    gs_run_sort(run, list, all);
     gs_status status = GS_OK;
     for (int i = 0; i < all && *count < most && status == GS_OK; i++) {
-        /* prediction error is uncalibrated: there is no interval to compare */
-        if (*count > 0 && !run->evaluator.caps->emulated && list[i]->ratio.high < best[0]->ratio.low) break;
+        if (*count > 0 && !in_reach(run, list[i], best[0])) break;
         if (*count > 0 && !gs_run_may_explore(run)) break;
         if (!gs_candidate_passed(list[i])) {
             gs_run_progress(run, GS_TUNE_VERIFY, *count, most, list[i]->text);

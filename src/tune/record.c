@@ -84,17 +84,19 @@ gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *ca
     snprintf(trial.stage, sizeof trial.stage, "%s", gs_stage_name(GS_STAGE_CONFIRM));
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
     gs_problem_format(problem, trial.problem);
-    if (confirmed->us > 0 && (caps->emulated || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
+    if (confirmed->us > 0 && (caps->emulated || confirmed->alone || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
         const gs_resources resources = gs_schedule_resources(&confirmed->schedule, problem, caps);
         gs_schedule_format(&confirmed->schedule, trial.candidate);
         trial.registers = resources.registers;
         trial.smem = resources.smem;
         trial.predicted_us = gs_schedule_predict(&confirmed->schedule, problem, caps);
         trial.us = confirmed->us;
-        trial.library_us = confirmed->library_us;
-        trial.ratio = ratio->median;
-        trial.low = ratio->low;
-        trial.high = ratio->high;
+        if (!confirmed->alone) {
+            trial.library_us = confirmed->library_us;
+            trial.ratio = ratio->median;
+            trial.low = ratio->low;
+            trial.high = ratio->high;
+        }
     } else {
         gs_row_choice(&(gs_row){.library = GS_MAX(confirmed->suggestion, 1)}, trial.candidate);
         trial.us = trial.library_us = confirmed->library_us;
@@ -109,6 +111,10 @@ gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error
 {
     gs_confirmed confirmed = {.library_us = run->evaluator.library_us, .suggestion = run->evaluator.suggestion, .mhz = run->evaluator.mhz};
     gs_tune_result *const result = run->result;
+    const bool alone = gs_evaluator_lacks(&run->evaluator);
+    if (alone && !winner) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed, and %s", run->evaluator.lacks);
+    snprintf(result->alone, sizeof result->alone, "%s", run->evaluator.lacks);
+    confirmed.alone = alone;
     if (winner) {
         confirmed.schedule = winner->schedule;
         confirmed.us = winner->us;
@@ -116,7 +122,7 @@ gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error
         confirmed.rounds = winner->rounds;
         confirmed.library_us = winner->library_us;
         snprintf(result->best_own, sizeof result->best_own, "%s", winner->text);
-        result->best_own_ratio = winner->ratio.median;
+        result->best_own_ratio = alone ? 0 : winner->ratio.median;
         result->best_own_us = winner->us;
     }
     result->confirmed = true;

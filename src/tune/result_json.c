@@ -4,7 +4,7 @@
 
 #include "tune/tune.h"
 
-/* What an emulated device predicts has no library beside it, so there is no ratio either. */
+/* What an emulated device predicts has no library beside it, so there is no ratio either; nor is there one where cuBLASLt computes nothing right. */
 static void put_figures(gs_json *json, const gs_problem *problem, const gs_caps *caps, const gs_tune_result *result)
 {
     const gs_row *const row = &result->row;
@@ -17,6 +17,12 @@ static void put_figures(gs_json *json, const gs_problem *problem, const gs_caps 
     if (gs_row_predicted(row)) {
         gs_json_bool(json, "predicted", true);
         gs_json_double(json, "floor_us", gs_floor_us(problem, caps));
+        gs_json_string(json, "best_own", result->best_own);
+        return;
+    }
+    if (gs_row_alone(row)) {
+        gs_json_bool(json, "alone", true);
+        gs_json_string(json, "why_alone", result->alone);
         gs_json_string(json, "best_own", result->best_own);
         return;
     }

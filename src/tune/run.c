@@ -45,7 +45,9 @@ gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, cons
         .reward = options->reward, .dependent = options->dependent, .seed = options->seed, .cache_path = options->cache_path,
         .timeout_s = options->timeout_s, .budget_s = options->budget_s,
     };
-    return (gs_run){.evaluator = gs_evaluator_open(store, session, worker, caps, problem, &how), .options = options, .result = result};
+    gs_run run = {.evaluator = gs_evaluator_open(store, session, worker, caps, problem, &how), .options = options, .result = result};
+    run.evaluator.may_lack = true;
+    return run;
 }
 
 void gs_run_account(gs_run *run)
@@ -228,7 +230,8 @@ void gs_run_teach(const gs_run *run, gs_policy *policy, int from)
         const gs_candidate c = as_compared(run, &run->list[i]);
         const bool out = gs_candidate_out(&c);
         if (!out && !c.measured) continue;
-        feedback[count++] = (gs_feedback){c.schedule, run->list[i].verdict, out ? 0 : c.us, out ? 0 : c.ratio.median, gs_evaluator_reward(&run->evaluator, &c),
+        const bool alone = out || gs_evaluator_lacks(&run->evaluator);
+        feedback[count++] = (gs_feedback){c.schedule, run->list[i].verdict, out ? 0 : c.us, alone ? 0 : c.ratio.median, gs_evaluator_reward(&run->evaluator, &c),
                                             run->list[i].reason};
     }
     policy->learn(policy, run->evaluator.problem, run->evaluator.caps, feedback, count);

@@ -70,12 +70,13 @@ gs_status gs_run_race(gs_run *run, gs_error *error);
  * interval reaches the best one's. Returns how many in *count. */
 gs_status gs_run_best(gs_run *run, gs_candidate **best, int most, int *count, gs_error *error);
 
-void gs_run_sort(gs_candidate **list, int count);   /* by ratio, best first */
+void gs_run_sort(const gs_run *run, gs_candidate **list, int count);   /* by ratio, best first */
 
 /* What this program's kernels took at best on this device, as the store knows it: of those that passed. 0: nothing. */
 double gs_run_known_us(const gs_run *run, const gs_trials *known);
 
-/* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: none of our kernels passed. */
+/* Final race, confirmation of the winner in a fresh worker, and the row that follows. *winner NULL: none of our kernels passed, and cuBLASLt can
+ * take their place. */
 gs_status gs_run_confirm(gs_run *run, gs_candidate **winner, gs_error *error);
 
 /* What searches on this device found, of all problems in the store, also with other kernels than these; free(*out). */
@@ -115,7 +116,7 @@ gs_llm_sink gs_kept_turns_sink(gs_kept_turns *turns);
 
 /* ---- what stays (record.c) ---- */
 
-/* Stores the winner and puts its row into the table: our kernel, or cuBLASLt if winner is NULL or slower. */
+/* Stores the winner and puts its row into the table: our kernel, or cuBLASLt if winner is NULL or slower. UNSUPPORTED: neither computes the problem. */
 gs_status gs_run_record(gs_run *run, const gs_candidate *winner, gs_error *error);
 gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
 void      gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row);

@@ -49,6 +49,7 @@ gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *win
         result->best_own_ratio = winner->ratio;
         result->best_own_us = winner->us;
     }
+    if (gs_row_alone(&result->row)) snprintf(result->alone, sizeof result->alone, "cuBLASLt computed nothing right when this was measured");
     result->resumed = result->confirmed = true;
     return gs_run_table(run->options->tuned_path, &result->row, true, error);
 }

@@ -59,6 +59,7 @@ typedef struct gs_tune_result {
     char    best_own[GS_SCHEDULE_TEXT];/* our fastest schedule, also if cuBLASLt won; empty if none passed */
     double  best_own_ratio;            /* 0: unconfirmed */
     double  best_own_us;               /* as measured in the search: only an order of magnitude */
+    char    alone[192];                /* why no time of cuBLASLt stands beside ours; empty: one does */
     bool    resumed;                   /* the store already had the winner */
     double  seconds;
     struct {                           /* of these, where the time went; confirming includes the reference's own tuning */
@@ -68,7 +69,8 @@ typedef struct gs_tune_result {
 
 /* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
  * INTERRUPTED (Ctrl-C, or the budget ran out before a winner was confirmed): the store keeps the measurements, the table is unchanged.
- * NO_LIBRARY: the device has no cuBLASLt. An emulated device needs none: times are predicted, the ratio is the floor over the time, up to
+ * Where cuBLASLt has no algorithm for the problem or computes it wrong, our candidates are verified and timed alone, and the best of them is
+ * recorded with us and no ratio (gs_row_alone). NO_LIBRARY: the device has no cuBLASLt. An emulated device needs none: times are predicted, the ratio is the floor over the time, up to
  * six candidates are verified, and the row is marked as predicted (gs_row_predicted). */
 gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problem,
                   const gs_tune_options *options, gs_tune_result *result, gs_error *error);
@@ -124,6 +126,7 @@ typedef struct gs_confirmed {
     int         rounds, mhz;
     double      library_us;
     int         suggestion;
+    bool        alone;       /* cuBLASLt computes nothing right here: ours is taken whatever its time; ratio and library_us do not count */
 } gs_confirmed;
 gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,
                          const char *tuned_path, gs_row *row, gs_error *error);

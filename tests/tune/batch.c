@@ -205,6 +205,42 @@ static void one_bad_problem_stops_no_other(void **state)
     assert_int_equal(seen.status[0], GS_ERROR_NO_LIBRARY);
 }
 
+/* Where cuBLASLt computes nothing right, the fastest of ours is taken without it; where ours fails too, nothing is. */
+static void alone_where_the_library_fails(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_options options = options_of(b);
+    gs_row row;
+    gs_text rules = {0};
+    right_answers(PROBLEM, best);
+    gs_text_addf(&rules, "reference=wrong;wrong=%s", best[0].text);
+    assert_int_equal(list_with(b, three, 1, rules.data, &options), GS_OK);
+    assert_int_equal(seen.status[0], GS_OK);
+    assert_true(gs_row_alone(&seen.result[0].row));
+    assert_non_null(strstr(seen.result[0].alone, "wrong result"));
+    assert_string_equal(seen.result[0].best_own, best[1].text);
+    assert_true(table_row(b, PROBLEM, &row) && gs_row_alone(&row) && row.us > 0);
+    const gs_trial trial = trial_of(b, PROBLEM, best[1].text);
+    assert_string_equal(trial.stage, "confirm");
+    assert_true(trial.us > 0 && trial.ratio == 0 && trial.library_us == 0);
+
+    gs_text_clear(&rules);   /* of the second problem, whose candidates all fail, nothing is recorded */
+    gs_text_add(&rules, "reference=GS_ERROR_UNSUPPORTED");
+    const gs_problem second = problem_of(three[1]);
+    gs_schedule list[CANDIDATES];
+    gs_policy policy;
+    char text[GS_SCHEDULE_TEXT];
+    assert_int_equal(gs_policy_create(&policy, "enumerate", 0, NULL), GS_OK);
+    const int count = policy.propose(&policy, &second, gs_caps_find("h200"), list, CANDIDATES);
+    policy.destroy(&policy);
+    for (int i = 0; i < count; i++) gs_text_addf(&rules, ";wrong=%s", gs_schedule_format(&list[i], text));
+    assert_int_equal(list_with(b, &three[1], 1, rules.data, &options), GS_OK);
+    assert_int_equal(seen.status[0], GS_ERROR_UNSUPPORTED);
+    assert_int_equal(winners(b), 1);
+    gs_text_free(&rules);
+}
+
 static void nothing_passes(void **state)
 {
     bench *const b = *state;
@@ -543,7 +579,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
-        CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
+        CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(alone_where_the_library_fails), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
         CASE(a_budget_ends_the_list), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
         CASE(kernels_are_compiled_ahead), CASE(refine_searches_what_was_found_again), CASE(refine_asks_the_neighbours),
         CASE(refine_races_what_other_kernels_found), CASE(what_was_found_may_be_much), CASE(what_learns_is_no_list),

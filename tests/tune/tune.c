@@ -164,6 +164,103 @@ static void no_reference_blames_nobody(void **state)
     assert_false(gs_file_exists(b->table_path));
 }
 
+/* ---- no reference ---- */
+
+static void expect_alone(bench *b, const gs_tune_result *result, const answer *best, const char *why)
+{
+    char text[GS_SCHEDULE_TEXT];
+    gs_row row;
+    assert_true(gs_row_alone(&result->row));
+    assert_string_equal(gs_schedule_format(&result->row.schedule, text), best->text);
+    assert_string_equal(result->best_own, best->text);
+    assert_non_null(strstr(result->alone, why));
+    assert_float_equal(result->row.us / best->us, 1, 0.005);
+    assert_true(table_row(b, PROBLEM, &row));
+    assert_true(gs_row_alone(&row));
+    assert_true(row.library_us == 0 && row.ratio == 0 && row.low == 0 && row.high == 0);
+    assert_string_equal(gs_schedule_format(&row.schedule, text), best->text);
+    const gs_trial trial = trial_of(b, PROBLEM, best->text);
+    assert_string_equal(trial.stage, "confirm");
+    assert_string_equal(trial.verdict, "pass");
+    assert_true(trial.us > 0 && trial.library_us == 0 && trial.ratio == 0);
+    assert_int_equal(winners(b), 1);
+}
+
+/* Where cuBLASLt has no algorithm or a wrong one, ours is verified and used all the same. */
+static void alone_where_the_library_fails(void **state)
+{
+    static const char *const rules[][2] = {{"reference=wrong", "wrong result"}, {"reference=GS_ERROR_UNSUPPORTED", "as the script says"}};
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    for (int i = 0; i < 2; i++) {
+        options.again = i > 0;
+        assert_int_equal(tune_with(b, PROBLEM, rules[i][0], &options, &result), GS_OK);
+        expect_alone(b, &result, &best[0], rules[i][1]);
+        assert_true(result.verified >= (i == 0));
+        assert_int_equal(result.rejected, 0);
+    }
+    options.again = false;
+    assert_int_equal(tune_with(b, PROBLEM, "mode=abort", &options, &result), GS_OK);   /* the store has it */
+    assert_true(result.resumed && gs_row_alone(&result.row) && result.alone[0]);
+
+    options.again = true;   /* and a cuBLASLt that is right takes part again */
+    assert_int_equal(tune_with(b, PROBLEM, "library=0.7", &options, &result), GS_OK);
+    assert_int_equal(result.row.library, 3);
+    assert_string_equal(result.alone, "");
+}
+
+/* Lost when some were compared with it: all are ranked by time then. */
+static void reference_lost_on_the_way(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    assert_int_equal(tune_with(b, PROBLEM, "reference=wrong;reference_from=4", &options, &result), GS_OK);
+    assert_true(gs_row_alone(&result.row));
+    assert_string_equal(result.best_own, best[0].text);
+    assert_int_equal(result.measured, CANDIDATES);
+}
+
+static void alone_bad_candidates_become_verdicts(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_text rules = {0};
+    gs_tune_options options = options_of(b);
+    options.timeout_s = 2;
+    right_answers(PROBLEM, best);
+    gs_text_addf(&rules, "reference=wrong;crash=%s;wrong=%s;hang=%s", best[0].text, best[1].text, best[2].text);
+    assert_int_equal(tune_with(b, PROBLEM, rules.data, &options, &result), GS_OK);
+    expect_alone(b, &result, &best[3], "wrong result");
+    assert_string_equal(trial_of(b, PROBLEM, best[0].text).verdict, "fault");
+    assert_string_equal(trial_of(b, PROBLEM, best[1].text).verdict, "exact");
+    assert_string_equal(trial_of(b, PROBLEM, best[2].text).verdict, "hang");
+    gs_text_free(&rules);
+}
+
+/* Neither ours nor the library's: nothing is recorded. */
+static void alone_nothing_passes(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_text rules = {0};
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    gs_text_add(&rules, "reference=wrong");
+    for (int i = 0; i < CANDIDATES; i++) gs_text_addf(&rules, ";wrong=%s", best[i].text);
+    assert_int_equal(tune_with(b, PROBLEM, rules.data, &options, &result), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(winners(b), 0);
+    assert_false(gs_file_exists(b->table_path));
+    gs_text_free(&rules);
+}
+
 /* ---- stopping and going on ---- */
 
 static void second_run_resumes(void **state)
@@ -466,7 +563,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(finds_the_fastest), CASE(library_wins), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
-        CASE(no_reference_blames_nobody), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
+        CASE(no_reference_blames_nobody), CASE(alone_where_the_library_fails), CASE(reference_lost_on_the_way),
+        CASE(alone_bad_candidates_become_verdicts), CASE(alone_nothing_passes), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
         CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
         CASE(refine_tunes_with_what_was_found), cmocka_unit_test(reward_is_the_share_of_the_room),

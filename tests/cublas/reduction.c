@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * Proves: of what cuBLASLt suggests, nothing is chosen that rounds the sums of split K to a narrower type than the accumulator; the places of
+ * all others stay what they were, because tuned tables hold them. The library is a fake (fake/libcublaslt.c). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "baseline/baseline.h"
+#include "cublas/cublas.h"
+#include "cublas/library.h"
+
+static gs_status some_memory(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error)
+{
+    (void)device;
+    (void)error;
+    *free_bytes = *total_bytes = (size_t)1 << 30;
+    return GS_OK;
+}
+
+static void free_nothing(gs_device *device, gs_pointer pointer)
+{
+    (void)device;
+    (void)pointer;
+}
+
+static const gs_device_ops ops = {.memory_info = some_memory, .free = free_nothing};
+static gs_device device = {.ops = &ops};
+
+static gs_problem problem_of(gs_type in, gs_type acc, gs_type out)
+{
+    gs_problem problem = gs_problem_make(in, GS_TN, 65, 8204, 437);
+    problem.acc = acc;
+    problem.out = out;
+    return problem;
+}
+
+static gs_status open_with(gs_library **out, const gs_problem *problem, const char *all, const char *masked, gs_error *error)
+{
+    setenv("FAKE_CUBLASLT", all, 1);
+    setenv("FAKE_CUBLASLT_MASKED", masked, 1);
+    return gs_library_create(out, &device, problem, error);
+}
+
+/* The number of the algorithm at a place of the list, 0 if it cannot be chosen. */
+static int algo_at(gs_library *library, int index)
+{
+    char text[256];
+    int id = 0;
+    if (gs_library_choose(library, index) != GS_OK) return 0;
+    gs_library_describe(library, text, sizeof text);
+    assert_int_equal(sscanf(text, "algo %d", &id), 1);
+    return id;
+}
+
+static void scheme(void **state)
+{
+    (void)state;
+    const gs_problem narrow[] = {problem_of(GS_F16, GS_F32, GS_F16), problem_of(GS_BF16, GS_F32, GS_BF16)};
+    const gs_problem wide[] = {problem_of(GS_F16, GS_F32, GS_F32), problem_of(GS_F16, GS_F16, GS_F16), problem_of(GS_BF16, GS_F32, GS_F32)};
+    for (int i = 0; i < 2; i++) {
+        assert_true(gs_library_accumulates(&narrow[i], GS_LT_REDUCTION_NONE));
+        assert_true(gs_library_accumulates(&narrow[i], GS_LT_REDUCTION_COMPUTE_TYPE));
+        assert_false(gs_library_accumulates(&narrow[i], GS_LT_REDUCTION_INPLACE));
+        assert_false(gs_library_accumulates(&narrow[i], GS_LT_REDUCTION_OUTPUT_TYPE));
+    }
+    for (int i = 0; i < 3; i++)
+        for (uint32_t reduction = 0; reduction <= 4; reduction += reduction ? reduction : 1) assert_true(gs_library_accumulates(&wide[i], reduction));
+}
+
+static void nothing_is_left_out(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_library *library;
+    const gs_problem half = problem_of(GS_F16, GS_F16, GS_F16), usual = problem_of(GS_F16, GS_F32, GS_F16);
+    assert_int_equal(open_with(&library, &half, "24:4 23:1 7:0", "", &error), GS_OK);   /* f16 sums are what was asked for */
+    assert_int_equal(gs_library_count(library), 3);
+    assert_int_equal(gs_library_chosen(library), 0);
+    assert_int_equal(algo_at(library, 1), 23);
+    gs_library_destroy(&library);
+    assert_int_equal(open_with(&library, &usual, "66:0 24:2 7:0", "9:0", &error), GS_OK);   /* and is not asked again */
+    assert_int_equal(gs_library_count(library), 3);
+    assert_int_equal(gs_library_chosen(library), 0);
+    assert_int_equal(algo_at(library, 1), 24);
+    assert_int_equal(gs_library_choose(library, 3), GS_ERROR_RANGE);
+    gs_library_destroy(&library);
+}
+
+static void others_keep_their_places(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_library *library;
+    const gs_problem problem = problem_of(GS_F16, GS_F32, GS_F16);
+    /* 66 is in both lists, 31 in the second alone */
+    assert_int_equal(open_with(&library, &problem, "24:4 66:0 23:1 24:2", "31:2 66:0", &error), GS_OK);
+    assert_int_equal(gs_library_count(library), 5);
+    assert_int_equal(gs_library_chosen(library), 4);   /* the library's first choice under the mask */
+    static const int algos[] = {0, 66, 0, 24, 31};
+    for (int i = 0; i < 5; i++) assert_int_equal(algo_at(library, i), algos[i]);
+    assert_int_equal(gs_library_choose(library, 0), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_library_chosen(library), 4);   /* as it was */
+    gs_library_destroy(&library);
+
+    assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "66:0", &error), GS_OK);
+    assert_int_equal(gs_library_count(library), 3);
+    assert_int_equal(gs_library_chosen(library), 1);
+    gs_library_destroy(&library);
+    assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "", &error), GS_OK);   /* no answer: what is known */
+    assert_int_equal(gs_library_chosen(library), 1);
+    gs_library_destroy(&library);
+}
+
+static void only_such(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_library *library;
+    const gs_problem problem = problem_of(GS_BF16, GS_F32, GS_BF16);
+    assert_int_equal(open_with(&library, &problem, "24:4 24:1", "24:2", &error), GS_OK);
+    assert_int_equal(gs_library_chosen(library), 2);
+    gs_library_destroy(&library);
+    assert_int_equal(open_with(&library, &problem, "24:4 24:1", "24:4", &error), GS_ERROR_UNSUPPORTED);   /* a mask that is not obeyed */
+    assert_null(library);
+    assert_non_null(strstr(error.text, "round"));
+    assert_int_equal(open_with(&library, &problem, "", "", &error), GS_ERROR_UNSUPPORTED);
+    assert_null(library);
+}
+
+static double fake_us[8];
+static int    picked_from;
+
+static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *error)
+{
+    (void)on; (void)problem; (void)list; (void)error;
+    picked_from = count;
+    memcpy(us, fake_us, (size_t)count * sizeof *us);
+    return GS_OK;
+}
+
+/* Only what may be chosen is timed; one whose result is wrong has no time, and the next takes its place. */
+static void tuned(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_contender contender;
+    const gs_problem problem = problem_of(GS_F16, GS_F32, GS_F16);
+    setenv("FAKE_CUBLASLT", "24:4 66:0 23:1 24:2", 1);
+    setenv("FAKE_CUBLASLT_MASKED", "66:0", 1);
+    assert_int_equal(gs_baseline_create(&contender, &device, "cublaslt-autotuning", pick, &error), GS_OK);
+    fake_us[0] = 2, fake_us[1] = 1;
+    assert_int_equal(contender.prepare(&contender, &problem, &error), GS_OK);
+    assert_int_equal(picked_from, 2);
+    assert_int_equal(contender.suggestion, 4);
+    fake_us[1] = (double)INFINITY;
+    assert_int_equal(contender.prepare(&contender, &problem, &error), GS_OK);
+    assert_int_equal(contender.suggestion, 2);
+    fake_us[0] = (double)INFINITY;
+    assert_int_equal(contender.prepare(&contender, &problem, &error), GS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "right result"));
+    contender.destroy(&contender);
+}
+
+int main(void)
+{
+    setenv("GEMMSMITH_CUBLASLT", GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scheme),    cmocka_unit_test(nothing_is_left_out), cmocka_unit_test(others_keep_their_places),
+        cmocka_unit_test(only_such), cmocka_unit_test(tuned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

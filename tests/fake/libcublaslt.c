@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * A cuBLASLt without a GPU. It suggests algorithms by two lists of words "id:reduction", divided by blanks: $FAKE_CUBLASLT, and
+ * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
+ * accumulator's type is refused, and so is every attribute that is not known here. Nothing is computed: a call counts only. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cublas/cublas.h"
+
+typedef struct wishes {
+    uint32_t mask;
+} wishes;
+
+#define CALL(type, name, ...) \
+    type name(__VA_ARGS__); \
+    type name(__VA_ARGS__)
+
+static int object;
+
+CALL(size_t, cublasLtGetVersion, void) { return 130100; }
+
+CALL(int, cublasLtCreate, gs_lt_handle *out) { return *out = &object, GS_CUBLAS_SUCCESS; }
+CALL(int, cublasLtDestroy, gs_lt_handle handle) { return handle == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE; }
+
+CALL(int, cublasLtMatmulDescCreate, gs_lt_desc *out, int compute_type, int scale_type)
+{
+    (void)compute_type;
+    (void)scale_type;
+    return *out = &object, GS_CUBLAS_SUCCESS;
+}
+CALL(int, cublasLtMatmulDescDestroy, gs_lt_desc desc) { return desc == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE; }
+CALL(int, cublasLtMatmulDescSetAttribute, gs_lt_desc desc, int attribute, const void *value, size_t size)
+{
+    (void)desc;
+    return value && size == 4 && (attribute == GS_LT_DESC_TRANSA || attribute == GS_LT_DESC_TRANSB) ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+}
+
+CALL(int, cublasLtMatrixLayoutCreate, gs_lt_layout *out, int type, uint64_t rows, uint64_t cols, int64_t ld)
+{
+    (void)type;
+    if (rows == 0 || cols == 0 || ld < (int64_t)rows) return GS_CUBLAS_INVALID_VALUE;
+    return *out = &object, GS_CUBLAS_SUCCESS;
+}
+CALL(int, cublasLtMatrixLayoutDestroy, gs_lt_layout layout) { return layout == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE; }
+CALL(int, cublasLtMatrixLayoutSetAttribute, gs_lt_layout layout, int attribute, const void *value, size_t size)
+{
+    (void)layout;
+    (void)attribute;
+    return value && size > 0 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+}
+
+CALL(int, cublasLtMatmulPreferenceCreate, gs_lt_preference *out)
+{
+    wishes *const made = calloc(1, sizeof *made);
+    *out = made;
+    return made ? GS_CUBLAS_SUCCESS : GS_CUBLAS_ALLOC_FAILED;
+}
+CALL(int, cublasLtMatmulPreferenceDestroy, gs_lt_preference preference)
+{
+    free(preference);
+    return GS_CUBLAS_SUCCESS;
+}
+CALL(int, cublasLtMatmulPreferenceSetAttribute, gs_lt_preference to, int attribute, const void *value, size_t size)
+{
+    switch (attribute) {
+    case GS_LT_PREF_WORKSPACE:
+        return size == 8 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+    case GS_LT_PREF_REDUCTION_MASK:
+        if (size != 4) return GS_CUBLAS_INVALID_VALUE;
+        memcpy(&((wishes *)to)->mask, value, size);
+        return ((wishes *)to)->mask == GS_LT_REDUCTION_COMPUTE_TYPE ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+    case GS_LT_PREF_ALIGN_A: case GS_LT_PREF_ALIGN_B: case GS_LT_PREF_ALIGN_C: case GS_LT_PREF_ALIGN_D:
+        return size == 4 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+    default:
+        return GS_CUBLAS_INVALID_VALUE;
+    }
+}
+
+CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, gs_lt_layout a, gs_lt_layout b, gs_lt_layout c, gs_lt_layout d,
+                                   gs_lt_preference by, int asked, gs_lt_heuristic *results, int *returned)
+{
+    if (!handle || !desc || !a || !b || !c || !d) return GS_CUBLAS_INVALID_VALUE;
+    const char *at = getenv(((wishes *)by)->mask ? "FAKE_CUBLASLT_MASKED" : "FAKE_CUBLASLT");
+    *returned = 0;
+    if (!at || !*at) return GS_CUBLAS_NOT_SUPPORTED;
+    while (*at && *returned < asked) {
+        char *end;
+        gs_lt_heuristic *const one = &results[(*returned)++];
+        *one = (gs_lt_heuristic){.waves = 1};
+        one->algo.data[0] = strtoull(at, &end, 10);
+        one->algo.data[1] = strtoull(end + 1, &end, 10);   /* behind ':' */
+        at = end + strspn(end, " ");
+    }
+    return GS_CUBLAS_SUCCESS;
+}
+
+CALL(int, cublasLtMatmulAlgoConfigGetAttribute, const gs_lt_algo *algo, int attribute, void *value, size_t size, size_t *written)
+{
+    const uint32_t number = attribute == GS_LT_CONFIG_ID ? (uint32_t)algo->data[0] : attribute == GS_LT_CONFIG_REDUCTION ? (uint32_t)algo->data[1] : 0;
+    memcpy(value, &number, size);
+    *written = size;
+    return GS_CUBLAS_SUCCESS;
+}
+
+CALL(int, cublasLtMatmulAlgoCapGetAttribute, const gs_lt_algo *algo, int attribute, void *value, size_t size, size_t *written)
+{
+    (void)algo;
+    (void)attribute;
+    const uint32_t two = 2;
+    memcpy(value, &two, size);
+    *written = size;
+    return GS_CUBLAS_SUCCESS;
+}
+
+CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alpha, const void *a, gs_lt_layout a_layout, const void *b,
+                   gs_lt_layout b_layout, const void *beta, const void *c, gs_lt_layout c_layout, void *d, gs_lt_layout d_layout,
+                   const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
+{
+    (void)handle; (void)desc; (void)alpha; (void)a; (void)a_layout; (void)b; (void)b_layout; (void)beta; (void)c; (void)c_layout;
+    (void)d; (void)d_layout; (void)algo; (void)workspace; (void)workspace_size; (void)stream;
+    return GS_CUBLAS_SUCCESS;
+}
