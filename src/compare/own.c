@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "compare/json.h"
 #include "base/file.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
@@ -140,27 +141,35 @@ static gs_status put_trial(gs_device_session *session, const gs_problem *problem
     return gs_store_put(session->store, &session->session, &trial, error);
 }
 
+/* Of the reference: that it has no algorithm for the problem, or a wrong result, says something about the problem; other failures do not. */
+static bool computes_nothing_right(const json_t *reply)
+{
+    return json_is_true(json_object_get(reply, "wrong")) || strcmp(gs_compare_string(reply, "status"), gs_status_name(GS_ERROR_UNSUPPORTED)) == 0;
+}
+
 static gs_status record_layout(gs_device_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
 {
     const char *const name = layout == GS_NN ? "nn" : "tn";
     const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
     const bool emulated = session->caps.emulated;
     const gs_result_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
-    if (!emulated && (!theirs || !theirs->ran || theirs->wrong || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
+    const json_t *const reply = reference >= 0 ? json_array_get(json_object_get(row->json, "contenders"), (size_t)reference) : NULL;
+    const bool alone = !emulated && reply && computes_nothing_right(reply);
+    if (!emulated && !alone && (!theirs || !theirs->ran || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
     const json_t *const clocks = json_object_get(json_object_get(row->json, "clocks"), "after");
     gs_problem problem = gs_problem_in_layout(&row->problem, layout);
-    gs_confirmed c = {.rounds = (int)int_of(row->json, "rounds"), .mhz = (int)int_of(clocks, "sm_mhz")};
-    if (theirs) c.library_us = theirs->device_us;
-    if (theirs) c.suggestion = (int)int_of(json_array_get(json_object_get(row->json, "contenders"), (size_t)reference), "suggestion");
+    gs_confirmed c = {.rounds = (int)int_of(row->json, "rounds"), .mhz = (int)int_of(clocks, "sm_mhz"), .alone = alone};
+    if (theirs && !alone) c.library_us = theirs->device_us;
+    if (reply) c.suggestion = (int)int_of(reply, "suggestion");
     const bool parsed = ours && gs_schedule_parse(&c.schedule, ours->name, NULL) == GS_OK;
-    const bool timed = parsed && ours->ran && !ours->wrong && ours->device_us > 0 && (emulated || ours->compared);
+    const bool timed = parsed && ours->ran && !ours->wrong && ours->device_us > 0 && (emulated || alone || ours->compared);
     if (timed) {
         const double share = row->floor_us / ours->device_us;
         c.us = ours->device_us;
-        c.ratio = emulated ? (gs_ratio){share, share, share, GS_UNCLEAR} : ours->ratio;
+        if (!alone) c.ratio = emulated ? (gs_ratio){share, share, share, GS_UNCLEAR} : ours->ratio;
     }
     if (timed || (parsed && ours->wrong)) GS_TRY(put_trial(session, &problem, &c, ours->wrong, error));
-    if (emulated && !timed) return GS_OK;
+    if ((emulated || alone) && !timed) return GS_OK;
     gs_row out;
     return gs_tune_record(session->store, &session->session, &session->caps, &problem, &c, table, &out, error);
 }

@@ -43,21 +43,30 @@ static void consider(chooser *ch, const gs_schedule *schedule)
         insert(&ch->c, schedule, gs_surrogate_us(&ch->weights->surrogate, schedule, ch->problem, &ch->profile));
 }
 
-/* Schedule strings that differ from the best one in a value, until none of them is better. */
-static void descend(chooser *ch)
+/* The best one of a family; NULL: there is none. */
+static const gs_schedule *best_of(const chooser *ch, gs_family_id family)
 {
+    for (int i = 0; i < ch->c.count; i++)
+        if (ch->c.list[i].family == family) return &ch->c.list[i];
+    return NULL;
+}
+
+/* Schedule strings that differ from the best one of a family in a value, until none of them is better. */
+static void descend(chooser *ch, gs_family_id family)
+{
+    const gs_schedule *best = best_of(ch, family);
     gs_schedule from;
-    int left = DESCENTS;
-    do {
-        from = ch->c.list[0];
-        const gs_family_id family = (gs_family_id)from.family;
+    for (int left = DESCENTS; best && left > 0; left--) {
+        from = *best;
         for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
             for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
                 gs_schedule next = from;
                 next.value[parameter] = (uint8_t)value;
                 if (value != from.value[parameter]) consider(ch, &next);
             }
-    } while (--left > 0 && memcmp(&from, &ch->c.list[0], sizeof from) != 0);
+        best = best_of(ch, family);
+        if (best && memcmp(&from, best, sizeof from) == 0) break;
+    }
 }
 
 int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most)
@@ -80,6 +89,6 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         if (first == 0 && ch.c.count > 0) first = probable;
     }
     if (ch.c.count == 0) return gs_surrogate_shortlist(&weights->surrogate, problem, caps, families, list, most);
-    descend(&ch);
+    for (int family = 0; family < GS_FAMILIES; family++) descend(&ch, (gs_family_id)family);
     return ch.c.count;
 }

@@ -55,6 +55,13 @@ static float misaligned(int64_t stride) { return stride % 8 == 0 ? 0 : stride % 
 /* Whether rows of so many bytes begin at other places than multiples of `unit` bytes: sectors of L2, lines, pairs of lines. */
 static float past(int64_t row_bytes, int unit) { return row_bytes % unit != 0; }
 
+/* How full the waves of tiles of 128 rows and so many columns are on average: what most kernels of cuBLASLt pay for. */
+static float last_wave(const gs_problem *p, int columns, const gs_caps *caps)
+{
+    const double waves = ceil((double)p->m / 128) * ceil((double)p->n / columns) / caps->sms;
+    return waves > 0 ? (float)(waves / ceil(waves)) : 0;
+}
+
 /* New numbers are put at the end, so that weights without them can be read. */
 void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
 {
@@ -67,6 +74,7 @@ void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PR
         used(p->m, 64), used(p->n, 64), used(p->m, 128), used(p->n, 128), (float)caps->sms / 132, octaves(caps->memory_gbs / 16),
         misaligned(p->lda), misaligned(p->ldb), past(a, 32), past(b, 32), past(d, 32), past(a, 64), past(b, 64), past(a, 128), past(b, 128),
         used(p->m, 16), used(p->m, 256), used(p->n, 256), used(p->k, 64), used(p->k, 256),
+        last_wave(p, 128, caps), last_wave(p, 256, caps),
     };
     _Static_assert(GS_COUNT(all) == GS_PROBLEM_FEATURES, "as many as there are");
     memcpy(x, all, sizeof all);

@@ -8,7 +8,7 @@
 #include "schedule/schedule.h"
 
 enum {
-    GS_PROBLEM_FEATURES = 38,
+    GS_PROBLEM_FEATURES = 40,
     GS_WORK_FEATURES    = 30,
     GS_MOST_TOKENS      = 640,   /* families and values, with room for more of them */
     GS_HIDDEN           = 64     /* width of the networks' hidden layers */

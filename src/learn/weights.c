@@ -3,7 +3,7 @@
  *
  *     gemmsmith-weights 1
  *     about ...
- *     numbers 38 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
+ *     numbers 40 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
  *     hidden 64
  *     tokens 435                  and so many lines, a name each
  *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian

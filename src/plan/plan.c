@@ -125,13 +125,20 @@ static bool over_limit(gs_status status, const gs_error *error)
 
 static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
 
-/* A rung that fails leaves the plan as it was, for the next rung. */
-static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name)
+/* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
+static int row_level(const gs_plan *plan, const gs_row *row, bool exact)
+{
+    const bool bad = exact && !row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK;
+    return bad ? GS_LOG_WARNING : GS_LOG_INFO;
+}
+
+/* A rung that fails leaves the plan as it was, for the next rung. level: of the line that says so. */
+static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name, int level)
 {
     if (status == GS_OK) return true;
-    if (gs_log_level() >= GS_LOG_INFO) {
+    if (gs_log_level() >= level) {
         char text[GS_PROBLEM_TEXT];
-        gs_log(GS_LOG_INFO, "%s: %s not used: %s", gs_problem_format(&plan->problem, text), name, error->text);
+        gs_log(level, "%s: %s not used: %s", gs_problem_format(&plan->problem, text), name, error->text);
     }
     gs_loaded_destroy(&plan->loaded);
     gs_library_destroy(&plan->library);
@@ -180,7 +187,8 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
                               : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
     if (learned && count > 0) e = expect(context, shape, &list[0]);
-    if (doubted && e.own_us > CLEARLY_FASTER * e.cublaslt_us && e.cublaslt_us > 0 && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt")) return GS_OK;
+    const bool doubtful = doubted && e.cublaslt_us > 0 && e.own_us > CLEARLY_FASTER * e.cublaslt_us;
+    if (doubtful && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt", GS_LOG_INFO)) return GS_OK;
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
     for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {
         chosen = i;
@@ -207,11 +215,12 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     if (context->config.use_ours && problem->k > 0) {
         bool exact;
         const gs_row *const row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
-        if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry"))
+        if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry",
+                        row_level(plan, row, exact)))
             return GS_OK;
     }
     const bool library = context->config.use_cublaslt && !plan->device->caps.emulated;
-    if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel")) return GS_OK;
+    if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel", GS_LOG_INFO)) return GS_OK;
     if (context->config.use_cublaslt && !(plan->device->caps.emulated && context->config.use_ours)) {
         GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
         if (context->config.use_ours)

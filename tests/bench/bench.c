@@ -297,6 +297,29 @@ static void pick_finds_the_fastest(void **state)
     assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 0, us, &error), GS_ERROR_ARGUMENT);
 }
 
+/* A suggestion whose output is wrong has no time, however fast; the next fastest are looked at then, until one is right or none is left. */
+static void pick_drops_wrong_ones(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    double us[4];
+    players[2].honest_runs = 1;   /* then it "computes" a hundred times faster: it is the only one near the best */
+    players[3].cost_us = 8.2;
+    assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 4, us, &error), GS_OK);
+    assert_true(isinf(us[2]));
+    assert_true(fabs(us[3] - 8.2) < 0.01 && us[3] < us[0] && us[3] < us[1] && isfinite(us[0]) && isfinite(us[1]));
+    assert_int_equal(sim.live, 0);
+    fresh(NULL);
+    players[2].honest_runs = 1;   /* beside others in the same run: two are wrong and as fast as each other */
+    players[3].honest_runs = 1;
+    assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 4, us, &error), GS_OK);
+    assert_true(isinf(us[2]) && isinf(us[3]) && fabs(us[0] - 10) < 0.01 && fabs(us[1] - 10) < 0.01);
+    for (int i = 0; i < 4; i++) players[i].honest_runs = 1;
+    assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 4, us, &error), GS_OK);
+    for (int i = 0; i < 4; i++) assert_true(isinf(us[i]));
+    assert_int_equal(sim.live, 0);
+}
+
 static void impossible_requests(void **state)
 {
     (void)state;
@@ -334,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
         cmocka_unit_test_setup(pick_finds_the_fastest, fresh),
+        cmocka_unit_test_setup(pick_drops_wrong_ones, fresh),
         cmocka_unit_test_setup(impossible_requests, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

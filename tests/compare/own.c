@@ -6,7 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <jansson.h>
+
 #include "compare/contenders.h"
+#include "compare/own.h"
+#include "compare/result.h"
+#include "plan/table.h"
 #include "comparing.h"
 #include "verify/verdict.h"
 
@@ -128,11 +133,46 @@ static void own_from_the_store(void **state)
     gs_own_list_free(&list);
 }
 
+/* Records the row of a problem in one layout: ours, and the reference with these fields. */
+static void record(bench *b, const char *ours, const char *reference)
+{
+    char text[1024];
+    gs_result row;
+    snprintf(text, sizeof text, "{\"problem\":\"f16:67x129x65:tn\",\"title\":\"f16:67x129x65:tn\",\"band\":1,\"floor_us\":1.5,\"rounds\":21,\"own\":\"own\",\"contenders\":["
+             "{\"name\":\"simple\",\"own\":true,\"layout\":\"tn\",\"status\":\"GS_OK\",%s},{\"name\":\"" REFERENCE "\",\"layout\":\"tn\",\"suggestion\":3,%s}]}",
+             ours, reference);
+    json_t *const json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    assert_int_equal(gs_result_read(&row, json, &error), GS_OK);
+    assert_int_equal(gs_own_record(&b->session, &row, "own.tuned", &error), GS_OK);
+    gs_result_free(&row);
+}
+
+/* Where the reference has no algorithm or a wrong one, ours wins without a ratio; where it failed for another reason, nothing is known. */
+static void record_without_a_reference(void **state)
+{
+    static const char *const lacks[] = {"\"status\":\"GS_OK\",\"wrong\":true", "\"status\":\"GS_ERROR_UNSUPPORTED\",\"wrong\":false"};
+    bench *const b = *state;
+    gs_table *table;
+    record(b, "\"device_us\":7.5", "\"status\":\"GS_ERROR_LIBRARY\",\"wrong\":false");
+    record(b, "\"device_us\":7.5,\"wrong\":true", lacks[0]);
+    assert_false(gs_file_exists("own.tuned"));
+    for (int i = 0; i < 2; i++) {
+        record(b, i ? "\"device_us\":6.25" : "\"device_us\":7.5", lacks[i]);
+        assert_int_equal(gs_table_create(&table), GS_OK);
+        assert_int_equal(gs_table_load(table, "own.tuned", NULL, NULL, &error), GS_OK);
+        assert_int_equal(gs_table_size(table), 1);
+        assert_true(gs_row_alone(gs_table_row(table, 0)) && gs_table_row(table, 0)->us == (i ? 6.25 : 7.5));
+        gs_table_destroy(&table);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_contenders), cmocka_unit_test(contenders_by_layout), TEST(own_from_a_file), TEST(lines_that_cannot_be_read), TEST(own_from_the_store),
+        TEST(record_without_a_reference),
     };
     return cmocka_run_group_tests_name("compare/own", tests, NULL, NULL);
 }

@@ -481,6 +481,11 @@ static void what_is_not_the_candidates_fault(void **state)
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_NO_LIBRARY);
     gs_environment_destroy(&e);
 
+    e = environment_of(b, "reference=wrong", &(gs_environment_options){0}, true);   /* no reward without a comparison */
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_LIBRARY);
+    assert_non_null(strstr(error.text, "nothing can be compared with it"));
+    gs_environment_destroy(&e);
+
     /* nothing works any more: nobody is blamed */
     e = environment_of(b, "mode=exit", &(gs_environment_options){0}, true);
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_WORKER_DIED);

@@ -194,6 +194,92 @@ static void test_weights(void **state)
     gs_weights_free(&weights);
 }
 
+/* ---- what is wrong with a table or with weights costs a line, and the next rung serves ---- */
+
+typedef struct said {
+    int  lines;
+    char last[1024];
+} said;
+
+static void hear(void *self, int level, const char *text)
+{
+    said *const s = self;
+    (void)level;
+    s->lines++;
+    snprintf(s->last, sizeof s->last, "%s", text);
+}
+
+static void test_bad_row(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char row[] = "f16:128x256x257:tn ws/128x256x64/s4/c2x1/coop/g8 2.0 2.1 1.05 1.04 1.06 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
+                              "f16:128x256x264:tn mma/64x32x64/w4x1/s2/g1 2.5 0.0 0.0 0.0 0.0 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
+    gs_context *context = open_with(row);   /* its pitch is odd: TMA cannot load it */
+    gs_error error = {0};
+    gs_plan *plan = NULL;
+    said s = {0};
+    const int level = gs_log_level();
+    gs_log_set_sink(&s, hear, &s, GS_LOG_WARNING);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 128, 256, 257), other = gs_problem_make(GS_F16, GS_TN, 128, 256, 264);
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    assert_int_equal(s.lines, 1);
+    assert_non_null(strstr(s.last, "f16:128x256x257:tn: table entry not used: "));
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create(context, &other, &plan, &error), GS_OK);   /* the other rows are there, also one that no library stands beside */
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    assert_non_null(strstr(gs_plan_why(plan), "2.50 us, no time of cuBLASLt beside it"));
+    assert_int_equal(s.lines, 1);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    gs_log_drop_sink(&s);
+    gs_log_set_level(level);
+}
+
+static void test_weights_of_other_features(void **state)
+{
+    (void)state;
+    need_compiler();
+    char path[96];
+    gs_weights weights;
+    gs_error error = {0};
+    gs_plan *plan = NULL;
+    char *data;
+    size_t size;
+    said s = {0};
+    const gs_problem problem = gs_problem_make(GS_BF16, GS_NN, 100, 104, 104);
+    snprintf(path, sizeof path, "%s/other.weights", folder);
+    assert_int_equal(gs_weights_create(&weights, 1, &error), GS_OK);
+    assert_int_equal(gs_weights_save(&weights, path, &error), GS_OK);
+    gs_weights_free(&weights);
+    assert_int_equal(gs_file_read(path, 1 << 26, &data, &size, &error), GS_OK);
+    char *const numbers = strstr(data, "\nnumbers ");
+    assert_non_null(numbers);
+    numbers[9] = numbers[9] == '9' ? '8' : (char)(numbers[9] + 1);
+    assert_int_equal(gs_file_write(path, data, size, &error), GS_OK);
+    free(data);
+
+    const int level = gs_log_level();
+    setenv("GEMMSMITH_WEIGHTS", path, 1);
+    gs_log_set_sink(&s, hear, &s, GS_LOG_WARNING);
+    gs_context *context = open_with(row_4096);
+    assert_int_equal(s.lines, 1);
+    assert_non_null(strstr(s.last, "other numbers than this program's"));
+    assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    assert_non_null(strstr(gs_plan_why(plan), "the time model's choice"));
+    gs_plan_destroy(&plan);
+    const gs_problem known = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    assert_int_equal(gs_plan_create(context, &known, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    assert_int_equal(s.lines, 1);
+    gs_log_drop_sink(&s);
+    gs_log_set_level(level);
+    unsetenv("GEMMSMITH_WEIGHTS");
+}
+
 static void test_ladder(void **state)
 {
     (void)state;
@@ -530,6 +616,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_bad_row),
+        cmocka_unit_test(test_weights_of_other_features),
         cmocka_unit_test(test_named_tables),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_runs_allocate_nothing),
