@@ -7,7 +7,6 @@
 #include "learn/actor.h"
 
 enum {
-    INPUTS = GS_PROBLEM_FEATURES + GS_MOST_TOKENS,
     ROOM   = 2 * (GS_HIDDEN + GS_HIDDEN + GS_MOST_TOKENS),
     MOST_WORDS = 256
 };
@@ -31,27 +30,45 @@ static void insert(beam *to, const ray *r)
     to->rays[at] = *r;
 }
 
+/* What the network sees: the problem, the family, and a ray's values so far. */
+typedef struct inputs {
+    gs_net_input list[GS_PROBLEM_FEATURES + GS_MAX_PARAMETERS + 1];
+    int          count;
+} inputs;
+
+static void add_token(inputs *x, int token) { x->list[x->count++] = (gs_net_input){GS_PROBLEM_FEATURES + token, 1}; }
+
+static inputs inputs_of(const gs_problem *problem, const gs_caps *caps)
+{
+    inputs x = {.count = GS_PROBLEM_FEATURES};
+    float numbers[GS_PROBLEM_FEATURES];
+    gs_problem_features(problem, caps, numbers);
+    for (int i = 0; i < GS_PROBLEM_FEATURES; i++) x.list[i] = (gs_net_input){i, numbers[i]};
+    return x;
+}
+
 /* The probabilities of tokens side by side, as logarithms. */
-static void say(const gs_actor *actor, const float *x, int first, int count, double *log_probability)
+static void say(const gs_actor *actor, const inputs *x, int first, int count, double *log_probability)
 {
     float room[ROOM];
-    const float *const logits = gs_net_forward_some(&actor->net, x, room, first, first + count);
+    const float *const logits = gs_net_forward_inputs(&actor->net, x->list, x->count, room, first, first + count);
     double most = -INFINITY, sum = 0;
     for (int i = 0; i < count; i++) most = fmax(most, logits[i]);
     for (int i = 0; i < count; i++) sum += exp(logits[i] - most);
     for (int i = 0; i < count; i++) log_probability[i] = logits[i] - most - log(sum);
 }
 
-static void go_on(const gs_actor *actor, float *x, const beam *from, beam *to, gs_family_id family, int parameter)
+static void go_on(const gs_actor *actor, inputs *x, const beam *from, beam *to, gs_family_id family, int parameter)
 {
     const int count = gs_family_parameter(family, parameter)->count;
     double said[MOST_WORDS];
     to->count = 0;
     for (int i = 0; i < from->count; i++) {
         ray next = from->rays[i];
-        for (int s = 0; s < parameter; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 1;
+        const int before = x->count;
+        for (int s = 0; s < parameter; s++) add_token(x, gs_token_of(family, s, next.schedule.value[s]));
         say(actor, x, gs_token_of(family, parameter, 0), count, said);
-        for (int s = 0; s < parameter; s++) x[GS_PROBLEM_FEATURES + gs_token_of(family, s, next.schedule.value[s])] = 0;
+        x->count = before;
         for (int value = 0; value < count; value++) {
             next.schedule.value[parameter] = (uint8_t)value;
             next.log_probability = from->rays[i].log_probability + said[value];
@@ -65,11 +82,10 @@ int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_cap
     width = GS_MIN(width, GS_MOST_BEAM);
     if (width < 1) return 0;
     beam beams[2] = {{.width = width, .count = 1, .rays = {{.schedule = {.family = (uint8_t)family}}}}, {.width = width}};
-    float x[INPUTS] = {0};
+    inputs x = inputs_of(problem, caps);
     const int parameters = gs_family_parameters(family);
-    gs_problem_features(problem, caps, x);
-    x[GS_PROBLEM_FEATURES + gs_token_of(family, -1, 0)] = 1;
-    for (int parameter = 0; parameter < parameters; parameter++) go_on(actor, x, &beams[parameter % 2], &beams[(parameter + 1) % 2], family, parameter);
+    add_token(&x, gs_token_of(family, -1, 0));
+    for (int parameter = 0; parameter < parameters; parameter++) go_on(actor, &x, &beams[parameter % 2], &beams[(parameter + 1) % 2], family, parameter);
     const beam *const last = &beams[parameters % 2];
     for (int i = 0; i < last->count; i++) list[i] = last->rays[i].schedule;
     return last->count;
@@ -77,11 +93,13 @@ int gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_cap
 
 void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES])
 {
-    float x[INPUTS] = {0}, room[ROOM];
+    const inputs x = inputs_of(problem, caps);
     double sum = 0, most = -INFINITY;
-    gs_problem_features(problem, caps, x);
-    const float *const logits = gs_net_forward(&actor->net, x, room);
-    for (int f = 0; f < GS_FAMILIES; f++) most = fmax(most, p[f] = logits[gs_token_of((gs_family_id)f, -1, 0)]);
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        float room[ROOM];
+        const int token = gs_token_of((gs_family_id)f, -1, 0);
+        most = fmax(most, p[f] = *gs_net_forward_inputs(&actor->net, x.list, x.count, room, token, token + 1));
+    }
     for (int f = 0; f < GS_FAMILIES; f++) sum += p[f] = exp(p[f] - most);
     for (int f = 0; f < GS_FAMILIES; f++) p[f] /= sum;
 }

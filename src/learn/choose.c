@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What the weights choose for a problem that nobody has measured, in about a millisecond: a beam of the actor's, ordered by the surrogate, and from the
- * best of them downhill, value by value. */
+ * What the weights choose for a problem that nobody has measured, in about a millisecond: a beam of the actor's for each family, ordered by the surrogate,
+ * and from the best of each family downhill, value by value. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "learn/weights.h"
 
 enum { MOST = 32, WIDTH = 16, DESCENTS = 4 };
-#define IMPROBABLE 0.03   /* beside the first family that had something valid: not looked into */
+#define MOST_BEHIND 2.0   /* a family whose best is so much slower has no chance */
+#define IMPROBABLE 0.003   /* beside the first family that had something valid: not looked into */
 
 typedef struct chosen {
     gs_schedule *list;
@@ -35,37 +37,32 @@ typedef struct chooser {
     const gs_caps    *caps;
     gs_profile        profile;
     chosen            c;
+    gs_schedule       best[GS_FAMILIES];      /* of each family, */
+    double            best_us[GS_FAMILIES];   /* INFINITY: none yet */
 } chooser;
 
 static void consider(chooser *ch, const gs_schedule *schedule)
 {
-    if (gs_schedule_check(schedule, ch->problem, ch->caps, NULL) == GS_OK)
-        insert(&ch->c, schedule, gs_surrogate_us(&ch->weights->surrogate, schedule, ch->problem, &ch->profile));
-}
-
-/* The best one of a family; NULL: there is none. */
-static const gs_schedule *best_of(const chooser *ch, gs_family_id family)
-{
-    for (int i = 0; i < ch->c.count; i++)
-        if (ch->c.list[i].family == family) return &ch->c.list[i];
-    return NULL;
+    if (gs_schedule_check(schedule, ch->problem, ch->caps, NULL) != GS_OK) return;
+    const double us = gs_surrogate_us(&ch->weights->surrogate, schedule, ch->problem, &ch->profile);
+    insert(&ch->c, schedule, us);
+    if (us >= ch->best_us[schedule->family]) return;
+    ch->best[schedule->family] = *schedule;
+    ch->best_us[schedule->family] = us;
 }
 
 /* Schedule strings that differ from the best one of a family in a value, until none of them is better. */
 static void descend(chooser *ch, gs_family_id family)
 {
-    const gs_schedule *best = best_of(ch, family);
-    gs_schedule from;
-    for (int left = DESCENTS; best && left > 0; left--) {
-        from = *best;
+    for (int left = DESCENTS; left > 0; left--) {
+        const gs_schedule from = ch->best[family];
         for (int parameter = 0; parameter < gs_family_parameters(family); parameter++)
             for (int value = 0; value < gs_family_parameter(family, parameter)->count; value++) {
                 gs_schedule next = from;
                 next.value[parameter] = (uint8_t)value;
                 if (value != from.value[parameter]) consider(ch, &next);
             }
-        best = best_of(ch, family);
-        if (best && memcmp(&from, best, sizeof from) == 0) break;
+        if (memcmp(&from, &ch->best[family], sizeof from) == 0) break;
     }
 }
 
@@ -73,6 +70,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
 {
     chooser ch = {.weights = weights, .problem = problem, .caps = caps, .profile = gs_profile_of(caps), .c = {.list = list, .most = GS_MIN(most, MOST)}};
     double p[GS_FAMILIES], first = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) ch.best_us[family] = INFINITY;
     if (most < 1) return 0;
     gs_actor_families(&weights->actor, problem, caps, p);
     for (int turn = 0; turn < GS_FAMILIES; turn++) {
@@ -89,6 +87,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         if (first == 0 && ch.c.count > 0) first = probable;
     }
     if (ch.c.count == 0) return gs_surrogate_shortlist(&weights->surrogate, problem, caps, families, list, most);
-    for (int family = 0; family < GS_FAMILIES; family++) descend(&ch, (gs_family_id)family);
+    for (int family = 0; family < GS_FAMILIES; family++)
+        if (ch.best_us[family] < MOST_BEHIND * ch.c.us[0]) descend(&ch, (gs_family_id)family);
     return ch.c.count;
 }

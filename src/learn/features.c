@@ -3,6 +3,7 @@
 #include "learn/features.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,17 +13,27 @@
 
 /* ---- tokens ---- */
 
+/* The token of a family, and behind it those of each parameter's first value. */
+static int16_t first_token[GS_FAMILIES + 1][GS_MAX_PARAMETERS + 1];
+static pthread_once_t tokens_once = PTHREAD_ONCE_INIT;
+
+static void number_tokens(void)
+{
+    int16_t token = 0;
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        first_token[f][0] = token++;
+        for (int s = 0; s < gs_family_parameters((gs_family_id)f); s++) {
+            first_token[f][s + 1] = token;
+            token = (int16_t)(token + gs_family_parameter((gs_family_id)f, s)->count);
+        }
+    }
+    first_token[GS_FAMILIES][0] = token;
+}
+
 int gs_token_of(gs_family_id family, int parameter, int value)
 {
-    int token = 0;
-    for (int f = 0; f < (int)family; f++) {
-        token++;
-        for (int s = 0; s < gs_family_parameters((gs_family_id)f); s++) token += gs_family_parameter((gs_family_id)f, s)->count;
-    }
-    if (parameter < 0) return token;
-    token++;
-    for (int s = 0; s < parameter; s++) token += gs_family_parameter(family, s)->count;
-    return token + value;
+    pthread_once(&tokens_once, number_tokens);
+    return first_token[family][parameter + 1] + (parameter < 0 ? 0 : value);
 }
 
 int gs_token_count(void) { return gs_token_of(GS_FAMILIES, -1, 0) + 1; }

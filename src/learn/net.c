@@ -78,30 +78,48 @@ INLINE float dot(const float *restrict a, const float *restrict b, int count)
     return sum;
 }
 
-/* Inputs are mostly zero: whole runs of them are passed over. */
-INLINE bool nothing_at(const float *x)
+/* Inputs are mostly zero: the others. */
+INLINE int find_inputs(const float *x, int in, gs_net_input *inputs)
 {
-    uint64_t bits[4];
-    memcpy(bits, x, sizeof bits);
-    return (bits[0] | bits[1] | bits[2] | bits[3]) == 0;
+    int count = 0;
+    for (int i = 0; i < in; i++) {
+        inputs[count] = (gs_net_input){i, x[i]};
+        count += x[i] != 0;
+    }
+    return count;
 }
 
-INLINE const float *forward(const gs_net *net, const float *x, float *room, int begin, int end)
+/* to += the rows of w, `stride` apart, times their inputs. 32 sums at a time stay in registers. */
+INLINE void add_rows(float *to, const float *w, int stride, const gs_net_input *x, int count, int out)
 {
-    enum { RUN = 8 };
-    const float *w = net->weights;
+    typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
+    enum { LANES = 8, TOGETHER = 4 };
+    int j = 0;
+    for (; j + TOGETHER * LANES <= out; j += TOGETHER * LANES) {
+        lanes sum[TOGETHER];
+        memcpy(sum, to + j, sizeof sum);
+        for (int n = 0; n < count; n++) {
+            const lanes *const row = (const lanes *)(w + x[n].place * stride + j);
+            for (int l = 0; l < TOGETHER; l++) sum[l] += x[n].value * row[l];
+        }
+        memcpy(to + j, sum, sizeof sum);
+    }
+    for (int n = 0; n < count; n++) add_times(to + j, w + x[n].place * stride + j, x[n].value, out - j);
+}
+
+INLINE const float *forward(const gs_net *net, const gs_net_input *inputs, int count, float *room, int begin, int end)
+{
+    const float *w = net->weights, *x = room;
+    gs_net_input hidden[GS_NET_WIDEST];
     for (int layer = 0; layer < net->layers; layer++) {
         const bool last = layer == net->layers - 1;
         const int in = net->width[layer], stride = net->width[layer + 1], first = last ? begin : 0, out = last ? end - begin : stride;
         memcpy(room, w + in * stride + first, (size_t)out * sizeof *room);
-        for (int i = 0; i < in;) {
-            if (i + RUN <= in && nothing_at(x + i)) {
-                i += RUN;
-                continue;
-            }
-            for (const int stop = i + RUN < in ? i + RUN : in; i < stop; i++)
-                if (x[i] != 0) add_times(room, w + i * stride + first, x[i], out);
+        if (layer > 0) {
+            count = find_inputs(x, in, hidden);
+            inputs = hidden;
         }
+        add_rows(room, w + first, stride, inputs, count, out);
         if (!last)
             for (int j = 0; j < out; j++) room[j] = room[j] > 0 ? room[j] : 0;
         w += weights_of(net->width, layer);
@@ -134,9 +152,9 @@ INLINE void backward(const gs_net *net, const float *x, float *room, float *d_ou
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static const float *forward_avx2(const gs_net *net, const float *x, float *room, int begin, int end)
+__attribute__((target("avx2"))) static const float *forward_avx2(const gs_net *net, const gs_net_input *inputs, int count, float *room, int begin, int end)
 {
-    return forward(net, x, room, begin, end);
+    return forward(net, inputs, count, room, begin, end);
 }
 
 __attribute__((target("avx2"))) static void backward_avx2(const gs_net *net, const float *x, float *room, float *d_out, float *gradient)
@@ -149,10 +167,16 @@ __attribute__((target("avx2"))) static void backward_avx2(const gs_net *net, con
 #define AVX2(call) (void)0
 #endif
 
+const float *gs_net_forward_inputs(const gs_net *net, const gs_net_input *inputs, int count, float *room, int begin, int end)
+{
+    AVX2(forward_avx2(net, inputs, count, room, begin, end));
+    return forward(net, inputs, count, room, begin, end);
+}
+
 const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end)
 {
-    AVX2(forward_avx2(net, x, room, begin, end));
-    return forward(net, x, room, begin, end);
+    gs_net_input inputs[GS_NET_WIDEST];
+    return gs_net_forward_inputs(net, inputs, find_inputs(x, net->width[0], inputs), room, begin, end);
 }
 
 const float *gs_net_forward(const gs_net *net, const float *x, float *room)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <gemmsmith/status.h>
 
-enum { GS_NET_LAYERS = 4 };
+enum { GS_NET_LAYERS = 4, GS_NET_WIDEST = 1024 };   /* most inputs of a layer */
 
 typedef struct gs_net {
     int    layers;                       /* of weights */
@@ -17,7 +17,7 @@ typedef struct gs_net {
     float *weights;
 } gs_net;
 
-/* layers: 1 to GS_NET_LAYERS, width: layers + 1 of them. Weights are drawn from the seed; the last layer's are zero, so that an untrained
+/* layers: 1 to GS_NET_LAYERS, width: layers + 1 of them, at most GS_NET_WIDEST. Weights are drawn from the seed; the last layer's are zero, so that an untrained
  * network says 0. MEMORY. */
 gs_status gs_net_create(gs_net *net, int layers, const int *width, uint64_t seed, gs_error *error);
 void      gs_net_free(gs_net *net);
@@ -33,6 +33,13 @@ const float *gs_net_forward(const gs_net *net, const float *x, float *room);
 
 /* The same, but of the last layer only the outputs from `begin` to before `end`, which are returned; no gs_net_backward after it. */
 const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end);
+
+/* The same again, of the inputs that are not zero, by their places in ascending order. */
+typedef struct gs_net_input {
+    int   place;
+    float value;
+} gs_net_input;
+const float *gs_net_forward_inputs(const gs_net *net, const gs_net_input *inputs, int count, float *room, int begin, int end);
 
 /* After gs_net_forward of the same row: adds to gradient (count floats) what d_out (width[layers] floats, destroyed) says. */
 void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_out, float *gradient);

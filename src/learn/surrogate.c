@@ -86,9 +86,12 @@ void gs_surrogate_free(gs_surrogate *surrogate) { gs_net_free(&surrogate->net); 
 
 static double us_of(const gs_surrogate *surrogate, const row *r)
 {
-    float x[INPUTS], room[ROOM];
-    fill(x, r);
-    return exp(r->model + *gs_net_forward(&surrogate->net, x, room));
+    gs_net_input x[NUMBERS + GS_MAX_PARAMETERS + 1];
+    float room[ROOM];
+    int count = 0;
+    for (int i = 0; i < NUMBERS; i++) x[count++] = (gs_net_input){i, r->numbers[i]};
+    for (int i = 0; i < r->tokens; i++) x[count++] = (gs_net_input){NUMBERS + r->token[i], 1};
+    return exp(r->model + *gs_net_forward_inputs(&surrogate->net, x, count, room, 0, 1));
 }
 
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
