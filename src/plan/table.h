@@ -91,6 +91,10 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
 /* The row that a plan takes: the problem's own (*exact), its twin or, for a device without weights, the nearest. NULL: none of them. */
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
 
+/* Puts a row into the file of a table, which is made where it is missing; several processes at once lose nothing. only_if_absent: a row of the
+ * same problem and device stays. A file with rows that cannot be read is left alone: PARSE. */
+gs_status gs_table_keep(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
+
 void gs_table_format(const gs_table *table, gs_text *text);              /* aligned, sorted by problem */
 
 #endif
