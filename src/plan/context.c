@@ -109,7 +109,7 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     }
     if (status == GS_OK) status = open_device(context, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
-    if (status == GS_OK) status = gs_measured_open(&context->measured, &context->config, &context->device->caps, error);
+    if (status == GS_OK) status = gs_measurer_open(&context->measured, &context->config, &context->device->caps, error);
     if (status == GS_OK) status = load_tables(context, context->config.tuned_path, error);
     if (status == GS_OK) status = gs_plan_cache_create(&context->cache, context->config.cached_plans, error);
     if (status == GS_OK) load_weights(context);
@@ -128,7 +128,7 @@ void gs_close(gs_context **context)
     gs_context *const c = *context;
     gs_plan_cache_destroy(&c->cache);
     gs_table_destroy(&c->table);
-    gs_measured_close(&c->measured);
+    gs_measurer_close(&c->measured);
     gs_weights_free(&c->weights);
     gs_device_close(&c->device);
     if (c->logs) gs_log_drop_sink(c);

@@ -56,7 +56,7 @@ static void choose_path(char path[GS_PATH], const char *named, const gs_caps *ca
     if (!there) path[0] = '\0';
 }
 
-gs_status gs_measured_open(gs_measured *measured, gs_config *config, const gs_caps *caps, gs_error *error)
+gs_status gs_measurer_open(gs_measurer *measured, gs_config *config, const gs_caps *caps, gs_error *error)
 {
     if (config->measure == 0) GS_TRY(switched_on(&config->measure, error));
     if (config->measure_ms == 0) config->measure_ms = DEFAULT_MS;
@@ -67,14 +67,14 @@ gs_status gs_measured_open(gs_measured *measured, gs_config *config, const gs_ca
     return GS_OK;
 }
 
-void gs_measured_close(gs_measured *measured)
+void gs_measurer_close(gs_measurer *measured)
 {
     if (!measured->rows) return;
     gs_table_destroy(&measured->rows);
     pthread_mutex_destroy(&measured->lock);
 }
 
-static bool remembered(gs_measured *measured, const gs_problem *problem, gs_row *out)
+static bool remembered(gs_measurer *measured, const gs_problem *problem, gs_row *out)
 {
     pthread_mutex_lock(&measured->lock);
     const gs_row *const row = gs_table_find(measured->rows, problem);
@@ -87,7 +87,7 @@ static bool remembered(gs_measured *measured, const gs_problem *problem, gs_row 
  * measured with fewer choices than others have is not for them. */
 static void remember(gs_context *context, const gs_row *row, bool replace)
 {
-    gs_measured *const measured = &context->measured;
+    gs_measurer *const measured = &context->measured;
     const gs_config *const config = &context->config;
     gs_error error = {0};
     char line[512];

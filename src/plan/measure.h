@@ -10,17 +10,17 @@
 #include "plan/table.h"
 
 /* What a context has measured. */
-typedef struct gs_measured {
+typedef struct gs_measurer {
     pthread_mutex_t lock;
     gs_table       *rows;            /* of a library's row, ratio says how it did against the best own kernel */
     char            path[GS_PATH];   /* where rows go; "": nowhere */
     bool            told;            /* that they cannot be written */
-} gs_measured;
+} gs_measurer;
 
 /* tuned_path: of the settings. Reads $GEMMSMITH_MEASURE where the settings do not say whether plans are measured, and fills in the defaults of
  * those fields. PARSE: it is neither on nor off. */
-gs_status gs_measured_open(gs_measured *measured, gs_config *config, const gs_caps *caps, gs_error *error);
-void      gs_measured_close(gs_measured *measured);
+gs_status gs_measurer_open(gs_measurer *measured, gs_config *config, const gs_caps *caps, gs_error *error);
+void      gs_measurer_close(gs_measurer *measured);
 
 /* Fills the plan with the winner of a race, or of an earlier one of this context. near: the row of a problem like it, or NULL; replace: a row
  * that the table has does not work. False: a line in the log says why not, and the plan is as it was. */

@@ -40,7 +40,7 @@ struct gs_context {
     gs_config       config;                   /* strings not kept */
     gs_table       *table;
     gs_weights      weights;                  /* learned; empty where there are none for this device */
-    gs_measured     measured;
+    gs_measurer     measured;
     gs_plan_cache  *cache;                    /* of gs_gemm */
     pthread_mutex_t making;                   /* see gs_context_enter */
     bool            logs;                     /* its log callback was set */

@@ -107,6 +107,14 @@ static gs_status stage_end(gs_device *device, gs_queue queue, gs_graph *out, gs_
     return status;
 }
 
+/* What fills a cache has nothing to do here, and would take most of the test's time. */
+static gs_status stage_fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)
+{
+    if (bytes < 1 << 20) return stage.real->fill(device, to, pattern, bytes, queue, error);
+    stage_pass(30);
+    return stage.real->fill(device, to, pattern, 4, queue, error);
+}
+
 static gs_status stage_replay(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error)
 {
     stage.now_us += stage.thing[stage_thing(graph)].us;
@@ -127,6 +135,7 @@ static void stage_set(gs_device *device)
     stage.ops.prepare = NULL;   /* every launch comes by */
     stage.ops.launch = stage_launch;
     stage.ops.copy_out = stage_copy_out;
+    stage.ops.fill = stage_fill;
     stage.ops.event_record = stage_record;
     stage.ops.event_us = stage_us;
     stage.ops.capture_begin = stage_begin;
