@@ -241,6 +241,7 @@ static void make_row(gs_row *row, const entrants *e, int winner, const gs_plan *
         row->cublaslt = gs_library_version(NULL);
     }
     if (own >= 0 && library >= 0) compare(row, &e->racer[own], &e->racer[library]);
+    if (device->caps.emulated) row->ratio = row->low = row->high = gs_floor_us(&plan->problem, &device->caps) / row->us;
     gs_clocks clocks;
     if (device->ops->clocks && device->ops->clocks(device, &clocks, NULL) == GS_OK) row->mhz = clocks.sm_mhz;
     snprintf(row->gpu, sizeof row->gpu, "%s", device->caps.slug);
@@ -252,7 +253,7 @@ static void say_why(gs_plan *plan, const gs_row *row)
 {
     const char *const how = plan->device->caps.emulated ? "predicted" : "measured";
     char other[64] = "";
-    if (row->library && row->ratio > 0) snprintf(other, sizeof other, ", the best own kernel %.2f us", row->us / row->ratio);
+    if (row->library && row->ratio > 0 && !plan->device->caps.emulated) snprintf(other, sizeof other, ", the best own kernel %.2f us", row->us / row->ratio);
     if (!row->library && row->library_us > 0) snprintf(other, sizeof other, ", cuBLASLt %.2f us", row->library_us);
     snprintf(plan->why, sizeof plan->why, "measured when a plan was made: %s takes %.2f us (%s)%s", plan->schedule, row->us, how, other);
 }

@@ -11,7 +11,8 @@
  * us and cublaslt_us are device times; ratio = cublaslt_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
- * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
+ * `by` names the program, "measure-0.1.0" the library that measured when it made a plan; there low and high are the extremes of a few rounds, and
+ * ratio is 0 where there was no cuBLASLt. "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
  * A row of another gpu, cc or sms is left out, with a line in the log. A row that cannot be read is skipped and counted, with its
  * reason. Neither fails the whole file. */
 #ifndef GS_PLAN_TABLE_H
