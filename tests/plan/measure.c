@@ -552,6 +552,49 @@ static void test_failing_driver(void **state)
     assert_true(measured > 20 && others > 20);
 }
 
+/* ---- allocations of our own objects that fail ---- */
+
+static int fail_at;   /* the how many-th from now on; 0: none */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+static bool fails(void) { return fail_at > 0 && --fail_at == 0; }
+
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *memory, size_t size) { return fails() ? NULL : __real_realloc(memory, size); }
+void *__wrap_aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : __real_aligned_alloc(alignment, size); }
+
+static void test_failing_allocations(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_problem problem = problem_of(PROBLEM);
+    int made = 0, failed = 0, which = 1;
+    for (bool reached = true; reached; which += which < 60 ? 1 : which / 8) {
+        const gs_config config = settings();
+        gs_context *context = open_with(&config, "");
+        gs_plan *plan = NULL;
+        fail_at = which;
+        const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+        reached = fail_at == 0;
+        fail_at = 0;
+        assert_true((status == GS_OK) == (plan != NULL));
+        if (plan) made++;
+        else failed++;
+        if (!reached) assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+        close_all(&plan, &context);
+    }
+    assert_true(made > 20 && failed > 0 && which > 60);
+}
+
 /* Several processes measure at the same time, each something else: all rows are there. */
 static void test_processes(void **state)
 {
@@ -622,7 +665,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),     cmocka_unit_test(test_own_winner),        cmocka_unit_test(test_library_winner), cmocka_unit_test(test_wrong_results),
         cmocka_unit_test(test_budgets),      cmocka_unit_test(test_rows),              cmocka_unit_test(test_nowhere_to_write), cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
