@@ -27,7 +27,8 @@ LAW = {
     "emu":      {"base", "schedule", "device", "ptx"},
     "inspect":  {"base", "kernel", "ptx"},
     "cublas":   {"base", "device"},
-    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "common"},
+    "race":     {"base", "kernel", "device", "common"},
+    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "common"},
     "train":    {"base", "problem", "schedule", "learn"},
     "store":    {"base", "problem", "schedule"},
     "llm":      {"base"},
@@ -48,7 +49,7 @@ LAW = {
     "cli":      {"base", "problem", "schedule", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
-SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "plan")
+SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "plan")
 OUTSIDE = {   # third-party headers and the layers that may use them
     "sqlite3.h": {"store"}, "jansson.h": {"llm", "worker", "author", "dataset", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},

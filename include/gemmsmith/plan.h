@@ -25,7 +25,8 @@ typedef enum gs_origin {
     GS_ORIGIN_DEFAULT  = 2,   /* the first choice of the learned weights; without weights, of the time model */
     GS_ORIGIN_CUBLASLT = 3,   /* cuBLASLt */
     GS_ORIGIN_EXPLICIT = 4,   /* the caller named the schedule */
-    GS_ORIGIN_EMPTY    = 5    /* nothing to compute */
+    GS_ORIGIN_EMPTY    = 5,   /* nothing to compute */
+    GS_ORIGIN_MEASURED = 6    /* measured when the plan was made, or by another plan of the context; tried behind TABLE */
 } gs_origin;
 
 #define GS_NO_LIMIT ((size_t)-1)
@@ -53,9 +54,21 @@ typedef struct gs_config {
                                  error, at the level of $GEMMSMITH_LOG */
     void       *log_self;     /* its first argument */
     int         log_level;    /* 0 to 4: the most detailed level that log receives; has no effect without log. Default 2 */
-    int         reserved_int; /* zero */
-    uint64_t    reserved[8];  /* zero */
+    int         measure;      /* 1: a plan of a problem that no table has is chosen by a race on the device, see gs_plan_create; -1: never;
+                                 0 (default): as $GEMMSMITH_MEASURE says ("on", "off"), else never */
+    int         measure_ms;   /* time of the device that a race may take, milliseconds; 0 (default): 100 */
+    int         measure_total_ms;   /* the same of all races of this process; those plans that come later are chosen without. 0 (default): 10000 */
+    uint64_t    reserved[7];  /* zero */
 } gs_config;
+
+/* Settings of one plan. Start from gs_plan_options_default. */
+typedef struct gs_plan_options {
+    uint32_t    size;         /* sizeof(gs_plan_options) as the caller was compiled; see status.h */
+    int         measure;      /* 1: the choice is measured, as with gs_config.measure; -1: it is not; 0 (default): as the context says */
+    int         measure_ms;   /* 0 (default): the context's */
+    int         reserved_int; /* zero */
+    uint64_t    reserved[6];  /* zero */
+} gs_plan_options;
 
 /* Pointers of one multiplication. All point to memory of the context's device, except alpha and beta. The caller owns them; they must
  * stay valid until the stream has run the call. c may be NULL when beta is 0, and may equal d (then ldc must equal ldd). Start from gs_args_make. */
@@ -98,6 +111,17 @@ static inline gs_config gs_config_default(void)
     return config;
 }
 
+/* Used by gs_plan_options_default. */
+GS_API void gs_plan_options_init(gs_plan_options *options, size_t size);
+
+/* The default settings of a plan. */
+static inline gs_plan_options gs_plan_options_default(void)
+{
+    gs_plan_options options;
+    gs_plan_options_init(&options, sizeof options);
+    return options;
+}
+
 /* Opens a device. config may be NULL. *out is NULL on failure and *error (may be NULL) says what is missing.
  * Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE, DEVICE_UNKNOWN, MEMORY, PARSE (a name or a variable), ARGUMENT, UNSUPPORTED (config); of a
  * table that tuned_path or $GEMMSMITH_TUNED names: NOT_FOUND, IO, CORRUPT (it is no table; a bad line of one is skipped, never fatal). */
@@ -107,8 +131,18 @@ GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *er
 GS_API void gs_close(gs_context **context);
 
 /* Chooses, compiles or loads a kernel for the problem. Never call it while a stream is being captured.
+ *
+ * With gs_config.measure a problem that no tuned table has is measured: the most promising kernels and, where it is allowed, cuBLASLt's
+ * suggestions race on the device, on a stream and on operands of the library's own, at most an eighth of the free memory. The winner serves
+ * all plans of the context, and goes into the user's tuned table (the table that tuned_path or $GEMMSMITH_TUNED names) for later processes;
+ * where that cannot be written, a line in the log says so. Kernels are compiled first, which takes seconds once; that is not part of the
+ * limits. Nothing is measured while the driver says that a stream is being captured, which it says of streams that wait for the default
+ * stream, and gs_gemm of its own; then, and where a race is not possible, the plan is chosen as without measure, and the log has the reason.
  * Codes: those of gs_problem_check, COMPILE, NO_COMPILER, DEVICE_MEMORY, NO_LIBRARY, UNSUPPORTED. */
 GS_API gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
+
+/* As gs_plan_create, with settings for this plan. options may be NULL. Also ARGUMENT, UNSUPPORTED (options). */
+GS_API gs_status gs_plan_create_with(gs_context *context, const gs_problem *problem, const gs_plan_options *options, gs_plan **out, gs_error *error);
 
 /* As gs_plan_create, with a schedule ("ws/128x256x64/s4/...") instead of the choice, or "cublaslt" ("cublaslt/3" for the
  * third algorithm that it suggests, or its first if there are fewer). */

@@ -4,8 +4,8 @@
  * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
  * Calls with more to report take a gs_error (may be NULL), which names the wrong field and its column.
  *
- * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config) starts with its size, as the caller's compiler sees
- * it, and ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default) sets both. A later version
+ * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config, gs_plan_options) starts with its size, as the caller's compiler sees
+ * it, and ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default, gs_plan_options_default) sets both. A later version
  * gives names to reserved fields, or adds some behind them; zero always means what this version does. A program that was compiled with
  * an older, smaller struct keeps working. A size that is too small for the named fields is refused with ARGUMENT; so is a struct
  * that is larger than this version's, if any byte beyond is not zero; a reserved field that is not zero is refused with UNSUPPORTED.

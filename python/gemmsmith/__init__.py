@@ -39,7 +39,12 @@ class _Config(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("use_cublaslt", _c.c_int), ("use_ours", _c.c_int), ("dependent", _c.c_int),
                 ("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
                 ("workspace_limit", _c.c_size_t), ("cached_plans", _c.c_size_t), ("log", _c.c_void_p), ("log_self", _c.c_void_p),
-                ("log_level", _c.c_int), ("reserved_int", _c.c_int), ("reserved", _c.c_uint64 * 8)]
+                ("log_level", _c.c_int), ("measure", _c.c_int), ("measure_ms", _c.c_int), ("measure_total_ms", _c.c_int),
+                ("reserved", _c.c_uint64 * 7)]
+
+
+class _PlanOptions(_c.Structure):
+    _fields_ = [("size", _c.c_uint32), ("measure", _c.c_int), ("measure_ms", _c.c_int), ("reserved_int", _c.c_int), ("reserved", _c.c_uint64 * 6)]
 
 
 class _Args(_c.Structure):
@@ -62,6 +67,8 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_open": (_c.c_int, [_P(_c.c_void_p), _P(_Config), _P(_Error)]),
     "gs_close": (None, [_P(_c.c_void_p)]),
     "gs_plan_create": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_c.c_void_p), _P(_Error)]),
+    "gs_plan_options_init": (None, [_P(_PlanOptions), _c.c_size_t]),
+    "gs_plan_create_with": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_PlanOptions), _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_create_schedule": (_c.c_int, [_c.c_void_p, _P(_Problem), _c.c_char_p, _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_run": (_c.c_int, [_c.c_void_p, _P(_Args), _c.c_void_p]),
     "gs_plan_save": (_c.c_int, [_c.c_void_p, _c.c_void_p, _P(_c.c_size_t), _P(_Error)]),
@@ -77,7 +84,7 @@ _PROTOTYPES = {  # name: result, arguments
 }
 _PROBLEM_TEXT = 256
 _SONAME = "libgemmsmith.so.1"
-_ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty")
+_ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "measured")
 _loaded = None
 
 
@@ -152,6 +159,11 @@ def _problem(problem):
     return problem if isinstance(problem, Problem) else Problem(problem)
 
 
+def _switch(value):
+    """None, True or False as the settings have it."""
+    return 0 if value is None else 1 if value else -1
+
+
 def _pointer(value):
     """A device address: an int, None, or an object that has one."""
     if value is None or isinstance(value, int):
@@ -177,10 +189,10 @@ def _problem_of(plan):
 class Plan:
     """A chosen, loaded kernel for one problem. Any number of threads may run it; made by Context.plan or Context.load.
 
-    .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "cublaslt", "explicit", "empty"),
-    .schedule is its text, .workspace its size in bytes."""
+    .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "cublaslt", "explicit", "empty",
+    "measured"), .schedule is its text, .workspace its size in bytes."""
 
-    def __init__(self, context, problem, schedule=None, saved=None):
+    def __init__(self, context, problem, schedule=None, saved=None, measure=None, measure_ms=0):
         self._context = context
         self._c = _c.c_void_p()
         error = _Error()
@@ -192,7 +204,10 @@ class Plan:
         if saved is not None:
             status = 0
         elif schedule is None:
-            status = _lib().gs_plan_create(context._c, _c.byref(self.problem._c), _c.byref(self._c), _c.byref(error))
+            options = _PlanOptions()
+            _lib().gs_plan_options_init(_c.byref(options), _c.sizeof(options))
+            options.measure, options.measure_ms = _switch(measure), measure_ms
+            status = _lib().gs_plan_create_with(context._c, _c.byref(self.problem._c), _c.byref(options), _c.byref(self._c), _c.byref(error))
         else:
             status = _lib().gs_plan_create_schedule(context._c, _c.byref(self.problem._c), schedule.encode(),
                                                     _c.byref(self._c), _c.byref(error))
@@ -245,9 +260,12 @@ class Plan:
 class Context:
     """One device with its tuned tables. May be used by several threads."""
 
-    def __init__(self, device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None):
+    def __init__(self, device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None, measure=None,
+                 measure_ms=0, measure_total_ms=0):
         """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not.
-        workspace_limit: most bytes of workspace that a plan may need."""
+        workspace_limit: most bytes of workspace that a plan may need.
+        measure: whether a plan of a problem that no table has is chosen by a race on the device; None: $GEMMSMITH_MEASURE, else not.
+        measure_ms, measure_total_ms: time of the device that one race, and all of this process, may take; 0: 100 and 10000."""
         self._c = _c.c_void_p()
         self._plans = set()
         config = _Config()
@@ -256,17 +274,19 @@ class Context:
         config.tuned_path = _os.fsencode(tuned) if tuned else None
         config.cache_path = _os.fsencode(cache) if cache else None
         config.use_cublaslt, config.use_ours = int(cublaslt), int(ours)
-        config.dependent = 0 if dependent is None else 1 if dependent else -1
+        config.dependent, config.measure = _switch(dependent), _switch(measure)
+        config.measure_ms, config.measure_total_ms = measure_ms, measure_total_ms
         if workspace_limit is not None:
             config.workspace_limit = workspace_limit
         error = _Error()
         _check(_lib().gs_open(_c.byref(self._c), _c.byref(config), _c.byref(error)), error)
 
-    def plan(self, problem, schedule=None):
+    def plan(self, problem, schedule=None, measure=None, measure_ms=0):
         """Chooses, compiles or loads a kernel; never while a stream is being captured. schedule: a schedule string,
-        "cublaslt", or "cublaslt/3" for the third algorithm that cuBLASLt suggests."""
+        "cublaslt", or "cublaslt/3" for the third algorithm that cuBLASLt suggests. measure: whether this plan is measured, measure_ms: how
+        long at most; None, 0: as the context says."""
         self._open()
-        return Plan(self, problem, schedule)
+        return Plan(self, problem, schedule, measure=measure, measure_ms=measure_ms)
 
     def load(self, saved):
         """A plan from what Plan.save gave: needs no compiler and no cache. An Error where it was saved by another version or for another GPU."""
@@ -297,8 +317,8 @@ class Context:
         self.close()
 
 
-def open(device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None):
+def open(device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None, measure=None, measure_ms=0, measure_total_ms=0):
     """Opens a device ("cuda:0", "emu:h200"; None: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU). tuned: a table or a folder of them instead of
     $GEMMSMITH_TUNED and the user's, an error where it cannot be read; cache: the folder of compiled kernels; cublaslt, ours: whether plans may be cuBLASLt, or our kernels; dependent,
-    workspace_limit: as in Context."""
-    return Context(device, tuned, cache, cublaslt, ours, dependent, workspace_limit)
+    workspace_limit, measure, measure_ms, measure_total_ms: as in Context."""
+    return Context(device, tuned, cache, cublaslt, ours, dependent, workspace_limit, measure, measure_ms, measure_total_ms)

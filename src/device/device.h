@@ -139,6 +139,8 @@ typedef struct gs_device_ops {
     gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
     gs_status (*event_us)(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);   /* waits for end */
 
+    gs_status (*capturing)(gs_device *device, gs_queue queue, bool *out, gs_error *error);   /* whether work put there is recorded, not run. The default queue:
+                                                                    whether a queue that waits for it is captured, as far as the driver tells. May be NULL: never */
     gs_status (*capture_begin)(gs_device *device, gs_queue queue, gs_error *error);    /* thread-local capture */
     gs_status (*capture_end)(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
     gs_status (*graph_launch)(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);

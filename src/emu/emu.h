@@ -140,6 +140,7 @@ gs_status gs_emu_event_create(gs_device *device, gs_event *out, gs_error *error)
 void      gs_emu_event_destroy(gs_device *device, gs_event event);
 gs_status gs_emu_event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
 gs_status gs_emu_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);
+gs_status gs_emu_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error);
 gs_status gs_emu_capture_begin(gs_device *device, gs_queue queue, gs_error *error);
 gs_status gs_emu_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
 gs_status gs_emu_graph_launch(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);

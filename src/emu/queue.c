@@ -143,6 +143,13 @@ gs_status gs_emu_event_us(gs_device *device, gs_event start, gs_event end, doubl
 
 /* ---- capture and graphs ---- */
 
+gs_status gs_emu_capturing(gs_device *device, gs_queue handle, bool *out, gs_error *error)
+{
+    (void)error;
+    *out = queue_of(gs_emu_of(device), handle)->capturing;
+    return GS_OK;
+}
+
 gs_status gs_emu_capture_begin(gs_device *device, gs_queue handle, gs_error *error)
 {
     (void)device;

@@ -86,7 +86,9 @@ static gs_status take_config(gs_context *context, const gs_config *config, gs_er
     context->config = gs_config_default();
     if (!config) return GS_OK;
     GS_TRY(gs_sized_check(config, offsetof(gs_config, reserved), sizeof *config, "gs_config", "gs_config_default", error));
-    if (config->reserved_int) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_config has a reserved field that is not zero; start from gs_config_default");
+    if (config->measure < -1 || config->measure > 1) return gs_fail(error, GS_ERROR_ARGUMENT, "measure", "must be -1, 0 or 1");
+    if (config->measure_ms < 0 || config->measure_total_ms < 0)
+        return gs_fail(error, GS_ERROR_ARGUMENT, config->measure_ms < 0 ? "measure_ms" : "measure_total_ms", "must not be negative");
     if (config->cached_plans == 0) return gs_fail(error, GS_ERROR_ARGUMENT, "cached_plans", "must be at least 1");
     if (config->log && (config->log_level < GS_LOG_OFF || config->log_level > GS_LOG_DEBUG)) return gs_fail(error, GS_ERROR_ARGUMENT, "log_level", "must be from 0 to 4");
     gs_sized_copy(&context->config, config, sizeof context->config);
@@ -107,6 +109,7 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     }
     if (status == GS_OK) status = open_device(context, error);
     if (status == GS_OK) status = gs_table_create(&context->table);
+    if (status == GS_OK) status = gs_measurer_open(&context->measured, &context->config, &context->device->caps, error);
     if (status == GS_OK) status = load_tables(context, context->config.tuned_path, error);
     if (status == GS_OK) status = gs_plan_cache_create(&context->cache, context->config.cached_plans, error);
     if (status == GS_OK) load_weights(context);
@@ -125,6 +128,7 @@ void gs_close(gs_context **context)
     gs_context *const c = *context;
     gs_plan_cache_destroy(&c->cache);
     gs_table_destroy(&c->table);
+    gs_measurer_close(&c->measured);
     gs_weights_free(&c->weights);
     gs_device_close(&c->device);
     if (c->logs) gs_log_drop_sink(c);

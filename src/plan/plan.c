@@ -21,76 +21,11 @@ enum {
 void gs_plan_destroy(gs_plan **plan)
 {
     if (!plan || !*plan) return;
-    gs_plan *const p = *plan;
-    gs_context_enter(p->context);
-    gs_loaded_destroy(&p->loaded);
-    gs_library_destroy(&p->library);
-    if (p->workspace) p->device->ops->free(p->device, p->workspace);
-    gs_context_leave(p->context);
-    free(p);
+    gs_context *const context = (*plan)->context;
+    gs_context_enter(context);
+    gs_plan_free(*plan);
+    gs_context_leave(context);
     *plan = NULL;
-}
-
-gs_plan *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error)
-{
-    gs_plan *const plan = calloc(1, sizeof *plan);
-    if (!plan) {
-        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
-        return NULL;
-    }
-    plan->context = context;
-    plan->device = context->device;
-    gs_sized_copy(&plan->problem, problem, sizeof plan->problem);
-    plan->workspace_limit = context->config.workspace_limit;
-    for (int i = 0; i < 4; i++) plan->align[i] = 1;
-    return plan;
-}
-
-/* Loads a schedule into the plan. `shape` is what the kernel is built for: the problem, or the problem with fewer promises. */
-static gs_status use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error)
-{
-    const gs_caps *const caps = &plan->device->caps;
-    gs_kernel kernel;
-    GS_TRY(gs_schedule_check(schedule, shape, caps, error));
-    GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
-    size_t need;
-    GS_TRY(gs_loaded_need(&kernel.manifest, &plan->problem, caps, &need, error));
-    if (need > plan->workspace_limit)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
-    GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
-    plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
-    for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
-    gs_schedule_format(schedule, plan->schedule);
-    return GS_OK;
-}
-
-gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
-{
-    GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
-    /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
-    const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
-    if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
-        return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
-    suggestion = gs_library_chosen(plan->library) + 1;
-    for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
-    gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
-    return GS_OK;
-}
-
-gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
-{
-    plan->origin = origin;
-    plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
-    plan->reads_c = plan->problem.beta != 0;
-    for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
-    if (plan->empty) {   /* nothing is launched, whatever was chosen */
-        gs_loaded_destroy(&plan->loaded);
-        gs_library_destroy(&plan->library);
-    }
-    /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
-    if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
-    if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
-    return GS_OK;
 }
 
 static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *row, gs_origin origin, gs_error *error)
@@ -105,7 +40,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
     }
-    GS_TRY(use_schedule(plan, &row->schedule, &plan->problem, error));
+    GS_TRY(gs_plan_use_schedule(plan, &row->schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
     else if (origin == GS_ORIGIN_TABLE && gs_row_alone(row))
@@ -126,9 +61,9 @@ static bool over_limit(gs_status status, const gs_error *error)
 static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
 
 /* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
-static int row_level(const gs_plan *plan, const gs_row *row, bool exact)
+static int row_level(const gs_plan *plan, const gs_row *row)
 {
-    const bool bad = exact && !row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK;
+    const bool bad = !row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK;
     return bad ? GS_LOG_WARNING : GS_LOG_INFO;
 }
 
@@ -192,7 +127,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
     for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {
         chosen = i;
-        status = use_schedule(plan, &list[i], shape, error);
+        status = gs_plan_use_schedule(plan, &list[i], shape, error);
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
@@ -212,13 +147,12 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         return gs_plan_finish(plan, GS_ORIGIN_EMPTY, error);
     }
     local = (gs_error){0};
-    if (context->config.use_ours && problem->k > 0) {
-        bool exact;
-        const gs_row *const row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
-        if (row && rung(plan, choose_row(context, plan, row, exact ? GS_ORIGIN_TABLE : GS_ORIGIN_NEAREST, &local), &local, exact ? "table entry" : "nearest entry",
-                        row_level(plan, row, exact)))
-            return GS_OK;
-    }
+    bool exact = false;
+    const gs_row *row = NULL;
+    if (context->config.use_ours && problem->k > 0) row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
+    if (row && exact && rung(plan, choose_row(context, plan, row, GS_ORIGIN_TABLE, &local), &local, "table entry", row_level(plan, row))) return GS_OK;
+    if (problem->k > 0 && gs_plan_measure(context, plan, exact ? NULL : row, exact)) return GS_OK;
+    if (row && !exact && rung(plan, choose_row(context, plan, row, GS_ORIGIN_NEAREST, &local), &local, "nearest entry", GS_LOG_INFO)) return GS_OK;
     const bool library = context->config.use_cublaslt && !plan->device->caps.emulated;
     if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel", GS_LOG_INFO)) return GS_OK;
     if (context->config.use_cublaslt && !(plan->device->caps.emulated && context->config.use_ours)) {
@@ -243,13 +177,54 @@ gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan 
     return *out ? GS_OK : GS_ERROR_MEMORY;
 }
 
-gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+/* Makes the plan that gs_plan_begin began. */
+static gs_status make(gs_context *context, gs_plan **out, gs_error *error)
 {
-    GS_TRY(gs_plan_begin(context, problem, out, error));
     gs_context_enter(context);
     const gs_status status = choose(context, *out, error);
     gs_context_leave(context);
     if (status != GS_OK) gs_plan_destroy(out);
+    return status;
+}
+
+gs_status gs_plan_create(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)
+{
+    return gs_plan_create_on(context, problem, NULL, out, error);
+}
+
+gs_status gs_plan_create_on(gs_context *context, const gs_problem *problem, gs_stream stream, gs_plan **out, gs_error *error)
+{
+    GS_TRY(gs_plan_begin(context, problem, out, error));
+    (*out)->stream = stream;
+    return make(context, out, error);
+}
+
+void gs_plan_options_init(gs_plan_options *options, size_t size)
+{
+    const gs_plan_options made = {.size = (uint32_t)size};
+    memset(options, 0, size);
+    memcpy(options, &made, GS_MIN(size, sizeof made));
+}
+
+static gs_status take_options(gs_plan *plan, const gs_plan_options *options, gs_error *error)
+{
+    GS_TRY(gs_sized_check(options, offsetof(gs_plan_options, reserved), sizeof *options, "gs_plan_options", "gs_plan_options_default", error));
+    if (options->reserved_int)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_plan_options has a reserved field that is not zero; start from gs_plan_options_default");
+    if (options->measure < -1 || options->measure > 1) return gs_fail(error, GS_ERROR_ARGUMENT, "measure", "must be -1, 0 or 1");
+    if (options->measure_ms < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "measure_ms", "must not be negative");
+    const gs_config *const config = &plan->context->config;
+    const bool on = options->measure ? options->measure > 0 : config->measure > 0;
+    plan->measure_ms = !on ? 0 : options->measure_ms ? options->measure_ms : config->measure_ms;
+    return GS_OK;
+}
+
+gs_status gs_plan_create_with(gs_context *context, const gs_problem *problem, const gs_plan_options *options, gs_plan **out, gs_error *error)
+{
+    GS_TRY(gs_plan_begin(context, problem, out, error));
+    const gs_status status = options ? take_options(*out, options, error) : GS_OK;
+    if (status == GS_OK) return make(context, out, error);
+    gs_plan_destroy(out);
     return status;
 }
 
@@ -265,7 +240,7 @@ gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *problem
         status = gs_plan_use_cublaslt(plan, suggestion, error);
     } else if (status == GS_OK) {
         status = gs_schedule_parse(&parsed, schedule, error);
-        if (status == GS_OK) status = use_schedule(plan, &parsed, &plan->problem, error);
+        if (status == GS_OK) status = gs_plan_use_schedule(plan, &parsed, &plan->problem, error);
     }
     if (status == GS_OK) {
         snprintf(plan->why, sizeof plan->why, "named by the caller: %s", plan->schedule);

@@ -9,6 +9,7 @@
 #include "learn/weights.h"
 #include "cublas/library.h"
 #include "plan/loaded.h"
+#include "plan/measure.h"
 #include "plan/table.h"
 
 /* Immutable once made: what a run changes belongs to its thread (plan/states.h). */
@@ -25,6 +26,8 @@ struct gs_plan {
     gs_pointer  workspace;
     size_t      workspace_bytes;
     size_t      workspace_limit;
+    int         measure_ms;                   /* time of the device that the choice may take for measuring; 0: it is not measured */
+    gs_stream   stream;                       /* of the call that made it; NULL: not known */
     int         align[4];                     /* a b c d, bytes */
     char        schedule[GS_SCHEDULE_TEXT];
     char        why[256];
@@ -37,6 +40,7 @@ struct gs_context {
     gs_config       config;                   /* strings not kept */
     gs_table       *table;
     gs_weights      weights;                  /* learned; empty where there are none for this device */
+    gs_measurer     measured;
     gs_plan_cache  *cache;                    /* of gs_gemm */
     pthread_mutex_t making;                   /* see gs_context_enter */
     bool            logs;                     /* its log callback was set */
@@ -50,6 +54,15 @@ void gs_context_leave(gs_context *context);
 /* The start of making a plan: checks, and an empty plan. */
 gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
 gs_plan  *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error);
+
+/* What gs_plan_destroy does, between gs_context_enter and gs_context_leave. */
+void gs_plan_free(gs_plan *plan);
+
+/* gs_plan_create for a call that has a stream. */
+gs_status gs_plan_create_on(gs_context *context, const gs_problem *problem, gs_stream stream, gs_plan **out, gs_error *error);
+
+/* Loads a schedule into the plan. shape: what the kernel is built for: the problem, or the problem with fewer promises. */
+gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error);
 
 /* suggestion: which of cuBLASLt's suggestions, from 1; the first, if there are fewer now. */
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);

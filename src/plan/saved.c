@@ -209,7 +209,7 @@ static gs_status load_plan(gs_context *context, reader *r, gs_plan **out, gs_err
     get_string(r, plan->schedule, sizeof plan->schedule);
     get_string(r, plan->why, sizeof plan->why);
     for (int i = 0; i < 4; i++) plan->align[i] = numbers.align[i];
-    if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_EMPTY) return corrupt(error);
+    if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_MEASURED) return corrupt(error);
     if (numbers.kind == KIND_OWN) GS_TRY(load_own(plan, r, error));
     if (numbers.kind == KIND_LIBRARY) GS_TRY(gs_plan_use_cublaslt(plan, numbers.suggestion, error));
     return gs_plan_finish(plan, (gs_origin)numbers.origin, error);

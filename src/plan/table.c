@@ -248,7 +248,7 @@ void gs_row_sign(gs_row *row, const char *version)
     snprintf(row->by, sizeof row->by, "%s%s", strchr(version, '-') ? "" : how, version);
 }
 
-bool gs_row_dependent(const gs_row *row) { return strncmp(row->by, "tune" GS_DEPENDENT_SUFFIX, strlen("tune" GS_DEPENDENT_SUFFIX)) == 0; }
+bool gs_row_dependent(const gs_row *row) { return strstr(row->by, GS_DEPENDENT_SUFFIX "-") != NULL; }
 
 int gs_library_parse(const char *text)
 {

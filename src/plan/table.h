@@ -11,7 +11,8 @@
  * us and cublaslt_us are device times; ratio = cublaslt_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval. Where cuBLASLt has no right algorithm, cublaslt_us, ratio, low and high are 0. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
- * `by` names the program; "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
+ * `by` names the program, "measure-0.1.0" the library that measured when it made a plan; there low and high are the extremes of a few rounds, and
+ * ratio is 0 where there was no cuBLASLt. "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
  * A row of another gpu, cc or sms is left out, with a line in the log. A row that cannot be read is skipped and counted, with its
  * reason. Neither fails the whole file. */
 #ifndef GS_PLAN_TABLE_H
@@ -93,6 +94,10 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
 
 /* The row that a plan takes: the problem's own (*exact), its twin or, for a device without weights, the nearest. NULL: none of them. */
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
+
+/* Puts a row into the file of a table, which is made where it is missing; several processes at once lose nothing. only_if_absent: a row of the
+ * same problem and device stays. A file with rows that cannot be read is left alone: PARSE. */
+gs_status gs_table_keep(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
 
 void gs_table_format(const gs_table *table, gs_text *text);              /* aligned, sorted by problem */
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * A cuBLASLt without a GPU. It suggests algorithms by two lists of words "id:reduction", divided by blanks: $FAKE_CUBLASLT, and
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
- * accumulator's type is refused, and so is every attribute that is not known here. Nothing is computed: a call counts only. */
+ * accumulator's type is refused, and so is every attribute that is not known here. Nothing is computed: a test is told which
+ * algorithm a multiplication used (fake_cublaslt_hook). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cublas/cublas.h"
+
+void (*fake_cublaslt_hook)(int id, void *stream);
 
 typedef struct wishes {
     uint32_t mask;
@@ -117,6 +120,7 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
     (void)handle; (void)desc; (void)alpha; (void)a; (void)a_layout; (void)b; (void)b_layout; (void)beta; (void)c; (void)c_layout;
-    (void)d; (void)d_layout; (void)algo; (void)workspace; (void)workspace_size; (void)stream;
+    (void)d; (void)d_layout; (void)workspace; (void)workspace_size;
+    if (fake_cublaslt_hook) fake_cublaslt_hook((int)algo->data[0], stream);
     return GS_CUBLAS_SUCCESS;
 }

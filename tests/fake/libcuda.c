@@ -522,6 +522,15 @@ gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mod
     return GS_CU_SUCCESS;
 }
 
+gs_cu_result cuStreamIsCapturing(gs_cu_stream stream, gs_cu_capture_status *status)
+{
+    ENTER_CONTEXT();
+    *status = GS_CU_CAPTURE_NONE;
+    if (!stream) return setting("FAKE_CUDA_CAPTURED", 0) ? GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT : GS_CU_SUCCESS;
+    *status = ((const object *)stream)->capturing ? GS_CU_CAPTURE_ACTIVE : GS_CU_CAPTURE_NONE;
+    return GS_CU_SUCCESS;
+}
+
 gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
 {
     ENTER_CONTEXT();

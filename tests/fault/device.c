@@ -290,6 +290,7 @@ static gs_status perform(const work *w, const char *call, gs_error *error)
     size_t a, b;
     int number;
     double us;
+    bool captured;
     if (strcmp(call, "cuMemAlloc_v2") == 0) return ops->alloc(w->device, 64, &pointer, error);
     if (strcmp(call, "cuMemcpyHtoD_v2") == 0) return ops->copy_in(w->device, w->memory, "abcd", 4, error);
     if (strcmp(call, "cuMemcpyDtoH_v2") == 0) return ops->copy_out(w->device, &number, w->memory, 4, error);
@@ -309,6 +310,7 @@ static gs_status perform(const work *w, const char *call, gs_error *error)
     if (strcmp(call, "cuEventRecord") == 0) return ops->event_record(w->device, w->start, w->queue, error);
     if (strcmp(call, "cuEventSynchronize") == 0 || strcmp(call, "cuEventElapsedTime") == 0)
         return ops->event_us(w->device, w->start, w->end, &us, error);
+    if (strcmp(call, "cuStreamIsCapturing") == 0) return ops->capturing(w->device, w->queue, &captured, error);
     if (strcmp(call, "cuStreamBeginCapture_v2") == 0) return ops->capture_begin(w->device, w->queue, error);
     if (strcmp(call, "cuStreamEndCapture") == 0) return ops->capture_end(w->device, w->queue, &out, error);
     if (strcmp(call, "cuGraphLaunch") == 0) return ops->graph_launch(w->device, NULL, w->queue, error);
@@ -324,7 +326,7 @@ static void test_every_operation_may_fail(void **state)
         "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemsetD32Async", "cuMemGetInfo_v2", "cuModuleLoadDataEx",
         "cuModuleGetFunction", "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2",
         "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled", "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize",
-        "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamBeginCapture_v2",
+        "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamIsCapturing", "cuStreamBeginCapture_v2",
         "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
     };
     const int before = live();

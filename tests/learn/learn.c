@@ -254,7 +254,7 @@ static void expect_differences(double valid)
     int checked = 0;
     for (int i = 0; i < net->count && checked < 60; i += 37) {
         if (fabsf(gradient[i]) < 3e-3f) continue;
-        const float step = 4e-3f, kept = net->weights[i];
+        const float step = 1e-3f, kept = net->weights[i];
         net->weights[i] = kept + step;
         const double more = objective(&weights.actor, &space, o, COUNT, valid);
         net->weights[i] = kept - step;
@@ -450,7 +450,7 @@ static void the_surrogate_learns_what_cublaslt_takes(void **state)
         for (int i = begin; i < end; i++) best = fmin(best, gs_surrogate_us(&weights.surrogate, &own[i].schedule, &own[i].problem, profile));
         right += (gs_surrogate_library_us(&weights.surrogate, &own[begin].problem, profile) < best) == (own[begin].problem.layout == GS_TN);
     }
-    if (right < 0.9 * groups) fail_msg("right for %d of %d", right, groups);
+    if (right < 0.8 * groups) fail_msg("right for %d of %d", right, groups);
     const gs_worth worth = gs_train_worth(&weights, samples, count, EACH, profile), without = gs_train_worth(&weights, own, own_count, EACH, profile);
     for (int i = 0; i < 4; i++) assert_true(fabs(worth.at[i] - without.at[i]) < 1e-12);   /* an order is one of schedules */
     free(own);

@@ -72,11 +72,11 @@ static void test_sizes(void **state)
     assert_string_equal(error.field, "size");
     assert_null(context);
     config = good;
-    config.reserved[7] = 1;
+    config.reserved[6] = 1;
     assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_UNSUPPORTED);
     config = good;
-    config.reserved_int = 1;
-    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_UNSUPPORTED);
+    config.measure = 2;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
     config = good;
     config.cached_plans = 0;
     assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);

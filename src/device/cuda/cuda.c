@@ -158,6 +158,7 @@ static const gs_device_ops ops = {
     .event_destroy = gs_cuda_event_destroy,
     .event_record = gs_cuda_event_record,
     .event_us = gs_cuda_event_us,
+    .capturing = gs_cuda_capturing,
     .capture_begin = gs_cuda_capture_begin,
     .capture_end = gs_cuda_capture_end,
     .graph_launch = gs_cuda_graph_launch,

@@ -52,6 +52,7 @@ typedef enum gs_cu_result {
     GS_CU_ERROR_TENSOR_MEMORY_LEAK      = 721,
     GS_CU_ERROR_SYSTEM_DRIVER_MISMATCH  = 803,
     GS_CU_ERROR_COMPAT_NOT_SUPPORTED    = 804,
+    GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
     GS_CU_ERROR_INVALID_CLUSTER_SIZE    = 912,
     GS_CU_ERROR_UNKNOWN                 = 999
 } gs_cu_result;
@@ -81,6 +82,7 @@ typedef enum gs_cu_function_attribute {
 
 enum { GS_CU_STREAM_NON_BLOCKING = 1, GS_CU_EVENT_DEFAULT = 0 };
 
+typedef enum gs_cu_capture_status { GS_CU_CAPTURE_NONE = 0, GS_CU_CAPTURE_ACTIVE = 1, GS_CU_CAPTURE_INVALIDATED = 2 } gs_cu_capture_status;
 typedef enum gs_cu_capture_mode { GS_CU_CAPTURE_GLOBAL = 0, GS_CU_CAPTURE_THREAD_LOCAL = 1, GS_CU_CAPTURE_RELAXED = 2 } gs_cu_capture_mode;
 
 typedef enum gs_cu_launch_attribute_id {

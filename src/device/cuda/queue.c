@@ -71,6 +71,18 @@ gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, doub
     return GS_OK;
 }
 
+/* Asked about the default stream, the driver answers IMPLICIT while a stream that waits for it is captured; the capture goes on. */
+gs_status gs_cuda_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
+    *out = false;
+    GS_TRY(gs_cuda_enter(cuda, error));
+    const gs_cu_result result = cuda->api->cuStreamIsCapturing(queue, &status);
+    *out = result == GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT || status != GS_CU_CAPTURE_NONE;
+    return *out ? GS_OK : gs_cuda_check(cuda->api, result, "cuStreamIsCapturing", error);
+}
+
 gs_status gs_cuda_capture_begin(gs_device *device, gs_queue queue, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);

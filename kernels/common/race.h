@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * What the host passes to the kernels of kernels/race.cu. Read by the host compiler and by NVRTC: plain C. */
+#ifndef GS_KERNELS_RACE_H
+#define GS_KERNELS_RACE_H
+
+#include "common/datagen.h"
+
+typedef struct gs_race_fill {
+    void  *to;
+    gs_u64 elements;
+    gs_u64 seed;
+    int    type;               /* gs_type */
+} gs_race_fill;
+
+/* A result to look at. Elements of D are compared with sums that are computed for them anew: those in the corners and random others. */
+typedef struct gs_race_check {
+    const void  *a, *b, *c, *d;
+    long long    lda, ldb, ldc, ldd;
+    long long    m, n, k, batch;
+    int          in, out, tn;  /* gs_type, gs_type, layout tn */
+    int          samples;
+    float        alpha, beta;
+    double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
+    gs_u64       seed;
+    gs_u64      *wrong;        /* adds the samples that are wrong and the elements that are NaN */
+} gs_race_check;
+
+#endif

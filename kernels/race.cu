@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Data for contenders that race when a plan is made, and a look at what they computed. The proof of kernels is kernels/verify.cu: this one
+ * costs next to nothing and finds results that are grossly wrong. */
+#include "common/race.h"
+#include "common/convert.cuh"
+
+#define KERNEL extern "C" __global__
+
+enum { F16 = 0, BF16 = 1, F32 = 2 };
+
+GS_SHARED float load(const void *at, long long index, int type)
+{
+    if (type == F32) return ((const float *)at)[index];
+    const unsigned short bits = ((const unsigned short *)at)[index];
+    return type == BF16 ? gs_bf16_to_f32(bits) : gs_f16_to_f32(bits);
+}
+
+/* Normal random numbers, as what is multiplied: zeros would take less power, and so less time. */
+KERNEL void gs_race_fill_random(const gs_race_fill p)
+{
+    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < p.elements; i += (gs_u64)gridDim.x * blockDim.x) {
+        const float value = gs_normal(gs_mix(p.seed + i * 0x9e3779b97f4a7c15ull));
+        if (p.type == F32) ((float *)p.to)[i] = value;
+        else ((unsigned short *)p.to)[i] = p.type == BF16 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value);
+    }
+}
+
+/* A warp for each sample. */
+KERNEL void gs_race_sample(const gs_race_check p)
+{
+    const int lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32;
+    for (int s = (blockIdx.x * blockDim.x + threadIdx.x) / 32; s < p.samples; s += warps) {
+        const gs_u64 bits = gs_mix(p.seed + s), more = gs_mix(bits + 1);
+        long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        if (s < 4) {
+            row = s & 1 ? p.m - 1 : 0;
+            col = s & 2 ? p.n - 1 : 0;
+        }
+        const long long a = (batch * p.m + row) * p.lda, b = p.tn ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step = p.tn ? 1 : p.ldb;
+        double sum = 0, squares = 0;
+        for (long long k = lane; k < p.k; k += 32) {
+            const double product = (double)load(p.a, a + k, p.in) * load(p.b, b + k * step, p.in);
+            sum += product;
+            squares += product * product;
+        }
+        for (int other = 16; other; other >>= 1) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, other);
+            squares += __shfl_xor_sync(0xffffffffu, squares, other);
+        }
+        if (lane) continue;
+        const double got = load(p.d, (batch * p.m + row) * p.ldd + col, p.out);
+        double right = p.alpha * sum;
+        if (p.beta != 0) right += p.beta * (double)load(p.c, (batch * p.m + row) * p.ldc + col, p.out);
+        if (p.out == F16 && fabs(right) > 60000.0) continue;
+        if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * fabs((double)p.alpha) * sqrt(squares) + 1e-6)) atomicAdd(p.wrong, 1ull);
+    }
+}
+
+/* D held NaN before. */
+KERNEL void gs_race_scan(const gs_race_check p)
+{
+    gs_u64 found = 0;
+    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < (gs_u64)(p.batch * p.m * p.n); i += (gs_u64)gridDim.x * blockDim.x) {
+        const float value = load(p.d, (long long)(i / (gs_u64)p.n) * p.ldd + (long long)(i % (gs_u64)p.n), p.out);
+        found += value != value;
+    }
+    for (int other = 16; other; other >>= 1) found += __shfl_xor_sync(0xffffffffu, found, other);
+    if (threadIdx.x % 32 == 0 && found) atomicAdd(p.wrong, found);
+}

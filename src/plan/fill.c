@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * What a plan is filled with once a choice is made: one of our kernels or cuBLASLt, and a workspace. */
+#include "plan/plan_internal.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "problem/sized.h"
+
+gs_plan *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *error)
+{
+    gs_plan *const plan = calloc(1, sizeof *plan);
+    if (!plan) {
+        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
+        return NULL;
+    }
+    plan->context = context;
+    plan->device = context->device;
+    gs_sized_copy(&plan->problem, problem, sizeof plan->problem);
+    plan->workspace_limit = context->config.workspace_limit;
+    plan->measure_ms = context->config.measure > 0 ? context->config.measure_ms : 0;
+    for (int i = 0; i < 4; i++) plan->align[i] = 1;
+    return plan;
+}
+
+void gs_plan_free(gs_plan *plan)
+{
+    gs_loaded_destroy(&plan->loaded);
+    gs_library_destroy(&plan->library);
+    if (plan->workspace) plan->device->ops->free(plan->device, plan->workspace);
+    free(plan);
+}
+
+gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error)
+{
+    const gs_caps *const caps = &plan->device->caps;
+    gs_kernel kernel;
+    GS_TRY(gs_schedule_check(schedule, shape, caps, error));
+    GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
+    size_t need;
+    GS_TRY(gs_loaded_need(&kernel.manifest, &plan->problem, caps, &need, error));
+    if (need > plan->workspace_limit)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
+    GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
+    plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
+    for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
+    gs_schedule_format(schedule, plan->schedule);
+    return GS_OK;
+}
+
+gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
+{
+    GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
+    /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
+    const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
+    if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
+        return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
+    suggestion = gs_library_chosen(plan->library) + 1;
+    for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
+    gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
+    return GS_OK;
+}
+
+gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
+{
+    plan->origin = origin;
+    plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
+    plan->reads_c = plan->problem.beta != 0;
+    for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
+    if (plan->empty) {   /* nothing is launched, whatever was chosen */
+        gs_loaded_destroy(&plan->loaded);
+        gs_library_destroy(&plan->library);
+    }
+    /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
+    if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
+    if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
+    return GS_OK;
+}

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: MIT
+ * Plans that are chosen by measuring: who wins a race, who must not, where the winner is kept, when nothing is measured, and that no failure on
+ * the way costs more than the measurement. On a fake driver whose kernels take given times, and on the emulated device. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cublas/library.h"
+#include "fake/opened.h"
+#include "folder.h"
+#include "plan/plan_internal.h"
+#include "stage_clock.h"
+
+#define FAKE_LT  GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so"
+#define PROBLEM  "f16:64x256x256:tn"
+#define OK(call) do { const gs_status status_ = (call); if (status_ != GS_OK) fail_msg("%s: %s", #call, error.text); } while (0)
+
+static char folder[] = "/tmp/gemmsmith-measure-XXXXXX";
+static char cache[64], table[64];
+static gs_error error;
+static char lines[4096];
+static void (**hook)(int suggestion, void *stream);
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(table, sizeof table, "%s/t.tuned", folder);
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    setenv("GEMMSMITH_CUBLASLT", FAKE_LT, 1);
+    unsetenv("GEMMSMITH_WEIGHTS");
+    setenv("FAKE_CUBLASLT", "1:0 2:0 3:0", 1);
+    setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+    setenv("FAKE_CUDA_MEMORY", "8589934592", 1);
+    unsetenv("GEMMSMITH_TUNED");
+    unsetenv("GEMMSMITH_MEASURE");
+    open_fake();
+    void *const library = dlopen(FAKE_LT, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail_msg("%s", dlerror());
+    put_function(library, "fake_cublaslt_hook", &hook);
+    *hook = stage_library;
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    return remove_all(folder);
+}
+
+static void need_compiler(void)
+{
+    if (gs_compiler_version(&error) == 0) skip();
+}
+
+static void take_line(void *self, int level, const char *line)
+{
+    (void)self, (void)level;
+    const size_t used = strlen(lines);
+    snprintf(lines + used, sizeof lines - used, "%s\n", line);
+}
+
+static int count_of(const char *text)
+{
+    int count = 0;
+    for (const char *at = lines; (at = strstr(at, text)); at++) count++;
+    return count;
+}
+
+static gs_config settings(void)
+{
+    gs_config config = gs_config_default();
+    config.device = "cuda:0";
+    config.tuned_path = table;
+    config.cache_path = cache;
+    config.measure = 1;
+    config.measure_total_ms = 1000000;
+    config.log = take_line;
+    config.log_level = 2;
+    return config;
+}
+
+static gs_context *open_with(const gs_config *config, const char *rows)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "gemmsmith-tuned 1\n%s", rows);
+    if (config->tuned_path && rows) OK(gs_file_write(config->tuned_path, text, strlen(text), &error));
+    gs_context *context = NULL;
+    lines[0] = '\0';
+    OK(gs_open(&context, config, &error));
+    if (!context->device->caps.emulated) stage_set(context->device);
+    return context;
+}
+
+static gs_problem problem_of(const char *text)
+{
+    gs_problem problem;
+    OK(gs_problem_parse(&problem, text, &error));
+    return problem;
+}
+
+static gs_plan *plan_for(gs_context *context, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    gs_plan *plan = NULL;
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    return plan;
+}
+
+static void close_all(gs_plan **plan, gs_context **context)
+{
+    gs_plan_destroy(plan);
+    gs_close(context);
+    assert_int_equal(live(), 0);
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("\"%s\" has no \"%s\"", text, part);
+}
+
+static gs_row row_in(const char *path, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    gs_table *rows;
+    int skipped;
+    assert_int_equal(gs_table_create(&rows), GS_OK);
+    OK(gs_table_load(rows, path, NULL, &skipped, &error));
+    assert_int_equal(skipped, 0);
+    const gs_row *const row = gs_table_find(rows, &problem);
+    if (!row) fail_msg("no row of %s", text);
+    const gs_row copy = *row;
+    gs_table_destroy(&rows);
+    return copy;
+}
+
+static bool has_row(const char *path, const char *text)
+{
+    char *data;
+    size_t size;
+    if (gs_file_read(path, 1 << 20, &data, &size, NULL) != GS_OK) return false;
+    const bool found = strstr(data, text) != NULL;
+    free(data);
+    return found;
+}
+
+static void test_settings(void **state)
+{
+    (void)state;
+    gs_config config = settings();
+    gs_context *context = NULL;
+    config.tuned_path = NULL;
+    config.measure = 2;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "measure");
+    config.measure = 1;
+    config.measure_ms = -1;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "measure_ms");
+    config.measure_ms = 0;
+    config.measure_total_ms = -1;
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "measure_total_ms");
+
+    /* legend: variable, the settings' field, whether a plan is measured; -2: gs_open fails */
+    static const struct {
+        const char *variable;
+        int         measure, measured;
+    } cases[] = {{NULL, 0, 0}, {"", 0, 0}, {"off", 0, 0}, {"on", 0, 1}, {"off", 1, 1}, {"on", -1, 0}, {"1", 0, -2}, {"yes", 0, -2}, {"yes", 1, 1}};
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        config = settings();
+        config.tuned_path = NULL;
+        config.measure = cases[i].measure;
+        if (cases[i].variable) setenv("GEMMSMITH_MEASURE", cases[i].variable, 1);
+        const gs_status status = gs_open(&context, &config, &error);
+        unsetenv("GEMMSMITH_MEASURE");
+        assert_int_equal(status, cases[i].measured == -2 ? GS_ERROR_PARSE : GS_OK);
+        if (status != GS_OK) continue;
+        assert_int_equal(context->config.measure > 0, cases[i].measured);
+        assert_int_equal(context->config.measure_ms, 100);
+        gs_close(&context);
+    }
+
+    config = settings();
+    context = open_with(&config, "");
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_plan *plan = NULL;
+    gs_plan_options options = gs_plan_options_default();
+    assert_int_equal(options.size, sizeof options);
+    options.measure = -2;
+    assert_int_equal(gs_plan_create_with(context, &problem, &options, &plan, &error), GS_ERROR_ARGUMENT);
+    options.measure = 1;
+    options.measure_ms = -1;
+    assert_int_equal(gs_plan_create_with(context, &problem, &options, &plan, &error), GS_ERROR_ARGUMENT);
+    options.measure_ms = 0;
+    options.reserved_int = 1;
+    assert_int_equal(gs_plan_create_with(context, &problem, &options, &plan, &error), GS_ERROR_UNSUPPORTED);
+    options.reserved_int = 0;
+    options.reserved[5] = 1;
+    assert_int_equal(gs_plan_create_with(context, &problem, &options, &plan, &error), GS_ERROR_UNSUPPORTED);
+    options.size = 4;
+    assert_int_equal(gs_plan_create_with(context, &problem, &options, &plan, &error), GS_ERROR_ARGUMENT);
+    assert_null(plan);
+    close_all(&plan, &context);
+}
+
+/* The fastest wins, whatever the model thinks of it; the context remembers it, and so does the table for those that come later. */
+static void test_own_winner(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "");
+    stage.own_us[2] = 20;
+    gs_plan *plan = plan_for(context, PROBLEM), *again = NULL;
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    has(gs_plan_why(plan), "20.00 us (measured), cuBLASLt 60.00 us");
+    has(gs_plan_why(plan), gs_plan_schedule(plan));
+    assert_string_equal(lines, "");
+    assert_true(stage.timed > 20);
+    assert_true(stage.now_us < 1.2 * 100e3);
+
+    const gs_row row = row_in(table, PROBLEM);
+    char text[GS_SCHEDULE_TEXT];
+    assert_string_equal(gs_schedule_format(&row.schedule, text), gs_plan_schedule(plan));
+    assert_int_equal(row.library, 0);
+    assert_float_equal(row.us, 20, 1e-3);
+    assert_float_equal(row.library_us, 60, 1e-3);
+    assert_float_equal(row.ratio, 3, 1e-3);
+    assert_int_equal(row.cublaslt, 130100);
+    assert_string_equal(row.gpu, "nvidia-h200");
+    has(row.by, "measure-");
+
+    const int timed = stage.timed, loaded = stage.loaded;
+    again = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(again), GS_ORIGIN_MEASURED);
+    assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
+    assert_int_equal(stage.timed, timed);
+    assert_int_equal(stage.loaded, loaded + 1);
+
+    size_t size = 0;   /* and it can be saved */
+    OK(gs_plan_save(plan, NULL, &size, &error));
+    char *const buffer = malloc(size);
+    OK(gs_plan_save(plan, buffer, &size, &error));
+    gs_plan_destroy(&again);
+    OK(gs_plan_load(context, buffer, size, &again, &error));
+    assert_int_equal(gs_plan_origin(again), GS_ORIGIN_MEASURED);
+    free(buffer);
+    gs_plan_destroy(&again);
+    snprintf(text, sizeof text, "%s", gs_plan_schedule(plan));
+    close_all(&plan, &context);
+
+    context = NULL;
+    lines[0] = '\0';
+    OK(gs_open(&context, &config, &error));
+    plan = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    assert_string_equal(gs_plan_schedule(plan), text);
+    close_all(&plan, &context);
+}
+
+/* The library is taken where it is faster, with the suggestion that was. */
+static void test_library_winner(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "");
+    stage.library_us[2] = 10;
+    gs_plan *plan = plan_for(context, PROBLEM), *again;
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_string_equal(gs_plan_schedule(plan), "cublaslt/2");
+    has(gs_plan_why(plan), "cublaslt/2 takes 10.00 us (measured), the best own kernel 50.00 us");
+    const gs_row row = row_in(table, PROBLEM);
+    assert_int_equal(row.library, 2);
+    assert_float_equal(row.ratio, 1, 1e-6);
+    again = plan_for(context, PROBLEM);
+    assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
+    gs_plan_destroy(&again);
+    close_all(&plan, &context);
+
+    gs_config lone = settings();   /* the suggestions alone: nothing for others */
+    lone.use_ours = 0;
+    context = open_with(&lone, "");
+    stage.library_us[3] = 5;
+    plan = plan_for(context, PROBLEM);
+    assert_string_equal(gs_plan_schedule(plan), "cublaslt/3");
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_false(has_row(table, PROBLEM));
+    assert_int_equal(stage.loaded, 0);
+    close_all(&plan, &context);
+
+    lone = settings();   /* our kernels alone */
+    lone.use_cublaslt = 0;
+    context = open_with(&lone, "");
+    stage.library_us[1] = 1;
+    plan = plan_for(context, PROBLEM);
+    assert_null(strstr(gs_plan_why(plan), "cuBLASLt"));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_false(has_row(table, PROBLEM));
+    close_all(&plan, &context);
+}
+
+/* A wrong result or a fault must not win, however fast it was there. */
+static void test_wrong_results(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "");
+    stage.own_us[1] = 5;
+    stage.own_us[3] = 25;
+    stage.wrong = 1;
+    stage.library_us[1] = 1;
+    stage.wrong_library = 1;
+    gs_plan *plan = plan_for(context, PROBLEM);
+    has(gs_plan_why(plan), "25.00 us (measured), cuBLASLt 60.00 us");
+    assert_int_equal(count_of("its result is wrong"), 2);
+    has(lines, "cublaslt leaves");
+    close_all(&plan, &context);
+
+    context = open_with(&config, "");   /* a faulted device: no other schedule is tried, and nothing is kept */
+    stage.faulty = 0;
+    const gs_problem problem = problem_of(PROBLEM);
+    plan = NULL;
+    gs_plan_create(context, &problem, &plan, &error);
+    assert_int_equal(count_of("not measured: a fault of the stage"), 1);
+    if (plan) assert_int_not_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_false(has_row(table, PROBLEM));
+    close_all(&plan, &context);
+}
+
+/* Calls that are longer than the budget: those that promise most have run, the others not at all. */
+static void test_budgets(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_config config = settings();
+    config.measure_ms = 10;
+    gs_context *context = open_with(&config, "");
+    for (int i = 0; i < STAGE_KERNELS; i++) stage.own_us[i] = 30e3;
+    for (int i = 0; i < 16; i++) stage.library_us[i] = 20e3;
+    gs_plan *plan = plan_for(context, PROBLEM);
+    assert_string_equal(gs_plan_schedule(plan), "cublaslt");
+    assert_true(stage.now_us < 2 * 30e3 + 2 * 20e3 + 1e3);
+    close_all(&plan, &context);
+
+    context = open_with(&config, "");   /* a plan's own budget */
+    gs_plan_options options = gs_plan_options_default();
+    const gs_problem problem = problem_of(PROBLEM);
+    options.measure_ms = 200;
+    OK(gs_plan_create_with(context, &problem, &options, &plan, &error));
+    assert_true(stage.now_us > 50e3 && stage.now_us < 1.2 * 200e3);
+    gs_plan_destroy(&plan);
+    options.measure = -1;
+    const gs_problem other = problem_of("f16:64x256x512:tn");
+    OK(gs_plan_create_with(context, &other, &options, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    close_all(&plan, &context);
+
+    config.measure = -1;   /* one plan of a context that measures none */
+    context = open_with(&config, "");
+    options.measure = 1;
+    OK(gs_plan_create_with(context, &problem, NULL, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    gs_plan_destroy(&plan);
+    OK(gs_plan_create_with(context, &problem, &options, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    close_all(&plan, &context);
+
+    config = settings();   /* the process has taken more than this in the tests before */
+    config.measure_total_ms = 1;
+    config.log_level = 3;
+    context = open_with(&config, "");
+    plan = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    assert_int_equal(stage.timed, 0);
+    has(lines, "the 1 ms that this process may take for measuring are used up");
+    close_all(&plan, &context);
+}
+
+/* Who has a row is not measured; a row that does not work is replaced. */
+static void test_rows(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "f16:64x256x256:tn simple 2 1 0.5 0.5 0.5 0 nvidia-h200 90 132 130100 - tune-0.1.0\n");
+    gs_plan *plan = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    assert_int_equal(stage.timed, 0);
+    close_all(&plan, &context);
+
+    context = open_with(&config, "f16:64x100x101:tn ws/128x256x64/s4/c2x1/coop/g8 2 1 0.5 0.5 0.5 0 nvidia-h200 90 132 130100 - tune-0.1.0\n");
+    plan = plan_for(context, "f16:64x100x101:tn");
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    has(row_in(table, "f16:64x100x101:tn").by, "measure-");
+    close_all(&plan, &context);
+
+    /* the neighbour's schedule is among those that race */
+    context = open_with(&config, "bf16:64x256x256:tn simple 2 1 0.5 0.5 0.5 0 nvidia-h200 90 132 130100 - tune-0.1.0\n");
+    stage.own_us[0] = 7;
+    plan = plan_for(context, PROBLEM);
+    assert_string_equal(gs_plan_schedule(plan), "simple");
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    close_all(&plan, &context);
+}
+
+/* A disk that takes nothing costs the memory of it: one line, the plan works, the context remembers. */
+static void test_nowhere_to_write(void **state)
+{
+    (void)state;
+    need_compiler();
+    char home[96], file[96];
+    snprintf(home, sizeof home, "%s/file", folder);
+    snprintf(file, sizeof file, "%s/file", folder);
+    OK(gs_file_write(file, "x", 1, &error));   /* no folder can be made below a file, not even by root */
+    gs_config config = settings();
+    config.tuned_path = NULL;
+    setenv("XDG_DATA_HOME", home, 1);
+    gs_context *context = open_with(&config, NULL);
+    lines[0] = '\0';   /* of the user's tables, which cannot be read */
+    gs_plan *plan = plan_for(context, PROBLEM), *again = plan_for(context, "f16:64x256x512:tn");
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_int_equal(gs_plan_origin(again), GS_ORIGIN_MEASURED);
+    assert_int_equal(count_of("kept for this process only"), 1);
+    gs_plan_destroy(&again);
+    const int timed = stage.timed;
+    again = plan_for(context, PROBLEM);
+    assert_int_equal(stage.timed, timed);
+    gs_plan_destroy(&again);
+    close_all(&plan, &context);
+
+    snprintf(home, sizeof home, "%s/home", folder);   /* where it can be written, it is */
+    context = open_with(&config, NULL);
+    plan = plan_for(context, PROBLEM);
+    snprintf(file, sizeof file, "%s/home/gemmsmith/tuned/nvidia-h200.tuned", folder);
+    assert_false(has_row(file, PROBLEM));
+    close_all(&plan, &context);
+    setenv("XDG_DATA_HOME", home, 1);
+    context = open_with(&config, NULL);
+    plan = plan_for(context, PROBLEM);
+    assert_true(has_row(file, PROBLEM));
+    assert_string_equal(lines, "");
+    close_all(&plan, &context);
+    unsetenv("XDG_DATA_HOME");
+
+    config = settings();   /* a table with a row that nobody can read is not overwritten */
+    context = open_with(&config, "nonsense\n");
+    lines[0] = '\0';
+    plan = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    assert_int_equal(count_of("kept for this process only"), 1);
+    assert_true(has_row(table, "nonsense"));
+    close_all(&plan, &context);
+}
+
+/* Neither while a stream that waits for the default stream is captured, nor by gs_gemm on one that is. */
+static void test_captures(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_config config = settings();
+    config.log_level = 3;
+    gs_context *context = open_with(&config, "");
+    setenv("FAKE_CUDA_CAPTURED", "1", 1);
+    gs_plan *plan = plan_for(context, PROBLEM);
+    unsetenv("FAKE_CUDA_CAPTURED");
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    assert_int_equal(stage.timed, 0);
+    assert_int_equal(count_of("not measured: a stream is being captured"), 1);
+
+    static char operand[1 << 18] __attribute__((aligned(256)));
+    gs_device *const device = context->device;
+    const gs_args args = gs_args_make(operand, operand, NULL, operand);
+    const gs_problem problem = problem_of(PROBLEM), other = problem_of("f16:64x256x512:tn");
+    gs_queue queue;
+    gs_graph graph;
+    OK(device->ops->queue_create(device, &queue, &error));
+    OK(device->ops->capture_begin(device, queue, &error));
+    OK(gs_gemm(context, &problem, &args, queue, &error));
+    assert_int_equal(stage.timed, 0);
+    OK(device->ops->capture_end(device, queue, &graph, &error));
+    assert_int_equal(count_of("not measured: a stream is being captured"), 2);
+    OK(gs_gemm(context, &other, &args, queue, &error));
+    assert_true(stage.timed > 0);
+    device->ops->graph_destroy(device, graph);
+    device->ops->queue_destroy(device, queue);
+    close_all(&plan, &context);
+}
+
+/* Too little memory: nothing is compiled for a race that cannot be. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "");
+    setenv("FAKE_CUDA_MEMORY", "1000000", 1);
+    gs_plan *plan = plan_for(context, PROBLEM);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
+    assert_int_equal(count_of("not measured: measuring takes"), 1);
+    assert_int_equal(stage.loaded, 1);
+    setenv("FAKE_CUDA_MEMORY", "8589934592", 1);
+    gs_plan_destroy(&plan);
+    plan = plan_for(context, PROBLEM);   /* there is memory again */
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+    close_all(&plan, &context);
+}
+
+/* Every call of the driver fails once, at several places: a plan is made or a code says why not, and nothing is left. */
+static void test_failing_driver(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char *const failing[] = {"cuMemAlloc_v2", "cuMemGetInfo_v2", "cuStreamIsCapturing", "cuStreamCreate", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
+                                          "cuEventElapsedTime", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuLaunchKernelEx", "cuMemsetD32Async", "cuMemcpyDtoH_v2",
+                                          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuStreamSynchronize"};
+    static const int places[] = {1, 2, 5, 13, 40}, results[] = {2, 700, 999};
+    const gs_problem problem = problem_of(PROBLEM);
+    int measured = 0, others = 0;
+    for (size_t i = 0; i < GS_COUNT(failing); i++)
+        for (size_t j = 0; j < GS_COUNT(places) * GS_COUNT(results); j++) {
+            const gs_config config = settings();
+            gs_context *context = open_with(&config, "");
+            gs_plan *plan = NULL;
+            char text[64];
+            snprintf(text, sizeof text, "%d", results[j % GS_COUNT(results)]);
+            setenv("FAKE_CUDA_ERROR", text, 1);
+            snprintf(text, sizeof text, "%s:%d", failing[i], places[j / GS_COUNT(results)]);
+            setenv("FAKE_CUDA_FAIL", text, 1);
+            const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+            unsetenv("FAKE_CUDA_FAIL");
+            setenv("FAKE_CUDA_FAIL", "none", 1);
+            assert_true((status == GS_OK) == (plan != NULL));
+            if (plan && gs_plan_origin(plan) == GS_ORIGIN_MEASURED) measured++;
+            else others++;
+            close_all(&plan, &context);
+        }
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_true(measured > 20 && others > 20);
+}
+
+/* ---- allocations of our own objects that fail ---- */
+
+static int fail_at;   /* the how many-th from now on; 0: none */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+static bool fails(void) { return fail_at > 0 && --fail_at == 0; }
+
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *memory, size_t size) { return fails() ? NULL : __real_realloc(memory, size); }
+void *__wrap_aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : __real_aligned_alloc(alignment, size); }
+
+static void test_failing_allocations(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_problem problem = problem_of(PROBLEM);
+    int made = 0, failed = 0, which = 1;
+    for (bool reached = true; reached; which += which < 60 ? 1 : which / 8) {
+        const gs_config config = settings();
+        gs_context *context = open_with(&config, "");
+        gs_plan *plan = NULL;
+        fail_at = which;
+        const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+        reached = fail_at == 0;
+        fail_at = 0;
+        assert_true((status == GS_OK) == (plan != NULL));
+        if (plan) made++;
+        else failed++;
+        if (!reached) assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+        close_all(&plan, &context);
+    }
+    assert_true(made > 20 && failed > 0 && which > 60);
+}
+
+/* Several processes measure at the same time, each something else: all rows are there. */
+static void test_processes(void **state)
+{
+    (void)state;
+    need_compiler();
+    enum { PROCESSES = 4, EACH = 5 };
+    const gs_config config = settings();
+    gs_context *context = open_with(&config, "");
+    gs_plan *plan = plan_for(context, PROBLEM);   /* compiles */
+    const gs_row row = row_in(table, PROBLEM);
+    close_all(&plan, &context);
+    for (int i = 0; i < PROCESSES; i++) {
+        if (fork() != 0) continue;
+        int failed = 0;
+        for (int j = 0; j < EACH; j++) {
+            gs_row own = row;
+            own.problem.m = own.problem.ldc = own.problem.ldd = 1000 + i * EACH + j;
+            own.problem.ldc = own.problem.ldd = row.problem.ldd;
+            failed |= gs_table_keep(table, &own, true, NULL) != GS_OK;
+        }
+        gs_plan *mine = NULL;
+        gs_context *here = NULL;
+        gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 256, 256 + 64 * (i + 1));
+        failed |= gs_open(&here, &config, NULL) != GS_OK;
+        if (!failed) stage_set(here->device);
+        failed |= failed || gs_plan_create(here, &problem, &mine, NULL) != GS_OK || gs_plan_origin(mine) != GS_ORIGIN_MEASURED;
+        _exit(failed);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    for (int i = 0; i < PROCESSES * EACH; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "f16:%dx256x256:tn", 1000 + i);
+        assert_true(has_row(table, text));
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "f16:64x256x%d:tn", 256 + 64 * (i + 1));
+        assert_true(has_row(table, text));
+    }
+}
+
+/* Real kernels, real results, predicted times. */
+static void test_emulated(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_config config = settings();
+    config.device = "emu:h200,check=0";
+    for (int i = 0; i < 2; i++) {
+        static const char *const problems[] = {"f16:48x40x72:tn", "bf16:33x24x40:nn:beta=1"};
+        gs_context *context = open_with(&config, "");
+        gs_plan *plan = plan_for(context, problems[i]);
+        assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+        has(gs_plan_why(plan), "(predicted)");
+        assert_string_equal(lines, "");
+        assert_string_equal(row_in(table, problems[i]).gpu, "emu-h200");
+        gs_plan_destroy(&plan);
+        gs_close(&context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings),     cmocka_unit_test(test_own_winner),        cmocka_unit_test(test_library_winner), cmocka_unit_test(test_wrong_results),
+        cmocka_unit_test(test_budgets),      cmocka_unit_test(test_rows),              cmocka_unit_test(test_nowhere_to_write), cmocka_unit_test(test_captures),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
