@@ -25,6 +25,7 @@
 #include "common/mma_sync.cuh"
 #include "common/peers.cuh"
 #include "common/raster.cuh"
+#include "common/units.cuh"
 
 #define WARPS (GS_WM * GS_WN)
 #define THREADS (32 * WARPS)
@@ -44,6 +45,8 @@
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
 #define SLAB_BYTES (16 * SLAB_ROW)
+#define UNIT (16 / OUT_BYTES)                        /* elements of D in aligned 16 bytes */
+#define RAGGED (GS_VEC_D < UNIT && WARP_N > UNIT)    /* rows of D start at any element, or at any vector of less */
 
 static_assert(WARP_M % 16 == 0 && NT >= 1 && (NT & (NT - 1)) == 0, "a warp's tile is made of 16 x 8 tiles, a power of two of them along N");
 static_assert(STEPS == 2 || STEPS == 4, "fragments alternate between two buffers");
@@ -345,8 +348,56 @@ template <int BYTES> __device__ __forceinline__ void copy_vector(unsigned char *
     else *(half_bits *)to = *(const half_bits *)from;
 }
 
-/* Sixteen rows of a warp's tile, from its slab of shared memory to D in whole vectors; elements at the edge of the matrix.
- * rows, columns: what is left of D from d. */
+/* A vector of GS_VEC_D elements, or what lies before the edge of the matrix: `left` elements on. */
+__device__ __forceinline__ void store_vector(unsigned char *to, const unsigned char *from, int left)
+{
+    if (left >= GS_VEC_D) {
+        copy_vector<GS_VEC_D * OUT_BYTES>(to, from);
+    } else {
+        for (int e = 0; e < left; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + e * OUT_BYTES);
+    }
+}
+
+#if RAGGED
+
+/* Sixteen rows of a warp's tile, from its slab of shared memory to D, whose rows start anywhere in their first aligned 16 bytes: the first 1 to
+ * UNIT elements of a row by vectors of GS_VEC_D, then aligned units of 16 bytes, shifted out of two of the slab, then by vectors what is left
+ * of the row. Both ends together are always one unit long. rows, columns: what is left of D from d. */
+__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
+{
+    constexpr int units = WARP_N / UNIT - 1, ends = UNIT / GS_VEC_D;
+#pragma unroll 2
+    for (int i = 0; i < (16 * units + 31) / 32; i++) {
+        const int row = (lane + 32 * i) / units, unit = (lane + 32 * i) % units;
+        unsigned char *const line = d + row * ldd * OUT_BYTES;
+        const int front = 16 - (int)gs_before_in_unit(line);   /* bytes */
+        const int left = columns - front / OUT_BYTES - unit * UNIT;
+        if (row >= 16 || row >= rows || left <= 0) continue;
+        const unsigned char *const from = slab + row * SLAB_ROW + unit * 16;
+        unsigned char *const to = line + front + unit * 16;
+        if (left >= UNIT) {
+            const uint4 near = *(const uint4 *)(from + (front & 16)), far = *(const uint4 *)(from + 16);   /* with front = 16 far is not needed */
+            unsigned first[4] = {near.x, near.y, near.z, near.w};
+            const unsigned next[4] = {far.x, far.y, far.z, far.w};
+            gs_unit_shift(first, next, front & 15);
+            *(uint4 *)to = make_uint4(first[0], first[1], first[2], first[3]);
+        } else {
+            for (int e = 0; e < left; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + front + e * OUT_BYTES);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < (16 * ends + 31) / 32; i++) {
+        const int row = (lane + 32 * i) / ends, at = (lane + 32 * i) % ends * GS_VEC_D;
+        unsigned char *const line = d + row * ldd * OUT_BYTES;
+        const int column = at * OUT_BYTES < 16 - (int)gs_before_in_unit(line) ? at : WARP_N - UNIT + at;
+        if (row >= 16 || row >= rows || column >= columns) continue;
+        store_vector(line + column * OUT_BYTES, slab + row * SLAB_ROW + column * OUT_BYTES, columns - column);
+    }
+}
+
+#else
+
+/* The same where rows of D are whole vectors. */
 __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
     constexpr int per_row = WARP_N / GS_VEC_D;
@@ -358,13 +409,11 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
         if (row >= 16 || row >= rows || column >= columns) continue;
         unsigned char *const to = d + (row * ldd + column) * OUT_BYTES;
         const unsigned char *const from = slab + row * SLAB_ROW + column * OUT_BYTES;
-        if (columns - column >= GS_VEC_D) {
-            copy_vector<GS_VEC_D * OUT_BYTES>(to, from);
-        } else {
-            for (int e = 0; e < columns - column; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + e * OUT_BYTES);
-        }
+        store_vector(to, from, columns - column);
     }
 }
+
+#endif
 
 /* D = alpha * acc + beta * C for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
