@@ -25,7 +25,7 @@
 #include "common/mma_sync.cuh"
 #include "common/peers.cuh"
 #include "common/raster.cuh"
-#include "common/units.cuh"
+#include "common/rows.cuh"
 
 #define WARPS (GS_WM * GS_WN)
 #define THREADS (32 * WARPS)
@@ -340,66 +340,14 @@ __device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
 #endif
 }
 
-template <int BYTES> __device__ __forceinline__ void copy_vector(unsigned char *to, const unsigned char *from)
+/* Sixteen rows of a warp's tile, from its slab of shared memory to D in whole vectors; elements at the edge of the matrix.
+ * rows, columns: what is left of D from d. */
+__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
-    if (BYTES == 16) *(uint4 *)to = *(const uint4 *)from;
-    else if (BYTES == 8) *(uint2 *)to = *(const uint2 *)from;
-    else if (BYTES == 4) *(unsigned *)to = *(const unsigned *)from;
-    else *(half_bits *)to = *(const half_bits *)from;
-}
-
-/* A vector of GS_VEC_D elements, or what lies before the edge of the matrix: `left` elements on. */
-__device__ __forceinline__ void store_vector(unsigned char *to, const unsigned char *from, int left)
-{
-    if (left >= GS_VEC_D) {
-        copy_vector<GS_VEC_D * OUT_BYTES>(to, from);
-    } else {
-        for (int e = 0; e < left; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + e * OUT_BYTES);
-    }
-}
-
 #if RAGGED
-
-/* Sixteen rows of a warp's tile, from its slab of shared memory to D, whose rows start anywhere in their first aligned 16 bytes: the first 1 to
- * UNIT elements of a row by vectors of GS_VEC_D, then aligned units of 16 bytes, shifted out of two of the slab, then by vectors what is left
- * of the row. Both ends together are always one unit long. rows, columns: what is left of D from d. */
-__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
-{
-    constexpr int units = WARP_N / UNIT - 1, ends = UNIT / GS_VEC_D;
-#pragma unroll 2
-    for (int i = 0; i < (16 * units + 31) / 32; i++) {
-        const int row = (lane + 32 * i) / units, unit = (lane + 32 * i) % units;
-        unsigned char *const line = d + row * ldd * OUT_BYTES;
-        const int front = 16 - (int)gs_before_in_unit(line);   /* bytes */
-        const int left = columns - front / OUT_BYTES - unit * UNIT;
-        if (row >= 16 || row >= rows || left <= 0) continue;
-        const unsigned char *const from = slab + row * SLAB_ROW + unit * 16;
-        unsigned char *const to = line + front + unit * 16;
-        if (left >= UNIT) {
-            const uint4 near = *(const uint4 *)(from + (front & 16)), far = *(const uint4 *)(from + 16);   /* with front = 16 far is not needed */
-            unsigned first[4] = {near.x, near.y, near.z, near.w};
-            const unsigned next[4] = {far.x, far.y, far.z, far.w};
-            gs_unit_shift(first, next, front & 15);
-            *(uint4 *)to = make_uint4(first[0], first[1], first[2], first[3]);
-        } else {
-            for (int e = 0; e < left; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + front + e * OUT_BYTES);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < (16 * ends + 31) / 32; i++) {
-        const int row = (lane + 32 * i) / ends, at = (lane + 32 * i) % ends * GS_VEC_D;
-        unsigned char *const line = d + row * ldd * OUT_BYTES;
-        const int column = at * OUT_BYTES < 16 - (int)gs_before_in_unit(line) ? at : WARP_N - UNIT + at;
-        if (row >= 16 || row >= rows || column >= columns) continue;
-        store_vector(line + column * OUT_BYTES, slab + row * SLAB_ROW + column * OUT_BYTES, columns - column);
-    }
-}
-
+    const auto piece = [slab](int row, int i) { return slab + row * SLAB_ROW + i * 16; };
+    gs_store_rows<16, WARP_N / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
 #else
-
-/* The same where rows of D are whole vectors. */
-__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
-{
     constexpr int per_row = WARP_N / GS_VEC_D;
 #pragma unroll 4
     for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
@@ -407,13 +355,10 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
         const int row = piece / per_row;
         const int column = piece % per_row * GS_VEC_D;
         if (row >= 16 || row >= rows || column >= columns) continue;
-        unsigned char *const to = d + (row * ldd + column) * OUT_BYTES;
-        const unsigned char *const from = slab + row * SLAB_ROW + column * OUT_BYTES;
-        store_vector(to, from, columns - column);
+        gs_copy_vector<OUT_BYTES, GS_VEC_D>(d + (row * ldd + column) * OUT_BYTES, slab + row * SLAB_ROW + column * OUT_BYTES, columns - column);
     }
-}
-
 #endif
+}
 
 /* D = alpha * acc + beta * C for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
@@ -499,10 +444,10 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);
         if (both && GS_VEC_D > 1) {
-            copy_vector<2 * OUT_BYTES>(d, bytes);
+            gs_copy_bytes<2 * OUT_BYTES>(d, bytes);
         } else {
-            copy_vector<OUT_BYTES>(d, bytes);
-            if (both) copy_vector<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
+            gs_copy_bytes<OUT_BYTES>(d, bytes);
+            if (both) gs_copy_bytes<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
         }
     }
 }
