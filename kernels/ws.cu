@@ -383,7 +383,7 @@ static __device__ __forceinline__ void store_slab_direct(const unsigned char *sl
 {
     unsigned char *const d = (unsigned char *)p->d + (row * p->ldd + col) * OUT_BYTES;
     const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
-    gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 1>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
+    gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
 }
 #endif
 
