@@ -25,6 +25,7 @@
 #include "common/mma_sync.cuh"
 #include "common/peers.cuh"
 #include "common/raster.cuh"
+#include "common/rows.cuh"
 
 #define WARPS (GS_WM * GS_WN)
 #define THREADS (32 * WARPS)
@@ -44,6 +45,8 @@
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
 #define SLAB_BYTES (16 * SLAB_ROW)
+#define UNIT (16 / OUT_BYTES)                        /* elements of D in aligned 16 bytes */
+#define RAGGED (GS_VEC_D < UNIT && WARP_N > UNIT)    /* rows of D start at any element, or at any vector of less */
 
 static_assert(WARP_M % 16 == 0 && NT >= 1 && (NT & (NT - 1)) == 0, "a warp's tile is made of 16 x 8 tiles, a power of two of them along N");
 static_assert(STEPS == 2 || STEPS == 4, "fragments alternate between two buffers");
@@ -337,18 +340,14 @@ __device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
 #endif
 }
 
-template <int BYTES> __device__ __forceinline__ void copy_vector(unsigned char *to, const unsigned char *from)
-{
-    if (BYTES == 16) *(uint4 *)to = *(const uint4 *)from;
-    else if (BYTES == 8) *(uint2 *)to = *(const uint2 *)from;
-    else if (BYTES == 4) *(unsigned *)to = *(const unsigned *)from;
-    else *(half_bits *)to = *(const half_bits *)from;
-}
-
 /* Sixteen rows of a warp's tile, from its slab of shared memory to D in whole vectors; elements at the edge of the matrix.
  * rows, columns: what is left of D from d. */
 __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
+#if RAGGED
+    const auto piece = [slab](int row, int i) { return slab + row * SLAB_ROW + i * 16; };
+    gs_store_rows<16, WARP_N / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
+#else
     constexpr int per_row = WARP_N / GS_VEC_D;
 #pragma unroll 4
     for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
@@ -356,14 +355,9 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
         const int row = piece / per_row;
         const int column = piece % per_row * GS_VEC_D;
         if (row >= 16 || row >= rows || column >= columns) continue;
-        unsigned char *const to = d + (row * ldd + column) * OUT_BYTES;
-        const unsigned char *const from = slab + row * SLAB_ROW + column * OUT_BYTES;
-        if (columns - column >= GS_VEC_D) {
-            copy_vector<GS_VEC_D * OUT_BYTES>(to, from);
-        } else {
-            for (int e = 0; e < columns - column; e++) copy_vector<OUT_BYTES>(to + e * OUT_BYTES, from + e * OUT_BYTES);
-        }
+        gs_copy_vector<OUT_BYTES, GS_VEC_D>(d + (row * ldd + column) * OUT_BYTES, slab + row * SLAB_ROW + column * OUT_BYTES, columns - column);
     }
+#endif
 }
 
 /* D = alpha * acc + beta * C for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
@@ -450,10 +444,10 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);
         if (both && GS_VEC_D > 1) {
-            copy_vector<2 * OUT_BYTES>(d, bytes);
+            gs_copy_bytes<2 * OUT_BYTES>(d, bytes);
         } else {
-            copy_vector<OUT_BYTES>(d, bytes);
-            if (both) copy_vector<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
+            gs_copy_bytes<OUT_BYTES>(d, bytes);
+            if (both) gs_copy_bytes<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
         }
     }
 }

@@ -16,6 +16,7 @@
 #include "common/convert.cuh"
 #include "common/exchange.cuh"
 #include "common/mbarrier.cuh"
+#include "common/rows.cuh"
 #include "common/sizes.cuh"
 #include "common/tma.cuh"
 #if GS_ORDER == 0
@@ -456,7 +457,7 @@ static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, in
 }
 
 /* COUNT groups from a warp's buffer to D, rows and columns from (row, col) on: by whole pieces, all of them read before the first is
- * stored, or by element. */
+ * stored, or where rows of D start at any element. */
 template <int COUNT, int PIECES>
 static __device__ __forceinline__ void drain(unsigned buffer, const target &to, int row, int col)
 {
@@ -473,12 +474,9 @@ static __device__ __forceinline__ void drain(unsigned buffer, const target &to, 
     for (int i = 0; i < STEPS; i++)
         if (inside_m(to, row + i * STRIDE) && inside_n(to, col)) *(uint4 *)(d + i * STRIDE * to.ldd) = value[i];
 #else
-#pragma unroll 1
-    for (int i = lane; i < 128 * COUNT; i += 32) {
-        const int r = i / (8 * PIECES), c = i % (8 * PIECES);
-        const unsigned short value = gs_load_shared_u16(piece_at<PIECES>(buffer, r, c / 8) + c % 8 * 2);
-        if (inside_m(to, row + r) && inside_n(to, col + c)) ((unsigned short *)to.d)[(row + r) * to.ldd + col + c] = value;
-    }
+    const unsigned char *const pieces = (const unsigned char *)__cvta_shared_to_generic(buffer);
+    const auto piece = [pieces](int r, int i) { return pieces + piece_at<PIECES>(0, r, i); };
+    gs_store_rows<16 * COUNT / PIECES, PIECES, 2, 1, 1>((unsigned char *)to.d + (row * to.ldd + col) * 2, to.ldd * 2, to.m - row, to.n - col, lane, piece);
 #endif
 }
 

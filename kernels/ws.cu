@@ -21,6 +21,7 @@
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/mbarrier.cuh"
+#include "common/rows.cuh"
 #include "common/tma.cuh"
 #include "common/walk.cuh"
 #include "common/wgmma.cuh"
@@ -376,25 +377,13 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 #endif
 
 #if GS_DIRECT
-/* The warp's rows of a part from its slab to D by element: neighbouring columns at a time. */
+/* The warp's rows of a part from its slab to D, whose rows start at any element. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int row, int col)
 {
-    for (int r = 0; r < ROWS; r++) {
-        if (row + r >= p->m) break;
-#pragma unroll
-        for (int c = threadIdx.x % 32; c < SPAN / OUT_BYTES; c += 32) {
-            const int byte = c * OUT_BYTES;
-            const unsigned char *const from = slab + r * SPAN + ((byte / 16) ^ swizzled<SPAN>(r)) * 16 + byte % 16;
-            if (col + c >= p->n) continue;
-            const long long at = (row + r) * p->ldd + col + c;
-#if GS_OUT == 2
-            ((float *)p->d)[at] = *(const float *)from;
-#else
-            ((unsigned short *)p->d)[at] = *(const unsigned short *)from;
-#endif
-        }
-    }
+    unsigned char *const d = (unsigned char *)p->d + (row * p->ldd + col) * OUT_BYTES;
+    const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
+    gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
 }
 #endif
 

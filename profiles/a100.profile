@@ -42,7 +42,7 @@ ws_latency       1624         # cycles: from a free stage to its first data: bar
 ws_held          0.703        # k-blocks: computed until a stage that was read is free [h200]
 ws_finish        50.51        # cycles: of an epilogue, beside its chunks [h200]
 ws_chunk         489.4        # cycles: per 64 rows of 128 bytes of a consumer's epilogue [h200]
-ws_direct        4359         # cycles: more per chunk when D is stored by element [h200]
+ws_direct        1092         # cycles: more per chunk when D is stored by threads [h200]
 ws_read_c        500          # cycles: more per chunk when C is read [judgement]
 ws_stage         3.259        # cycles: per stage of the ring: its set-up [h200]
 cluster_start    1624         # cycles: launch and barrier of a cluster [h200]

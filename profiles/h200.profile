@@ -42,7 +42,7 @@ ws_latency       1397         # cycles: from a free stage to its first data: bar
 ws_held          0.8417       # k-blocks: computed until a stage that was read is free [fitted]
 ws_finish        105.7        # cycles: of an epilogue, beside its chunks [fitted]
 ws_chunk         532          # cycles: per 64 rows of 128 bytes of a consumer's epilogue [fitted]
-ws_direct        4368         # cycles: more per chunk when D is stored by element [fitted]
+ws_direct        1092         # cycles: more per chunk when D is stored by threads [judgement]
 ws_read_c        500          # cycles: more per chunk when C is read [judgement]
 ws_stage         2.312        # cycles: per stage of the ring: its set-up [fitted]
 cluster_start    425.5        # cycles: launch and barrier of a cluster [fitted]

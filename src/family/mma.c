@@ -178,6 +178,14 @@ static int store_vector(const gs_problem *problem)
     return vector;
 }
 
+/* Stores of a warp's slab of 16 rows of D, wn columns: 16 bytes each, but for the ends of rows where they do not start at multiples of that. */
+static double slab_stores(const gs_problem *problem, double wn)
+{
+    const double unit = 16 / (double)gs_type_size(problem->out), vector = store_vector(problem);
+    if (vector < unit && wn > unit) return ceil((wn / unit - 1) / 2) + fmax(1, unit / vector / 2);
+    return fmax(1, 16 * wn / vector / 32);
+}
+
 static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
 {
     const gs_rates *const r = &profile->rates;
@@ -192,7 +200,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double copy_port = s.raw_a || s.raw_b ? r->raw_port : r->copy_port;
     const double reads = warps * (wm + wn) * bk * 2;                                   /* bytes of fragments */
     const double words = warps * k_steps * (s.raw_a * wm / 16 * 8 + s.raw_b * wn / 8 * 4);   /* loads of single words instead of ldmatrix, by warps */
-    const double pieces = fmax(1, 16 * wn / store_vector(p) / 32);                     /* stores of a warp's slab */
+    const double pieces = slab_stores(p, wn);
     const double slabs = ceil(gs_inside(wm, p->m) / 16);                                  /* that lie in D, of a warp */
     const gs_walk walked = {bm, bn, raster[0], raster[1] != 0, (double)profile->caps.sms * resident};
     return (gs_work){

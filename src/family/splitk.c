@@ -78,7 +78,7 @@ enum {
 
 static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-/* D is stored by element: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
+/* D is not stored in whole vectors: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
 static bool is_direct(const gs_problem *problem)
 {
     const int whole = problem->out == GS_F32 ? 2 : 8;

@@ -67,7 +67,7 @@ enum {
     BARRIER_BYTES = 8,
 };
 
-/* D is stored by element: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
+/* D is stored by threads: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
  * beyond the last column: into the rows' padding, and past the end of D. */
 static bool is_direct(const gs_problem *problem)
 {
@@ -121,7 +121,7 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
     if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
-    if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by element, without cache hints");
+    if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
     if (problem->layout == GS_NN && !s->swap_ab && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
     return GS_OK;

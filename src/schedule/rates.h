@@ -32,7 +32,7 @@
     X(ws_held,         "k-blocks",    0,    4,     "computed until a stage that was read is free")                                      \
     X(ws_finish,       "cycles",      0,    20000, "of an epilogue, beside its chunks")                                                 \
     X(ws_chunk,        "cycles",      0,    5000,  "per 64 rows of 128 bytes of a consumer's epilogue")                                 \
-    X(ws_direct,       "cycles",      0,    10000, "more per chunk when D is stored by element")                                        \
+    X(ws_direct,       "cycles",      0,    10000, "more per chunk when D is stored by threads")                                        \
     X(ws_read_c,       "cycles",      0,    10000, "more per chunk when C is read")                                                     \
     X(ws_stage,        "cycles",      0,    500,   "per stage of the ring: its set-up")                                                 \
     X(cluster_start,   "cycles",      0,    20000, "launch and barrier of a cluster")                                                   \

@@ -16,6 +16,9 @@
     {"another swizzle for the reader", MMA, {{"at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);", "at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16 ^ 1);"}}, {RESULT}},
     {"stores without its barrier", MMA_ODD, {{"        __syncwarp();\n        store_slab", "        store_slab"}, {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
     {"a vector store to an odd address", MMA, {{"shared + warp * SLAB_BYTES", "shared + 4 + warp * SLAB_BYTES"}}, {F(MISALIGNED)}},
+    {"ragged rows: pieces of the next row", MMA_ODD, {{"return slab + row * SLAB_ROW + i * 16;", "return slab + (row + i / 2) % 16 * SLAB_ROW + i * 16;"}}, {RESULT}},
+    {"ragged rows: rows beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, 16, columns, lane, piece);"}}, {F(OUT_OF_BOUNDS)}},
+    {"ragged rows: columns beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, rows, WARP_N, lane, piece);"}}, {RESULT, F(RACE), F(UNORDERED), F(OUT_OF_BOUNDS)}},
     {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},

@@ -6,6 +6,7 @@
 #define SPLITK_PAIR "f16:128x128x512:nn splitk/64x64x64/s4/ba/c2x1/k1/any"
 #define SPLITK_SPLIT "f16:64x128x512:tn splitk/64x64x64/s2/ab/c1x1/k4/any"
 #define SPLITK_MEET "f16:64x64x512:nn splitk/64x64x64/s2/ab/c1x1/t4/any"
+#define SPLITK_ODD "f16:60x93x512:tn:ldd=99 splitk/64x64x64/s4/ab/c1x1/k1/any"
 
     /* ---- splitk, planted ---- */
     {"splitk: no fence after the barriers' initialisation", SPLITK, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
@@ -29,6 +30,8 @@
     {"splitk: no barrier before the ticket", SPLITK_MEET, {{"    gs_named_barrier(2, WORKERS);\n    if (threadIdx.x == 0)", "    if (threadIdx.x == 0)"}}, {F(UNORDERED)}},
     {"splitk: a ticket that orders nothing", SPLITK_MEET, {{"gs_ticket((unsigned *)workspace", "atomicInc((unsigned *)workspace"}}, {F(UNORDERED)}},
     {"splitk: whoever comes adds up", SPLITK_MEET, {{"return *flag == GS_TICKETS - 1 ? first : 0;", "return first;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
+    {"splitk: ragged rows beyond the last", SPLITK_ODD, {{"to.ldd * 2, to.m - row, to.n - col,", "to.ldd * 2, 128, to.n - col,"}}, {F(OUT_OF_BOUNDS), F(EARLY_ACCESS)}},
+    {"splitk: ragged rows of another swap", SPLITK_ODD, {{"return pieces + piece_at<PIECES>(0, r, i);", "return pieces + piece_at<PIECES>(0, r, i ^ 1);"}}, {RESULT}},
     /* ---- honest ---- */
     {"splitk", SPLITK, {{0}}, {0}},
     {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
