@@ -245,7 +245,7 @@ static void make_row(gs_row *row, const entrants *e, int winner, const gs_plan *
     gs_clocks clocks;
     if (device->ops->clocks && device->ops->clocks(device, &clocks, NULL) == GS_OK) row->mhz = clocks.sm_mhz;
     snprintf(row->gpu, sizeof row->gpu, "%s", device->caps.slug);
-    snprintf(row->by, sizeof row->by, "measure%s-%s", device->dependent ? GS_DEPENDENT_SUFFIX : "", gs_version());
+    snprintf(row->by, sizeof row->by, "%s%s-%s", device->caps.emulated ? "predict" : "measure", device->dependent ? GS_DEPENDENT_SUFFIX : "", gs_version());
     gs_date_format(row->date);
 }
 

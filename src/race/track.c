@@ -83,7 +83,10 @@ gs_status gs_track_size(gs_track *track, gs_error *error)
         return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "measuring takes %zu MiB of device memory, and may take an eighth of the %zu MiB that are free", set >> 20, free_bytes >> 20);
     const size_t wanted = GS_MIN(CACHES * cache / GS_MAX(used, 1u) + 1, (size_t)MOST_SETS);
     track->sets = (int)GS_MIN(wanted, most / set);
-    if ((size_t)track->sets * used < CACHES * cache && most - (size_t)track->sets * set >= 2 * cache) track->scratch_bytes = 2 * cache;
+    /* Filled before every replay: so much that nothing else is in the cache, or where the sets see to that, so much that the device is busy
+     * until the host has put the replay behind it. */
+    const size_t scratch = (size_t)track->sets * used < CACHES * cache ? 2 * cache : cache / 8 * 4;
+    if (most - (size_t)track->sets * set >= scratch) track->scratch_bytes = scratch;
     track->bytes = set * (size_t)track->sets + track->scratch_bytes + 256;
     return GS_OK;
 }

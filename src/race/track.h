@@ -18,7 +18,7 @@ typedef struct gs_track {
     gs_pointer  memory, wrong;
     gs_pointer  at[4];                  /* set 0 of a b c d; c 0 if it is not read */
     size_t      room[4];                /* bytes from a set to the next */
-    gs_pointer  scratch;                /* filled before every replay: nothing else is in the cache then. 0: the sets do that */
+    gs_pointer  scratch;                /* filled before every replay; 0: nothing is */
     size_t      scratch_bytes;
     size_t      bytes;                  /* of memory */
     int         sets;

@@ -14,6 +14,22 @@ else:
 with gemmsmith.open("emu:a100", cache=""):
     pass
 
+
+def refused(call, field):
+    """The library found the value in the field that it belongs into."""
+    try:
+        call()
+    except gemmsmith.Error as error:
+        assert error.name == "GS_ERROR_ARGUMENT" and error.field == field, str(error)
+    else:
+        raise SystemExit(f"a wrong {field} was taken")
+
+
+refused(lambda: gemmsmith.open("emu:a100", cache="", measure=True, measure_ms=-1), "measure_ms")
+refused(lambda: gemmsmith.open("emu:a100", cache="", measure_total_ms=-1), "measure_total_ms")
+with gemmsmith.open("emu:a100", cache="", measure=False) as context:
+    refused(lambda: context.plan("f16:16x16x16:tn", measure=True, measure_ms=-1), "measure_ms")
+
 taken = list(inspect.signature(gemmsmith.Context.__init__).parameters.values())[1:]
 assert list(inspect.signature(gemmsmith.open).parameters.values()) == taken, "gemmsmith.open does not take what Context takes"
 with mock.patch.object(gemmsmith, "Context", side_effect=lambda *given, **named: (given, named)) as context:
