@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Plans that use cuBLASLt, on a fake driver and a fake cuBLASLt: which of its suggestions a row of a table stands for, also where the row is older
- * than the rule that leaves some out. */
+ * than the rule that leaves some out; and the choice of a plan between an own schedule and cuBLASLt by what the weights expect of them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "device/device.h"
 #include "folder.h"
+#include "learn/weights.h"
 
 static char folder[] = "/tmp/gemmsmith-lt-XXXXXX";
 
@@ -75,8 +78,57 @@ static void rows_of_what_is_left_out(void **state)
     expect_choice("cublaslt/2", "24:4", "24:2", "cublaslt/2");                 /* its place behind the list */
 }
 
+/* Weights that say `times` the floor of cuBLASLt and the time model's prediction of every schedule. */
+static void write_weights(const char *path, double times)
+{
+    gs_weights weights;
+    gs_error error = {0};
+    if (gs_weights_create(&weights, 1, &error) != GS_OK) fail_msg("%s", error.text);
+    gs_net *const net = &weights.surrogate.net;   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
+    memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
+    net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = (float)log(times);
+    net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;
+    net->weights[net->count - 1 - GS_HIDDEN] = 1;
+    if (gs_weights_save(&weights, path, &error) != GS_OK) fail_msg("%s", error.text);
+    gs_weights_free(&weights);
+}
+
+static void a_choice_is_doubted(void **state)
+{
+    (void)state;
+    /* legend: times the floor that cuBLASLt takes, whether it has suggestions, what is chosen */
+    static const struct { double times; const char *suggestions; gs_origin origin; } cases[] = {
+        {1.0001, "66:0", GS_ORIGIN_CUBLASLT}, {100, "66:0", GS_ORIGIN_DEFAULT}, {1.0001, "", GS_ORIGIN_DEFAULT},
+    };
+    char path[64];
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    snprintf(path, sizeof path, "%s/d.weights", folder);
+    setenv("GEMMSMITH_WEIGHTS", path, 1);
+    setenv("GEMMSMITH_CACHE", folder, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_context *context = NULL;
+        gs_plan *plan = NULL;
+        write_weights(path, cases[i].times);
+        setenv("FAKE_CUBLASLT", cases[i].suggestions, 1);
+        setenv("FAKE_CUBLASLT_MASKED", "", 1);
+        gs_config config = gs_config_default();
+        if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
+        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 333, 504, 520);
+        if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) fail_msg("%s", error.text);
+        if (gs_plan_origin(plan) != cases[i].origin) fail_msg("%zu: %s", i, gs_plan_why(plan));
+        const bool doubted = cases[i].origin == GS_ORIGIN_CUBLASLT;
+        assert_non_null(strstr(gs_plan_why(plan), doubted ? "no table entry: cuBLASLt, " : "is the learned weights' choice, "));
+        assert_non_null(strstr(gs_plan_why(plan), doubted ? "the learned weights' choice, " : "us expected, cuBLASLt "));
+        gs_plan_destroy(&plan);
+        gs_close(&context);
+    }
+    unsetenv("GEMMSMITH_WEIGHTS");
+    unsetenv("GEMMSMITH_CACHE");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_keep_their_meaning), cmocka_unit_test(rows_of_what_is_left_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_keep_their_meaning), cmocka_unit_test(rows_of_what_is_left_out), cmocka_unit_test(a_choice_is_doubted)};
     return cmocka_run_group_tests_name("plan/cublaslt", tests, group_setup, group_teardown);
 }
