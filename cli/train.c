@@ -97,6 +97,16 @@ static void print_worth(const settings *s, const char *what, const gs_worth *wor
         printf("%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups, worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
 }
 
+static void print_expected(const settings *s, const gs_worth *worth)
+{
+    if (worth->beside == 0) return;
+    if (s->json)
+        printf("{\"beside_cublaslt\":%d,\"expected\":%.4f,\"deviation\":%.4f}\n", worth->beside, worth->expected, worth->deviation);
+    else
+        printf("%d groups have a time of cuBLASLt: the first choice is expected to gain %.3f times what it gains, deviation %.3f\n", worth->beside, worth->expected,
+               worth->deviation);
+}
+
 static void print_worths(const settings *s, const gs_weights *weights, const gs_sample *list, int count, const gs_profile *profile)
 {
     enum { LEAST = 17 };
@@ -104,6 +114,7 @@ static void print_worths(const settings *s, const gs_weights *weights, const gs_
     if (!s->json) printf("held out     groups  best of 1      of 4      of 8     of 16   (share of the fastest that was measured)\n");
     print_worth(s, "time model", &model);
     print_worth(s, "surrogate", &learned);
+    print_expected(s, &learned);
 }
 
 /* ---- the command ---- */

@@ -235,6 +235,22 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
 
 /* ---- what it is worth ---- */
 
+/* expected and deviation: sums of logarithms and of their squares, so far. */
+static void add_expected(gs_worth *worth, const gs_weights *weights, const gs_sample *group, const double *said, int count, const gs_profile *profile)
+{
+    const double library_us = gs_surrogate_library_us(&weights->surrogate, &group[0].problem, profile);
+    int first = 0, library = -1;
+    for (int i = 0; i < count; i++) {
+        if (group[i].library) library = i;
+        if (said[i] < said[first]) first = i;
+    }
+    if (library < 0 || !(library_us > 0) || !isfinite(said[first])) return;
+    const double over = log(library_us / said[first]) - log(group[library].us / group[first].us);
+    worth->beside++;
+    worth->expected += over;
+    worth->deviation += over * over;
+}
+
 static void add_worth(gs_worth *worth, const gs_weights *weights, const gs_sample *group, int count, const gs_profile *profile)
 {
     double said[MOST_MEASURED], got = INFINITY;
@@ -243,6 +259,7 @@ static void add_worth(gs_worth *worth, const gs_weights *weights, const gs_sampl
         said[i] = group[i].library ? INFINITY
                   : weights        ? gs_surrogate_us(&weights->surrogate, &group[i].schedule, &group[i].problem, profile)
                                    : gs_schedule_predict(&group[i].schedule, &group[i].problem, &profile->caps);
+    if (weights) add_expected(worth, weights, group, said, count, profile);
     for (int taken = 1, next = 0; next < (int)GS_COUNT(firsts); taken++) {
         int first = 0;
         for (int i = 1; i < count; i++)
@@ -260,6 +277,11 @@ gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int
     for (int begin = 0, end; begin < count; begin = end) {
         end = gs_sample_group_end(samples, count, begin);
         if (end - begin >= least) add_worth(&worth, weights, samples + begin, GS_MIN(end - begin, MOST_MEASURED), profile);
+    }
+    if (worth.beside) {
+        const double mean = worth.expected / worth.beside;
+        worth.expected = exp(mean);
+        worth.deviation = sqrt(fmax(worth.deviation / worth.beside - mean * mean, 0));
     }
     for (size_t i = 0; i < GS_COUNT(firsts); i++) worth.at[i] = worth.groups ? exp(worth.at[i] / worth.groups) : 0;
     return worth;

@@ -49,10 +49,13 @@ gs_problem gs_train_problem(gs_random *random);
 bool gs_train_held_out(const gs_problem *problem, int of);
 
 /* What an order of measured groups is worth: the geometric mean over groups of `least` samples and more of the best time over the best time
- * among the first 1, 4, 8, 16. weights NULL: the time model's order. */
+ * among the first 1, 4, 8, 16. weights NULL: the time model's order. Over groups that have a time of cuBLASLt, too: what the weights expect the
+ * first choice to gain over it, over what it gains: the geometric mean, and the deviation of its logarithm. */
 typedef struct gs_worth {
     int    groups;
     double at[4];
+    int    beside;     /* groups with a time of cuBLASLt; 0 also: the weights know nothing of it */
+    double expected, deviation;
 } gs_worth;
 gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int count, int least, const gs_profile *profile);
 

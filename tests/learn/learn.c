@@ -453,6 +453,11 @@ static void the_surrogate_learns_what_cublaslt_takes(void **state)
     if (right < 0.8 * groups) fail_msg("right for %d of %d", right, groups);
     const gs_worth worth = gs_train_worth(&weights, samples, count, EACH, profile), without = gs_train_worth(&weights, own, own_count, EACH, profile);
     for (int i = 0; i < 4; i++) assert_true(fabs(worth.at[i] - without.at[i]) < 1e-12);   /* an order is one of schedules */
+    assert_true(without.beside == 0 && worth.beside == worth.groups && worth.expected > 0.7 && worth.expected < 1.4 && worth.deviation < 1);
+    for (int i = 0; i < count; i++)
+        if (samples[i].library) samples[i].us *= 2;   /* it gains twice as much: half of that is expected */
+    const gs_worth slower = gs_train_worth(&weights, samples, count, EACH, profile);
+    assert_true(fabs(slower.expected * 2 - worth.expected) < 1e-9 && fabs(slower.deviation - worth.deviation) < 1e-9);
     free(own);
     free(samples);
     gs_weights_free(&weights);
