@@ -139,7 +139,7 @@ typedef struct entrants {
     int      suggestion[GS_RACERS];  /* of cuBLASLt, from 1; 0: own */
     gs_schedule schedule[GS_RACERS]; /* own */
     int      count, own, suggested;
-    int      of_library;             /* suggestions that there are; -1: not asked yet */
+    int      asked, of_library;      /* suggestions so far, and that there are; -1: not asked yet */
 } entrants;
 
 static gs_status run_plan(void *self, const gs_args *args, gs_queue queue, gs_error *error)
@@ -151,23 +151,19 @@ static gs_status run_plan(void *self, const gs_args *args, gs_queue queue, gs_er
 /* schedule NULL: cuBLASLt's next suggestion. */
 static gs_status enter(entrants *e, gs_context *context, const gs_problem *problem, const gs_schedule *schedule, gs_error *error)
 {
-    const int suggestion = schedule ? 0 : e->suggested + 1;
+    const int suggestion = schedule ? 0 : ++e->asked;
     gs_plan *plan = gs_plan_new(context, problem, error);
     if (!plan) return GS_ERROR_MEMORY;
     gs_status status = schedule ? gs_plan_use_schedule(plan, schedule, problem, error) : gs_plan_use_cublaslt(plan, suggestion, error);
     if (status == GS_OK) status = gs_plan_finish(plan, GS_ORIGIN_MEASURED, error);
-    if (status != GS_OK) {
+    if (plan->library) e->of_library = gs_library_count(plan->library);
+    if (status != GS_OK || (suggestion && gs_library_parse(plan->schedule) != suggestion)) {   /* one that rounds its sums: another stands in for it */
         gs_plan_free(plan);
         return status;
     }
     const int at = e->count++;
-    if (schedule) {
-        e->own++;
-        e->schedule[at] = *schedule;
-    } else {
-        e->suggested++;
-        e->of_library = gs_library_count(plan->library);
-    }
+    if (schedule) e->schedule[at] = *schedule;
+    *(schedule ? &e->own : &e->suggested) += 1;
     e->plan[at] = plan;
     e->suggestion[at] = suggestion;
     e->racer[at] = (gs_racer){.run = run_plan, .self = plan};
@@ -199,7 +195,7 @@ static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, c
             if (entered == GS_ERROR_FAULT) return entered;
             own = entered != GS_ERROR_NO_COMPILER && entered != GS_ERROR_DEVICE_MEMORY && entered != GS_ERROR_MEMORY;
         }
-        library = library && e->suggested < SUGGESTED && (e->of_library < 0 || e->suggested < e->of_library);
+        library = library && e->suggested < SUGGESTED && (e->of_library < 0 || e->asked < e->of_library);
         if (library) library = enter(e, context, problem, NULL, &why) == GS_OK;
     }
     if (e->own > 0 || (!config->use_ours && e->suggested > 0)) return GS_OK;

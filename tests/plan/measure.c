@@ -292,6 +292,18 @@ static void test_library_winner(void **state)
     gs_plan_destroy(&again);
     close_all(&plan, &context);
 
+    setenv("FAKE_CUBLASLT", "9:4 2:0", 1);   /* the first one rounds its sums: it does not race, nor does another in its name */
+    setenv("FAKE_CUBLASLT_MASKED", "2:0", 1);
+    context = open_with(&config, "");
+    stage.library_us[2] = 10;
+    plan = plan_for(context, PROBLEM);
+    assert_string_equal(gs_plan_schedule(plan), "cublaslt/2");
+    assert_int_equal(stage.called, 1u << 2);
+    assert_int_equal(stage.library_calls, 2);
+    close_all(&plan, &context);
+    setenv("FAKE_CUBLASLT", "1:0 2:0 3:0", 1);
+    unsetenv("FAKE_CUBLASLT_MASKED");
+
     gs_config lone = settings();   /* the suggestions alone: nothing for others */
     lone.use_ours = 0;
     context = open_with(&lone, "");

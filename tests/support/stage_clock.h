@@ -22,6 +22,7 @@ static struct {
     bool                 capturing;
     double               loading_us;            /* more of a suggestion's first call */
     unsigned             called;                /* suggestions, bits */
+    int                  library_calls;         /* that were not captured */
     int                  loaded, last;          /* own kernels so far; the one that was launched last, -1: none */
     int                  last_library;
     int                  timed;                 /* replays */
@@ -71,6 +72,7 @@ static void stage_library(int suggestion, void *stream)
     stage.last_library = suggestion;
     stage_pass(stage.library_us[suggestion] + (stage.called >> suggestion & 1 ? 0 : stage.loading_us));
     stage.called |= 1u << suggestion;
+    stage.library_calls += !stage.capturing;
 }
 
 static gs_status stage_copy_out(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error)
