@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """scripts/report_search.py: what it prints of the rows that are kept is what the pages beside them say, and rows made up here, whose figures were worked out
-by hand.
+by hand; scripts/list_rows.py: rows to train with.
 Usage: search.py SOURCE_DIR"""
 import gzip
 import json
@@ -17,6 +17,7 @@ from script import Script
 
 SOURCE = Path(sys.argv.pop(1))
 SCRIPT = Script(SOURCE, "scripts/report_search.py")
+ROWS = Script(SOURCE, "scripts/list_rows.py")
 PERFORMANCE = SOURCE / "docs" / "performance"
 
 
@@ -39,7 +40,7 @@ class Pages(unittest.TestCase):
         self.page("written", ["written"])
 
     def test_sizes(self):
-        self.page("sizes", ["tune", "sizes"])
+        self.page("sizes", ["tune", "sizes", "sizes"])
 
     def test_sums_of_the_program(self):
         """Means and deviations beside those that gemmsmith score itself had printed at the end."""
@@ -51,6 +52,25 @@ class Pages(unittest.TestCase):
         for row in sums:
             spread = [f"{row[what][which]:.4f}" if what in row else "" for what in ("ratio", "reward") for which in ("mean", "deviation")]
             self.assertIn("| " + " | ".join((row["problem"], row["candidate"], f"{row['passed']} of {row['evaluations']}", *spread)) + " |", lines)
+
+
+class RowsToTrainWith(unittest.TestCase):
+    def test_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tune.jsonl.gz"
+            rows = [{"problem": "f16:64x64x64:nn", "us": 2.0, "cublaslt_us": 3.0, "best_own": "simple", "best_own_ratio": 1.5},
+                    {"problem": "f16:64x64x64:tn", "us": 3.0, "library_us": 3.0, "best_own": "mma/64x64x64/w2x2/s3/g8", "best_own_ratio": 0.75},
+                    {"problem": "f16:8x8x8:tn", "us": 3.0, "best_own": "simple"},
+                    {"problem": "f16:9x8x8:tn", "us": 3.0, "cublaslt_us": 3.0}]
+            path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+            self.assertEqual(ROWS.run(path), (0, "group,problem,schedule,us\n1,f16:64x64x64:nn,simple,2\n1,f16:64x64x64:nn,cublaslt/1,3\n"
+                                                 "2,f16:64x64x64:tn,mma/64x64x64/w2x2/s3/g8,4\n2,f16:64x64x64:tn,cublaslt/1,3\n", ""))
+            path.write_bytes(gzip.compress(b"{\"problem\": 1}\n"))
+            code, _, said = ROWS.run(path)
+            self.assertEqual(code, 1)
+            self.assertIn("line 1", said)
+            self.assertEqual(ROWS.run(Path(folder) / "none.jsonl")[0], 1)
+            self.assertEqual(ROWS.run()[0], 2)
 
 
 class MadeUp(unittest.TestCase):
