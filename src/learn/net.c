@@ -21,7 +21,10 @@ static double normal(gs_random *random)
 gs_status gs_net_create(gs_net *net, int layers, const int *width, uint64_t seed, gs_error *error)
 {
     *net = (gs_net){.layers = layers};
-    for (int i = 0; i <= layers; i++) net->width[i] = width[i];
+    for (int i = 0; i <= layers; i++) {
+        net->width[i] = width[i];
+        if (width[i] < 1 || width[i] > GS_NET_WIDEST) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "a layer of %d, at most %d", width[i], GS_NET_WIDEST);
+    }
     for (int i = 0; i < layers; i++) net->count += weights_of(width, i);
     net->weights = calloc((size_t)net->count, sizeof *net->weights);
     if (!net->weights) {

@@ -18,7 +18,7 @@ typedef struct gs_net {
 } gs_net;
 
 /* layers: 1 to GS_NET_LAYERS, width: layers + 1 of them, at most GS_NET_WIDEST. Weights are drawn from the seed; the last layer's are zero, so that an untrained
- * network says 0. MEMORY. */
+ * network says 0. MEMORY, UNSUPPORTED. */
 gs_status gs_net_create(gs_net *net, int layers, const int *width, uint64_t seed, gs_error *error);
 void      gs_net_free(gs_net *net);
 

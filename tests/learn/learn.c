@@ -111,6 +111,17 @@ static void adam_goes_down(void **state)
     gs_net_free(&net);
 }
 
+static void networks_have_a_widest_layer(void **state)
+{
+    (void)state;
+    gs_net net;
+    gs_error error;
+    static const int too_wide[][3] = {{GS_NET_WIDEST + 1, 4, 1}, {4, GS_NET_WIDEST + 1, 1}, {4, 0, 1}};
+    for (size_t i = 0; i < GS_COUNT(too_wide); i++) assert_int_equal(gs_net_create(&net, 2, too_wide[i], 1, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_net_create(&net, 2, (const int[]){GS_NET_WIDEST, 33, 1}, 1, &error), GS_OK);
+    gs_net_free(&net);
+}
+
 /* ---- tokens ---- */
 
 static void tokens_have_names_of_their_own(void **state)
@@ -738,6 +749,7 @@ int main(void)
         cmocka_unit_test(gradients_are_differences),
         cmocka_unit_test(networks_are_the_same_for_a_seed),
         cmocka_unit_test(adam_goes_down),
+        cmocka_unit_test(networks_have_a_widest_layer),
         cmocka_unit_test(tokens_have_names_of_their_own),
         cmocka_unit_test(a_space_is_all_that_is_valid),
         cmocka_unit_test(sentences_are_valid),
