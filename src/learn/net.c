@@ -176,15 +176,10 @@ const float *gs_net_forward_inputs(const gs_net *net, const gs_net_input *inputs
     return forward(net, inputs, count, room, begin, end);
 }
 
-const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end)
-{
-    gs_net_input inputs[GS_NET_WIDEST];
-    return gs_net_forward_inputs(net, inputs, find_inputs(x, net->width[0], inputs), room, begin, end);
-}
-
 const float *gs_net_forward(const gs_net *net, const float *x, float *room)
 {
-    return gs_net_forward_some(net, x, room, 0, net->width[net->layers]);
+    gs_net_input inputs[GS_NET_WIDEST];
+    return gs_net_forward_inputs(net, inputs, find_inputs(x, net->width[0], inputs), room, 0, net->width[net->layers]);
 }
 
 void gs_net_backward(const gs_net *net, const float *x, float *room, float *d_out, float *gradient)

@@ -31,10 +31,8 @@ int gs_net_room(const gs_net *net);
 /* x: width[0] floats. Fills room; returns the last layer's outputs, which lie in it. */
 const float *gs_net_forward(const gs_net *net, const float *x, float *room);
 
-/* The same, but of the last layer only the outputs from `begin` to before `end`, which are returned; no gs_net_backward after it. */
-const float *gs_net_forward_some(const gs_net *net, const float *x, float *room, int begin, int end);
-
-/* The same again, of the inputs that are not zero, by their places in ascending order. */
+/* The same from the inputs that are not zero, by their places in ascending order; of the last layer only the outputs from `begin` to before
+ * `end`, which are returned; no gs_net_backward after it. */
 typedef struct gs_net_input {
     int   place;
     float value;

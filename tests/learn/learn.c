@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The networks and what is made of them: gradients against differences, schedule strings that are valid, weights that come back from a file, and
- * training that learns what was planted. */
+ * The networks and what is made of them: gradients against differences, schedule strings that are valid, and training that learns what was
+ * planted. Files of weights: weights.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,25 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "train/train.h"
-#include "texts.h"
-
-static const gs_caps *h200(void) { return gs_caps_find("h200"); }
+#include "networks.h"
 
 /* ---- networks ---- */
 
 enum { IN = 7, OUT = 3 };
 static const int widths[] = {IN, 9, 6, OUT};
-
-static void random_weights(gs_net *net, uint64_t seed)
-{
-    gs_random random = {seed};
-    for (int i = 0; i < net->count; i++) net->weights[i] = (float)(gs_random_unit(&random) - 0.5);
-}
 
 /* Of one row; a sum of the outputs with weights that are not the same. */
 static double value_of_net(const gs_net *net, const float *x, float *room)
@@ -144,15 +133,6 @@ static void tokens_have_names_of_their_own(void **state)
 }
 
 /* ---- the actor ---- */
-
-static void space_of(gs_space *space, const char *problem, uint32_t families)
-{
-    const gs_problem p = problem_of(problem);
-    assert_int_equal(gs_space_create(space, &p, h200(), families, NULL), GS_OK);
-    assert_true(space->count > 1);
-}
-
-static void fresh(gs_weights *weights) { assert_int_equal(gs_weights_create(weights, 3, NULL), GS_OK); }
 
 static void a_space_is_all_that_is_valid(void **state)
 {
@@ -550,199 +530,6 @@ static void sizes_are_held_out_as_a_whole(void **state)
     assert_true(held > 120 && held < 280);
 }
 
-/* ---- weights ---- */
-
-static char path[] = "/tmp/gemmsmith-learn-XXXXXX";
-
-static void filled(gs_weights *weights)
-{
-    fresh(weights);
-    random_weights(&weights->surrogate.net, 71);
-    random_weights(&weights->actor.net, 72);
-    snprintf(weights->about, sizeof weights->about, "a test");
-}
-
-static void weights_come_back(void **state)
-{
-    (void)state;
-    gs_weights weights, back;
-    gs_space space;
-    filled(&weights);
-    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-    assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);
-    assert_string_equal(back.about, "a test");
-    space_of(&space, "f16:500x520x528:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS);
-    const gs_profile *const profile = gs_profile_find("h200");
-    for (int i = 0; i < space.count; i += 1 + space.count / 200) {
-        assert_true(gs_actor_log_probability(&weights.actor, &space, &space.list[i]) == gs_actor_log_probability(&back.actor, &space, &space.list[i]));
-        assert_true(gs_surrogate_us(&weights.surrogate, &space.list[i], &space.problem, profile) ==
-                    gs_surrogate_us(&back.surrogate, &space.list[i], &space.problem, profile));
-    }
-    gs_space_free(&space);
-    gs_weights_free(&weights);
-    gs_weights_free(&back);
-    gs_error error;
-    assert_int_equal(gs_weights_load(&back, "/nowhere/at/all", &error), GS_ERROR_NOT_FOUND);
-}
-
-/* A word that the grammar no longer has is dropped, one that the file does not know says nothing, the others stay. */
-static void weights_outlive_words(void **state)
-{
-    (void)state;
-    gs_weights weights, back;
-    char *data;
-    size_t size;
-    filled(&weights);
-    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
-    char *const word = strstr(data, "\nws/stages/s2\n");
-    assert_non_null(word);
-    memcpy(word, "\nws/stages/q2\n", 14);
-    assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_OK);
-    const gs_problem problem = problem_of("f16:512x512x512:tn");
-    const gs_schedule other = schedule_of("ws/128x128x64/s4/c1x1/coop/g8"), gone = schedule_of("ws/128x128x64/s2/c1x1/coop/g8");
-    const gs_profile *const profile = gs_profile_find("h200");
-    assert_true(gs_surrogate_us(&weights.surrogate, &other, &problem, profile) == gs_surrogate_us(&back.surrogate, &other, &problem, profile));
-    assert_true(gs_surrogate_us(&weights.surrogate, &gone, &problem, profile) != gs_surrogate_us(&back.surrogate, &gone, &problem, profile));
-    free(data);
-    gs_weights_free(&weights);
-    gs_weights_free(&back);
-}
-
-/* A file from before there were so many numbers: the first ones count, the others weigh nothing. */
-static void weights_outlive_new_numbers(void **state)
-{
-    (void)state;
-    enum { OLD_PROBLEM = 24, OLD_WORK = 28 };
-    gs_weights weights, back;
-    char *data, head[64];
-    size_t size;
-    filled(&weights);
-    float *const surrogate = weights.surrogate.net.weights, *const actor = weights.actor.net.weights;
-    memset(surrogate + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
-    memset(surrogate + (GS_PROBLEM_FEATURES + OLD_WORK) * GS_HIDDEN, 0, (GS_WORK_FEATURES - OLD_WORK) * GS_HIDDEN * sizeof(float));
-    memset(actor + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
-    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
-    char *const names = strstr(data, "\nhidden "), *const before = strstr(names, "\ndata ");
-    const char *const floats = strchr(before + 1, '\n') + 1;
-    const size_t row = GS_HIDDEN * sizeof(float), all = size - (size_t)(floats - data), tokens = (size_t)gs_token_count();
-    const size_t first_net = ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row + row + GS_HIDDEN * row + row + row + sizeof(float);
-    gs_text old = {0}, file = {0};
-    gs_text_add_bytes(&old, floats, OLD_PROBLEM * row);
-    gs_text_add_bytes(&old, floats + GS_PROBLEM_FEATURES * row, OLD_WORK * row);
-    gs_text_add_bytes(&old, floats + (GS_PROBLEM_FEATURES + GS_WORK_FEATURES) * row, first_net - (GS_PROBLEM_FEATURES + GS_WORK_FEATURES) * row);
-    gs_text_add_bytes(&old, floats + first_net, OLD_PROBLEM * row);
-    gs_text_add_bytes(&old, floats + first_net + GS_PROBLEM_FEATURES * row, all - first_net - GS_PROBLEM_FEATURES * row);
-    *before = '\0';
-    snprintf(head, sizeof head, "\ndata %zu %016llx\n", old.size, (unsigned long long)gs_hash64(old.data, old.size));
-    gs_text_addf(&file, "gemmsmith-weights 1\nabout a test\nnumbers %d %d%s%s", OLD_PROBLEM, OLD_WORK, names, head);
-    gs_text_add_bytes(&file, old.data, old.size);
-    assert_int_equal(gs_weights_parse(&back, file.data, file.size, NULL), GS_OK);
-    assert_memory_equal(back.surrogate.net.weights, surrogate, ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row);
-    gs_space space;
-    space_of(&space, "f16:500x521x528:nn", 1u << GS_FAMILY_MMA);
-    const gs_schedule *const some = &space.list[space.count / 2];
-    assert_true(gs_surrogate_us(&weights.surrogate, some, &space.problem, gs_profile_find("h200")) == gs_surrogate_us(&back.surrogate, some, &space.problem, gs_profile_find("h200")));
-    assert_true(gs_actor_log_probability(&weights.actor, &space, some) == gs_actor_log_probability(&back.actor, &space, some));
-    gs_space_free(&space);
-    gs_weights_free(&back);
-    static const char *const numbers[] = {"23 28", "24 27", "99 28", "24 31", "24", "24 28 1", "-1 -1"};
-    for (size_t i = 0; i < GS_COUNT(numbers); i++) {
-        gs_error why = {0};
-        gs_text other = {0};
-        gs_text_addf(&other, "gemmsmith-weights 1\nabout a test\nnumbers %s%s%s", numbers[i], names, head);
-        gs_text_add_bytes(&other, old.data, old.size);
-        assert_int_equal(gs_weights_parse(&back, other.data, other.size, &why), GS_ERROR_CORRUPT);
-        assert_string_equal(why.text, "the weights are for other numbers than this program's");
-        gs_text_free(&other);
-    }
-    gs_text_free(&old);
-    gs_text_free(&file);
-    free(data);
-    gs_weights_free(&weights);
-}
-
-static void broken_weights_are_refused(void **state)
-{
-    (void)state;
-    gs_weights weights, back;
-    gs_error error;
-    char *data;
-    size_t size;
-    filled(&weights);
-    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
-    for (size_t cut = 0; cut < size; cut += 1 + size / 97) {
-        assert_int_equal(gs_weights_parse(&back, data, cut, &error), GS_ERROR_CORRUPT);
-        assert_string_equal(error.field, "weights");
-    }
-    assert_int_equal(gs_weights_parse(&back, data, size - 1, &error), GS_ERROR_CORRUPT);
-    for (size_t at = 0; at < size; at += 1 + size / 61) {   /* a name may change, nothing else */
-        data[at] ^= 0x15;
-        const gs_status status = gs_weights_parse(&back, data, size, &error);
-        if (status == GS_OK) gs_weights_free(&back);
-        const char *const names = strstr(data, "\ntokens "), *const end = names ? strstr(names, "\ndata ") : NULL;
-        const char *const about = strstr(data, "\nabout ");
-        const bool harmless = (names && end && data + at > names + 11 && data + at < end) || (about && data + at > about + 6 && data + at < about + 13);
-        assert_int_equal(status, harmless ? GS_OK : GS_ERROR_CORRUPT);
-        data[at] ^= 0x15;
-    }
-    assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_OK);
-    gs_weights_free(&back);
-    free(data);
-    gs_weights_free(&weights);
-}
-
-/* A number that is not finite is neither written over good weights nor read, though the hash of the data is right. */
-static void weights_that_are_not_finite_are_refused(void **state)
-{
-    (void)state;
-    static const float bad[] = {NAN, INFINITY, -INFINITY};
-    for (size_t i = 0; i < 2 * GS_COUNT(bad); i++) {
-        gs_weights weights, back;
-        gs_error error = {0};
-        char *data, head[64];
-        size_t size;
-        filled(&weights);
-        assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-        gs_net *const net = i % 2 ? &weights.actor.net : &weights.surrogate.net;
-        const float good = net->weights[0];
-        net->weights[0] = bad[i / 2];
-        assert_int_equal(gs_weights_save(&weights, path, &error), GS_ERROR_CORRUPT);
-        assert_non_null(strstr(error.text, i % 2 ? "actor" : "surrogate"));
-        assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);   /* those before are still there */
-        assert_true((i % 2 ? back.actor.net : back.surrogate.net).weights[0] == good);
-        gs_weights_free(&back);
-
-        assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
-        char *const line = strstr(data, "\ndata ") + 1;
-        size_t bytes;
-        assert_int_equal(sscanf(line, "data %zu", &bytes), 1);
-        char *const floats = data + size - bytes;
-        memcpy(i % 2 ? floats + bytes - sizeof *bad : floats, &bad[i / 2], sizeof *bad);
-        snprintf(head, sizeof head, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(floats, bytes));
-        memcpy(line, head, strlen(head));
-        assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_ERROR_CORRUPT);
-        assert_non_null(strstr(error.text, "not finite"));
-        free(data);
-        gs_weights_free(&weights);
-    }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    const int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -761,10 +548,6 @@ int main(void)
         cmocka_unit_test(training_ends_when_it_is_told_to),
         cmocka_unit_test(training_on_the_time_model_beats_chance),
         cmocka_unit_test(sizes_are_held_out_as_a_whole),
-        cmocka_unit_test(weights_come_back),
-        cmocka_unit_test(weights_outlive_words),
-        cmocka_unit_test(weights_outlive_new_numbers),
-        cmocka_unit_test(broken_weights_are_refused), cmocka_unit_test(weights_that_are_not_finite_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

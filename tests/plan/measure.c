@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "cublas/library.h"
@@ -567,24 +568,6 @@ static void test_failing_driver(void **state)
 }
 
 /* ---- allocations of our own objects that fail ---- */
-
-static int fail_at;   /* the how many-th from now on; 0: none */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-static bool fails(void) { return fail_at > 0 && --fail_at == 0; }
-
-void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *memory, size_t size) { return fails() ? NULL : __real_realloc(memory, size); }
-void *__wrap_aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : __real_aligned_alloc(alignment, size); }
 
 static void test_failing_allocations(void **state)
 {

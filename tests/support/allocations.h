@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Counts the allocations of our own objects: the test is linked with --wrap for malloc and its kin, so calls inside the driver
+ * Counts the allocations of our own objects, and makes one of them fail: the test is linked with --wrap for malloc and its kin, so calls inside the driver
  * or the C library do not count. Include in one file of the test. */
 #ifndef GS_TESTS_ALLOCATIONS_H
 #define GS_TESTS_ALLOCATIONS_H
@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 static int allocations;
+static int fail_at;   /* the how many-th from now on fails; 0: none */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -17,28 +18,31 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
-void *__wrap_malloc(size_t size)
+/* Counts one; whether it fails. */
+static int allocation_fails(void)
 {
     allocations++;
-    return __real_malloc(size);
+    return fail_at > 0 && --fail_at == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return allocation_fails() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    allocations++;
-    return __real_calloc(count, size);
+    return allocation_fails() ? NULL : __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *memory, size_t size)
 {
-    allocations++;
-    return __real_realloc(memory, size);
+    return allocation_fails() ? NULL : __real_realloc(memory, size);
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    allocations++;
-    return __real_aligned_alloc(alignment, size);
+    return allocation_fails() ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 #endif
