@@ -10,11 +10,14 @@
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
- * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor). */
+ * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand: 0 tensor copies; the producer's
+ * threads, which are then 128, 1 by aligned units of rows that start at multiples of 16 bytes, 2 of rows that start at any element:
+ * common/feed.cuh). */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/exchange.cuh"
+#include "common/feed.cuh"
 #include "common/mbarrier.cuh"
 #include "common/rows.cuh"
 #include "common/sizes.cuh"
@@ -37,6 +40,8 @@
 #define Y_ALONG_K GS_LAYOUT
 #define X_SHARED (GS_CN > 1)
 #define Y_SHARED (GS_CM > 1)
+#define FEED_X GS_FEED_A
+#define FEED_Y GS_FEED_B
 #else
 #define BX GS_BN
 #define ROWS_X GS_ROWS_B
@@ -45,24 +50,32 @@
 #define Y_ALONG_K 1
 #define X_SHARED (GS_CM > 1)
 #define Y_SHARED (GS_CN > 1)
+#define FEED_X GS_FEED_B
+#define FEED_Y GS_FEED_A
 #endif
 #define BY GS_WGMMA_N
 
 #define SHARERS (GS_CM * GS_CN)                      /* blocks that share an operand; along one direction only */
 #define CLUSTER (SHARERS * GS_CK)
 #define SHARES (GS_CK * GS_TICKETS)                  /* of K */
-#define CONSUMERS (BX == 64 ? 1 : 2)                 /* warpgroups */
+#define CONSUMERS (BX == 64 ? 1 : BX == 192 ? 3 : 2)                 /* warpgroups */
 #define WORKERS (CONSUMERS * 128)                    /* their threads */
-#define THREADS (WORKERS + 32)
+#define FEED (FEED_X || FEED_Y)                      /* operands are not shared then */
+#define THREADS (WORKERS + (FEED ? GS_FEED_THREADS : 32))
 #define ROW_BLOCKS (BX / 64 / CONSUMERS)             /* 64-row blocks of a consumer */
 #define GROUPS (BY / 8)                              /* of 8 columns: 4 accumulators of a thread */
 #define SLICE ((GROUPS + GS_CK - 1) / GS_CK)         /* groups that one block of a cluster along K adds up and stores */
 #define X_BYTES (BX * GS_BK * 2)
 #define Y_BYTES (BY * GS_BK * 2)
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
-#define LANDING_BYTES ((X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES) + (Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES))   /* of them, copied */
+#define LANDING_X (FEED_X ? 0 : X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES)   /* of them, by tensor copies */
+#define LANDING_Y (FEED_Y ? 0 : Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES)
+#define LANDING_BYTES (LANDING_X + LANDING_Y)
+#define BESIDE_X (FEED_X == 2 ? X_BYTES / 8 : 0)      /* bytes of a stage: ninth units of rows */
+#define BESIDE_Y (FEED_Y == 2 ? Y_BYTES / 8 : 0)
+#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that threads have under way while the oldest is waited for; consumers hold one, and release it late */
 #define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64)   /* registers: sums live from pass to pass */
-#define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
+#define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 || CONSUMERS == 3 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
 #define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
@@ -138,8 +151,8 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
 /* What a k-block of this block needs and nobody else. */
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from);
-    if (!Y_SHARED) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from);
+    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from);
+    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
@@ -158,10 +171,10 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
     const bool leader = gs_elect();
     const int ahead = min(blocks, GS_STAGES);
     if (leader) {
-        gs_tma_prefetch(from.x);
-        gs_tma_prefetch(from.y);
+        if (!FEED_X) gs_tma_prefetch(from.x);
+        if (!FEED_Y) gs_tma_prefetch(from.y);
 #pragma unroll
-        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, 1);
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, FEED ? 4 + (LANDING_BYTES > 0) : 1);
         if (blocks > GS_STAGES) {
 #pragma unroll
             for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, CONSUMERS * 4 * SHARERS);
@@ -176,7 +189,7 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
         if (GS_CK > 1) gs_mbarrier_expect(parts, (GS_CK - 1) * ROW_BLOCKS * max(0, min(SLICE, GROUPS - (int)at.rank_k * SLICE)) * WORKERS * 16);
         gs_dependent_wait();
 #pragma unroll 1
-        for (int s = 0; s < ahead; s++) {
+        for (int s = 0; LANDING_BYTES > 0 && s < ahead; s++) {
             gs_mbarrier_expect(full + s * 8, LANDING_BYTES);
             load_own(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
         }
@@ -189,9 +202,94 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
             for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
         }
     }
-    if (leader) gs_dependent_launch();
+    if (leader && !FEED) gs_dependent_launch();
     __syncwarp();
 }
+
+#if FEED
+/* What the producer's threads need to bring stages. */
+typedef struct feeder {
+    gs_operand x, y;
+    gs_feed_share own_x, own_y;
+    int thread;
+    unsigned stages, beside;
+} feeder;
+
+static __device__ __forceinline__ gs_operand operand_a(const gs_kernel_args &p)
+{
+    return {(const unsigned char *)p.a, gs_size_lda(p) * 2, gs_size_k(p), gs_size_m(p)};
+}
+static __device__ __forceinline__ gs_operand operand_b(const gs_kernel_args &p)
+{
+    return {(const unsigned char *)p.b, gs_size_ldb(p) * 2, GS_LAYOUT ? gs_size_k(p) : gs_size_n(p), GS_LAYOUT ? gs_size_n(p) : gs_size_k(p)};
+}
+
+static __device__ __forceinline__ feeder feeder_of(const gs_kernel_args &p, unsigned stages, unsigned beside)
+{
+    const int thread = threadIdx.x - WORKERS;
+    const gs_operand x = GS_ORDER ? operand_b(p) : operand_a(p), y = GS_ORDER ? operand_a(p) : operand_b(p);
+    return {x, y, gs_feed_share_of(x, thread), gs_feed_share_of(y, thread), thread, stages, beside};
+}
+
+/* One k-block of an operand of ROWS rows, from `row` on. */
+template <int ROWS, bool ALONG_K, int HOW>
+static __device__ __forceinline__ void feed_operand(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int row, int k, int thread)
+{
+    constexpr int rows = ALONG_K ? ROWS : GS_BK, boxes = ALONG_K ? GS_BK / 64 : ROWS / 64;
+    if constexpr (HOW != 0) gs_feed_copy<rows, boxes, HOW == 2>(from, own, to, beside, ALONG_K ? k : row, ALONG_K ? row : k, thread);
+}
+template <int ROWS, bool ALONG_K, int HOW>
+static __device__ __forceinline__ void shift_operand(const gs_feed_share &own, unsigned to, unsigned beside)
+{
+    if constexpr (HOW == 2) gs_feed_shift<ALONG_K ? ROWS : GS_BK, ALONG_K ? GS_BK / 64 : ROWS / 64>(own, to, beside);
+}
+
+static __device__ __forceinline__ void feed_stage(const feeder &f, const source &from, unsigned stage, int k)
+{
+    const unsigned to = f.stages + stage * STAGE_BYTES, beside = f.beside + stage * (BESIDE_X + BESIDE_Y);
+    feed_operand<BX, X_ALONG_K, FEED_X>(f.x, f.own_x, to, beside, from.row_x, k, f.thread);
+    feed_operand<BY, Y_ALONG_K, FEED_Y>(f.y, f.own_y, to + X_BYTES, beside + BESIDE_X, from.row_y, k, f.thread);
+}
+
+/* A stage whose copies have arrived goes to the consumers. */
+static __device__ __forceinline__ void hand_over(const feeder &f, unsigned full, unsigned stage)
+{
+    const unsigned to = f.stages + stage * STAGE_BYTES, beside = f.beside + stage * (BESIDE_X + BESIDE_Y);
+    shift_operand<BX, X_ALONG_K, FEED_X>(f.own_x, to, beside);
+    shift_operand<BY, Y_ALONG_K, FEED_Y>(f.own_y, to + X_BYTES, beside + BESIDE_X);
+    gs_feed_arrive(full + stage * 8);
+}
+
+/* The producer's four warps, once the barriers are there. Every k-block is a group of copies; behind the last one groups are empty. */
+static __device__ __forceinline__ void feed(const feeder &f, const source &from, unsigned full, int first, int blocks)
+{
+    const unsigned empty = full + GS_STAGES * 8;
+    int stage = 0, oldest = 0;
+    unsigned phase = 1;
+#pragma unroll 1
+    for (int block = 0; block < blocks + AHEAD; block++) {
+        if (block < blocks) {
+            if (block >= GS_STAGES) {
+                gs_mbarrier_wait(empty + stage * 8, phase);
+                if (LANDING_BYTES > 0 && f.thread < 32 && gs_elect()) {
+                    gs_mbarrier_expect(full + stage * 8, LANDING_BYTES);
+                    load_own(f.stages + stage * STAGE_BYTES, (first + block) * GS_BK, full + stage * 8, from);
+                }
+            }
+            feed_stage(f, from, stage, (first + block) * GS_BK);
+            if (++stage == GS_STAGES) stage = 0, phase ^= 1;
+        } else if (block == blocks) {
+            gs_dependent_launch();
+        }
+        gs_cp_async_commit();
+        if (block < AHEAD) continue;
+        gs_cp_async_wait<AHEAD>();
+        hand_over(f, full, oldest);
+        if (++oldest == GS_STAGES) oldest = 0;
+    }
+    if (CLUSTER > 1) gs_cluster_wait();
+}
+#endif
 
 /* The producer warp goes on: stages that came back are filled again. */
 static __device__ __forceinline__ void refill(const source &from, unsigned stages, unsigned full, int first, int blocks)
@@ -537,8 +635,25 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
-gs_splitk(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b, const __grid_constant__ gs_kernel_args p)
+gs_splitk(
+#if !GS_FEED_A
+          const __grid_constant__ gs_tensor_map map_a,
+#endif
+#if !GS_FEED_B
+          const __grid_constant__ gs_tensor_map map_b,
+#endif
+          const __grid_constant__ gs_kernel_args p)
 {
+#if GS_FEED_A
+    const gs_tensor_map *const at_a = 0;
+#else
+    const gs_tensor_map *const at_a = &map_a;
+#endif
+#if GS_FEED_B
+    const gs_tensor_map *const at_b = 0;
+#else
+    const gs_tensor_map *const at_b = &map_b;
+#endif
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned start = gs_shared_address(shared);
     const unsigned stages = (start + 1023) / 1024 * 1024;
@@ -551,16 +666,29 @@ gs_splitk(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ g
     const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
-    const source from = {GS_ORDER ? &map_b : &map_a, GS_ORDER ? &map_a : &map_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
+    const source from = {GS_ORDER ? at_b : at_a, GS_ORDER ? at_a : at_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
                          (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
     if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at);
     asm volatile("" : "+r"(warp));
+#if FEED
+    if (warp >= CONSUMERS * 4) {
+        if (warp > CONSUMERS * 4) {
+            gs_named_arrive(1, THREADS);
+            if (CLUSTER > 1) gs_cluster_arrive();
+        }
+        gs_named_barrier(3, GS_FEED_THREADS);
+        gs_dependent_wait();
+        feed(feeder_of(p, stages, (parts + 16 + 15) / 16 * 16), from, full, first, blocks);
+        return;
+    }
+#else
     if (warp == CONSUMERS * 4) {
         refill(from, stages, full, first, blocks);
         return;
     }
+#endif
     if (CLUSTER > 1) gs_cluster_arrive();
     if (X_ALONG_K) clear_rows<BX, ROWS_X>(stages, min(blocks, GS_STAGES));
     if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));

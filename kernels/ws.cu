@@ -15,11 +15,14 @@
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
- * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh). */
+ * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
+ * GS_FEED_A GS_FEED_B: who brings an operand: 0 tensor copies; the producer's 128 threads, 1 by aligned units of rows that start at multiples of
+ * 16 bytes, 2 of rows that start at any element (common/feed.cuh). */
 #define GS_WGMMA_N GS_WY
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/feed.cuh"
 #include "common/mbarrier.cuh"
 #include "common/rows.cuh"
 #include "common/tma.cuh"
@@ -40,6 +43,8 @@
 #define CY GS_CM
 #define X_ALONG_K GS_LAYOUT
 #define Y_ALONG_K 1
+#define FEED_X GS_FEED_B
+#define FEED_Y GS_FEED_A
 #else
 #define BX GS_BM
 #define BY GS_BN
@@ -47,6 +52,8 @@
 #define CY GS_CN
 #define X_ALONG_K 1
 #define Y_ALONG_K GS_LAYOUT
+#define FEED_X GS_FEED_A
+#define FEED_Y GS_FEED_B
 #endif
 #define BK 64                                        /* halves: one row of the 128-byte swizzle */
 #define CLUSTER (CX * CY)
@@ -56,6 +63,11 @@
 #define BLOCKS (BX / 64 * SIDE / SHARING)            /* 64-row blocks of a consumer */
 #define X_BYTES (BX * BK * 2)
 #define Y_BYTES (BY * BK * 2)
+#define FEED (FEED_X || FEED_Y)                      /* alone in its cluster */
+#define COPIED_BYTES ((FEED_X ? 0 : X_BYTES) + (FEED_Y ? 0 : Y_BYTES))   /* of a stage, by tensor copies */
+#define BESIDE_X (FEED_X == 2 ? BX * 16 : 0)         /* bytes of a stage: ninth units of rows */
+#define BESIDE_Y (FEED_Y == 2 ? BY * 16 : 0)
+#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that are under way while the oldest is waited for; consumers hold one, and release it late */
 #define Y_SPAN (Y_ALONG_K || GS_WY % 64 == 0 ? 128 : 64)   /* Y's swizzle */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_BYTES 2048                              /* what a warp stores of a part: 16 along X */
@@ -89,7 +101,10 @@ typedef unsigned word;
 #endif
 
 /* Registers per thread after the roles split: the launch gives every thread the same. */
-#if GS_CONSUMERS > 1
+#if FEED && GS_CONSUMERS > 1
+#define PRODUCER_REGISTERS (GS_CONSUMERS == 2 ? 88 : GS_CONSUMERS == 3 ? 80 : 96)
+#define CONSUMER_REGISTERS (GS_CONSUMERS == 2 ? 208 : GS_CONSUMERS == 3 ? 144 : 96)
+#elif GS_CONSUMERS > 1
 #define PRODUCER_REGISTERS (BLOCKS * ACC_COUNT > 200 ? 24 : 40)
 #define CONSUMER_REGISTERS (BLOCKS * ACC_COUNT > 200 ? 240 : GS_CONSUMERS == 2 ? 232 : GS_CONSUMERS == 3 ? 152 : 104)
 #endif
@@ -184,10 +199,56 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
                                                   place tile, int k, unsigned rank)
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
-    gs_mbarrier_expect(full, X_BYTES + Y_BYTES);
-    load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
+    gs_mbarrier_expect(full, COPIED_BYTES);
+    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
 }
+
+#if FEED
+/* What the producer's threads need to bring stages. */
+typedef struct feeder {
+    gs_operand x, y;
+    gs_feed_share own_x, own_y;
+    unsigned x_stages, y_stages, beside, full;
+} feeder;
+
+static __device__ __forceinline__ gs_operand operand_a(const gs_kernel_args *p) { return {(const unsigned char *)p->a, p->lda * 2, p->k, p->m}; }
+static __device__ __forceinline__ gs_operand operand_b(const gs_kernel_args *p)
+{
+    return {(const unsigned char *)p->b, p->ldb * 2, GS_LAYOUT ? p->k : p->n, GS_LAYOUT ? p->n : p->k};
+}
+
+/* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. */
+template <int EXTENT, bool ALONG_K, int HOW>
+static __device__ __forceinline__ void feed_operand(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int first, int k)
+{
+    constexpr int rows = ALONG_K ? EXTENT : BK, boxes = ALONG_K ? 1 : EXTENT / 64;
+    if constexpr (HOW != 0) gs_feed_copy<rows, boxes, HOW == 2>(from, own, to, beside, ALONG_K ? k : first, ALONG_K ? first : k, threadIdx.x % GS_FEED_THREADS);
+}
+template <int EXTENT, bool ALONG_K, int HOW>
+static __device__ __forceinline__ void shift_operand(const gs_feed_share &own, unsigned to, unsigned beside)
+{
+    if constexpr (HOW == 2) gs_feed_shift<ALONG_K ? EXTENT : BK, ALONG_K ? 1 : EXTENT / 64>(own, to, beside);
+}
+
+static __device__ __forceinline__ void feed_stage(const feeder *f, unsigned stage, place tile, int k)
+{
+    const unsigned beside = f->beside + stage * (BESIDE_X + BESIDE_Y);
+    feed_operand<BX, X_ALONG_K, FEED_X>(f->x, f->own_x, f->x_stages + stage * X_BYTES, beside, GS_SWAP_AB ? tile.col : tile.row, k);
+    feed_operand<BY, Y_ALONG_K, FEED_Y>(f->y, f->own_y, f->y_stages + stage * Y_BYTES, beside + BESIDE_X, GS_SWAP_AB ? tile.row : tile.col, k);
+    gs_cp_async_commit();
+}
+
+/* The oldest stage under way, whose copies have arrived, goes to the consumers. */
+static __device__ __forceinline__ void hand_over(const feeder *f, ring *oldest)
+{
+    const unsigned beside = f->beside + oldest->stage * (BESIDE_X + BESIDE_Y);
+    shift_operand<BX, X_ALONG_K, FEED_X>(f->own_x, f->x_stages + oldest->stage * X_BYTES, beside);
+    shift_operand<BY, Y_ALONG_K, FEED_Y>(f->own_y, f->y_stages + oldest->stage * Y_BYTES, beside + BESIDE_X);
+    gs_feed_arrive(f->full + oldest->stage * 8);
+    ring_next(oldest);
+}
+#endif
 
 /* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0, the first full
  * barrier, and the first empty barrier of the block that this lane tells; lanes from PEERS on tell nobody. */
@@ -469,7 +530,13 @@ static __device__ __forceinline__ void store_late(const sink *to, lagging *late)
 /* ---- the kernel ---- */
 
 extern "C" __global__ void __launch_bounds__((GS_CONSUMERS + 1) * 128, 1)
-gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_tensor_map map_b,
+gs_ws(
+#if !GS_FEED_A
+      const __grid_constant__ gs_tensor_map map_a,
+#endif
+#if !GS_FEED_B
+      const __grid_constant__ gs_tensor_map map_b,
+#endif
 #if !GS_DIRECT
       const __grid_constant__ gs_tensor_map map_d,
 #if TAIL
@@ -488,13 +555,30 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
 #if GS_MODE == PP
     const unsigned turn = empty + GS_STAGES * 8;          /* of consumer 0, of consumer 1 */
 #endif
+#if GS_SWAP_AB
+#define MAP_X map_b
+#define MAP_Y map_a
+#else
+#define MAP_X map_a
+#define MAP_Y map_b
+#endif
+#if FEED_X
+    const gs_tensor_map *const map_x = 0;
+#else
+    const gs_tensor_map *const map_x = &MAP_X;
+#endif
+#if FEED_Y
+    const gs_tensor_map *const map_y = 0;
+#else
+    const gs_tensor_map *const map_y = &MAP_Y;
+#endif
 
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
     const unsigned rank = CLUSTER > 1 ? gs_cluster_rank() : 0;
     if (warp == 0 && gs_elect()) {
-        gs_tma_prefetch(&map_a);
-        gs_tma_prefetch(&map_b);
-        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, 1);
+        if (!FEED_X) gs_tma_prefetch(map_x);
+        if (!FEED_Y) gs_tma_prefetch(map_y);
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, FEED ? 4 + (COPIED_BYTES > 0) : 1);
         gs_mbarrier_fence_init();
     } else if (warp == 1 && gs_elect()) {
         for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads it, in every block that it feeds */
@@ -516,9 +600,11 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
         gs_cluster_barrier_init();
     } else if (warp < 2) {
         gs_named_arrive(1, GS_CONSUMERS * 128 + 64);
-        gs_named_barrier(2, 64);
+        gs_named_barrier(2, FEED ? 128 : 64);
     } else if (warp >= 4) {
         gs_named_barrier(1, GS_CONSUMERS * 128 + 64);
+    } else if (FEED) {
+        gs_named_barrier(2, 128);
     }
 
     const int k_blocks = (p.k - 1) / BK + 1;
@@ -528,6 +614,38 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
 #ifdef PRODUCER_REGISTERS
         gs_setmaxnreg_dec<PRODUCER_REGISTERS>();
 #endif
+#if FEED
+        gs_dependent_wait();
+        const gs_operand x = GS_SWAP_AB ? operand_b(&p) : operand_a(&p), y = GS_SWAP_AB ? operand_a(&p) : operand_b(&p);
+        const feeder own = {x, y, gs_feed_share_of(x, threadIdx.x % GS_FEED_THREADS), gs_feed_share_of(y, threadIdx.x % GS_FEED_THREADS), x_stages, y_stages, full + GS_STAGES * 16 + 16, full};
+        gs_tile_walk walk = walk_start(&p, 0, 1);
+        ring at = {0, 0}, oldest = {0, 0};
+        int under_way = 0;
+        bool more = walk_at(&walk, &p, rank, &tile);
+        while (more) {
+#pragma unroll 1
+            for (int block = 0; block < k_blocks; block++) {
+                const unsigned stage = at.stage;
+                gs_mbarrier_wait(empty + stage * 8, at.phase ^ 1);
+                if (COPIED_BYTES > 0 && warp == 0 && gs_elect())
+                    load_stage(map_x, map_y, x_stages + stage * X_BYTES, y_stages + stage * Y_BYTES, full + stage * 8, tile, block * BK, rank);
+                feed_stage(&own, stage, tile, block * BK);
+                ring_next(&at);
+                if (under_way < AHEAD) {
+                    under_way++;
+                } else {
+                    gs_cp_async_wait<AHEAD>();
+                    hand_over(&own, &oldest);
+                }
+            }
+            walk_step(&walk, &p);
+            walk_on(&walk, &p);
+            more = walk_at(&walk, &p, rank, &tile);
+        }
+        gs_dependent_launch();
+        gs_cp_async_wait<0>();
+        for (; under_way > 0; under_way--) hand_over(&own, &oldest);
+#else
         if (warp == 0 && gs_elect()) {
             gs_tile_walk walk = walk_start(&p, 0, 1);
             ring at = {0, 0};
@@ -537,8 +655,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
-                    load_stage(GS_SWAP_AB ? &map_b : &map_a, GS_SWAP_AB ? &map_a : &map_b, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES,
-                               full + at.stage * 8, tile, block * BK, rank);
+                    load_stage(map_x, map_y, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES, full + at.stage * 8, tile, block * BK, rank);
                     ring_next(&at);
                 }
                 walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
@@ -552,6 +669,7 @@ gs_ws(const __grid_constant__ gs_tensor_map map_a, const __grid_constant__ gs_te
                 ring_next(&at);
             }
         }
+#endif
     } else {
 #ifdef CONSUMER_REGISTERS
         gs_setmaxnreg_inc<CONSUMER_REGISTERS>();

@@ -75,6 +75,10 @@ __device__ __forceinline__ uint4 gs_load_shared_u32x4(unsigned address)
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
     return v;
 }
+__device__ __forceinline__ void gs_store_shared_u32x4(unsigned address, const unsigned (&v)[4])
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
+}
 __device__ __forceinline__ unsigned short gs_load_shared_u16(unsigned address)
 {
     unsigned short v;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "family/pack.h"
+#include "family/rows.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
 #include "schedule/family.h"
@@ -13,7 +13,7 @@
 
 /* ---- parameters ---- */
 
-static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128 or 256 */
+static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128, 192 or 256 */
     {"64x16x64", {64, 16, 64}}, {"64x32x64", {64, 32, 64}}, {"64x64x64", {64, 64, 64}}, {"64x96x64", {64, 96, 64}}, {"64x128x64", {64, 128, 64}},
     {"64x192x64", {64, 192, 64}}, {"64x256x64", {64, 256, 64}},
     {"128x32x64", {128, 32, 64}}, {"128x64x64", {128, 64, 64}}, {"128x96x64", {128, 96, 64}}, {"128x128x64", {128, 128, 64}},
@@ -30,6 +30,15 @@ static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side
     {"136x64x64", {136, 64, 64}}, {"136x128x64", {136, 128, 64}}, {"160x128x64", {160, 128, 64}},
     {"72x64x64", {72, 64, 64}}, {"72x128x64", {72, 128, 64}}, {"88x64x64", {88, 64, 64}}, {"88x128x64", {88, 128, 64}}, {"104x128x64", {104, 128, 64}},
     {"120x128x64", {120, 128, 64}}, {"128x88x64", {128, 88, 64}}, {"128x112x64", {128, 112, 64}}, {"128x120x64", {128, 120, 64}}, {"64x112x64", {64, 112, 64}},
+    {"128x72x64", {128, 72, 64}}, {"128x80x64", {128, 80, 64}}, {"128x104x64", {128, 104, 64}}, {"128x136x64", {128, 136, 64}}, {"128x152x64", {128, 152, 64}},
+    {"128x176x64", {128, 176, 64}}, {"192x72x64", {192, 72, 64}}, {"192x88x64", {192, 88, 64}}, {"192x96x64", {192, 96, 64}}, {"192x104x64", {192, 104, 64}},
+    {"192x120x64", {192, 120, 64}}, {"192x136x64", {192, 136, 64}}, {"192x160x64", {192, 160, 64}},
+    {"256x80x64", {256, 80, 64}}, {"256x96x64", {256, 96, 64}}, {"256x104x64", {256, 104, 64}}, {"256x112x64", {256, 112, 64}},
+    {"152x128x64", {152, 128, 64}}, {"176x128x64", {176, 128, 64}}, {"208x128x64", {208, 128, 64}}, {"72x192x64", {72, 192, 64}}, {"80x192x64", {80, 192, 64}},
+    {"88x192x64", {88, 192, 64}}, {"96x192x64", {96, 192, 64}}, {"104x192x64", {104, 192, 64}}, {"112x192x64", {112, 192, 64}}, {"120x192x64", {120, 192, 64}},
+    {"136x192x64", {136, 192, 64}}, {"152x192x64", {152, 192, 64}}, {"160x192x64", {160, 192, 64}},
+    {"72x256x64", {72, 256, 64}}, {"80x256x64", {80, 256, 64}}, {"88x256x64", {88, 256, 64}}, {"96x256x64", {96, 256, 64}}, {"104x256x64", {104, 256, 64}},
+    {"112x256x64", {112, 256, 64}}, {"120x256x64", {120, 256, 64}}, {"48x256x64", {48, 256, 64}}, {"48x192x64", {48, 192, 64}},
 };
 static const gs_parameter_value stages_values[] = {{"s2", {2}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}, {"s12", {12}}, {"s16", {16}}, {"s3", {3}}, {"s5", {5}}};
 static const gs_parameter_value order_values[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
@@ -39,6 +48,7 @@ static const gs_parameter_value cluster_values[] = {   /* blocks along M x along
 static const gs_parameter_value split_values[] = {   /* shares of K: all, whether some meet in the workspace (t), blocks of a cluster (k) */
     {"k1", {1, 0, 1}}, {"k2", {2, 0, 2}}, {"k3", {3, 0, 3}}, {"k4", {4, 0, 4}}, {"k8", {8, 0, 8}}, {"k16", {16, 0, 16}},
     {"t2", {2, 1, 1}}, {"t4", {4, 1, 1}}, {"k4t4", {16, 1, 4}}, {"k8t4", {32, 1, 8}}, {"k8t8", {64, 1, 8}}, {"k8t16", {128, 1, 8}},
+    {"t3", {3, 1, 1}}, {"t5", {5, 1, 1}}, {"t6", {6, 1, 1}}, {"t8", {8, 1, 1}}, {"k2t2", {4, 1, 2}}, {"k2t3", {6, 1, 2}},
 };
 
 static const gs_parameter parameters[] = {
@@ -52,7 +62,7 @@ static const gs_parameter parameters[] = {
 };
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
-static bool packs(const gs_schedule *schedule) { return value_of(schedule, GS_SPLITK_ROWS)[0] != 0; }
+static int rows_of(const gs_schedule *schedule) { return value_of(schedule, GS_SPLITK_ROWS)[0]; }
 
 /* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
@@ -65,8 +75,11 @@ enum {
     REGISTERS_BESIDE = 40,       /* the accumulators, where the compiler must be thrifty (NVRTC 13.0) */
     REGISTERS_C      = 40,       /* more where C is read: addresses */
     REGISTERS_PARTS  = 32,       /* more where parts come from the workspace, many at once */
+    REGISTERS_FEED   = 80,       /* of threads that bring operands */
     MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
     MOST_SPLIT_C     = 64,       /* the same where K is split */
+    MOST_OF_THREE    = 80,       /* of three consumers, who have 128 registers each */
+    MOST_OF_THREE_C  = 40,       /* and read C */
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
     MOST_RESIDENT    = 8,
     MOST_WAVES       = 32,       /* more tiles are for a persistent kernel */
@@ -97,21 +110,24 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     };
     s.bx = s.swap_ab ? s.bn : s.bm;
     s.by = s.swap_ab ? s.bm : s.bn;
-    s.consumers = s.bx == 64 ? 1 : 2;
+    s.consumers = s.bx == 64 ? 1 : s.bx == 192 ? 3 : 2;
     const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, slice = (groups + s.ck - 1) / s.ck;
     s.accumulators = row_blocks * s.by / 2;
     s.slice_bytes = row_blocks * slice * s.consumers * 128 * 16;
-    s.rows_a = (int)GS_MIN(s.bm, problem->m);
-    s.rows_b = problem->layout == GS_TN ? (int)GS_MIN(s.bn, problem->n) : s.bn;
+    const int rows = rows_of(schedule), feed_a = gs_rows_feed(rows, problem, 'a'), feed_b = gs_rows_feed(rows, problem, 'b');
+    const int beside = gs_rows_beside(rows, problem, 'a', s.bm, s.bk) + gs_rows_beside(rows, problem, 'b', s.bn, s.bk);
+    s.feeds = feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR;
+    s.rows_a = feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
+    s.rows_b = problem->layout == GS_TN && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, problem->n) : s.bn;
     s.tiles_m = tiles_of(problem->m, s.bm);
     s.tiles_n = tiles_of(problem->n, s.bn);
     s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
     const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
-    s.smem = ALIGN_SLACK + s.stages * (s.bm + s.bn) * s.bk * 2 + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + 16;
+    s.smem = ALIGN_SLACK + s.stages * ((s.bm + s.bn) * s.bk * 2 + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + (beside > 0 ? 32 : 16);
     return s;
 }
 
-static int threads_of(const gs_splitk_shape *s) { return s->consumers * 128 + 32; }
+static int threads_of(const gs_splitk_shape *s) { return s->consumers * 128 + (s->feeds ? 128 : 32); }
 
 /* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
 static int registers_for(int blocks, int threads, const gs_caps *caps)
@@ -123,7 +139,8 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
-    const int needed = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    const int sums = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    const int needed = s->feeds ? GS_MAX(sums, REGISTERS_FEED) : sums;
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
     while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
     return blocks;
@@ -144,13 +161,16 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t x = s->swap_ab ? p->n : p->m;
-    if (s->bx < 64 || s->bx % 64 != 0 || s->bx == 192 || s->accumulators > 128)
+    if (s->bx < 64 || s->bx % 64 != 0 || s->accumulators > 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
     if (p->layout == GS_NN && s->bn % 64 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "B of layout nn is copied 64 columns at a time");
     if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
     if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
+    if (s->feeds && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
+    if (s->consumers == 3 && s->accumulators > (p->beta != 0 ? MOST_OF_THREE_C : MOST_OF_THREE))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for three consumers", s->accumulators);
     if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
     return GS_OK;
 }
@@ -214,8 +234,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
 {
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, error));
-    GS_TRY(gs_pack_check(packs(schedule), problem, error));
-    if (packs(schedule) && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
+    GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
+    if (rows_of(schedule) == GS_ROWS_PACK && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
@@ -261,8 +281,8 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
     const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
-    const double a = gs_inside(bm, p->m) * gs_pack_feed(packs(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
-    const double b = gs_inside(bn, p->n) * gs_pack_feed(packs(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
+    const double a = gs_inside(bm, p->m) * gs_rows_bytes(rows_of(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
+    const double b = gs_inside(bn, p->n) * gs_rows_bytes(rows_of(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
     const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
     const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
     const double clusters_m = gs_ceil_div((double)p->m, bm * cluster[0]), clusters_n = gs_ceil_div((double)p->n, bn * cluster[1]);
@@ -274,7 +294,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
         .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
         .matrix  = wgmmas * (fmax(wide, 32) * ideal / r->wgmma_share + r->wgmma_issue),
-        .port    = (wgmmas * (2048 + 32 * wide) + (bm + bn) * bk * 2) / r->port_bytes,
+        .port    = (wgmmas * (2048 + 32 * wide) + (bm * gs_rows_port(rows_of(schedule), p, 'a') + bn * gs_rows_port(rows_of(schedule), p, 'b')) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
         .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
@@ -282,7 +302,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .latency = r->splitk_latency,
         .ahead   = value_of(schedule, GS_SPLITK_STAGES)[0],
         .held    = 1,
-        .start   = (packs(schedule) ? gs_pack_cycles(p, profile) : 0) + r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
+        .start   = gs_rows_cycles(rows_of(schedule), p, profile) + r->splitk_start - r->hbm_latency + (cluster[0] * cluster[1] > 1 ? r->cluster_start : resources.cluster > 1 ? r->split_start : 0),
         .finish  = r->splitk_finish + exchange(elements, sharing, meeting, r) + stored / 16 / resources.threads * r->splitk_element +
                     (p->beta != 0 ? r->ws_read_c : 0),
         .store   = stored * (p->beta != 0 ? 2 : 1) + (meeting > 1 ? elements * 4 / sharing : 0),
@@ -341,7 +361,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     manifest->bitwise = true;
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
-    GS_TRY(gs_pack_build(kernel, packs(schedule), problem, error));
+    GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
     GS_TRY(set_workspace(manifest, &s, error));
 
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
@@ -359,9 +379,9 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[1] = along_n ? s.cm : s.cn;
     entry->cluster[2] = s.ck;
     entry->dependent = true;
-    entry->map[0] = map_of('a', s.rows_a);
-    entry->map[1] = map_of('b', problem->layout == GS_TN ? s.rows_b : s.bk);
-    entry->map_count = 2;
+    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', s.rows_a);
+    if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
+        entry->map[entry->map_count++] = map_of('b', problem->layout == GS_TN ? s.rows_b : s.bk);
     return GS_OK;
 }
 

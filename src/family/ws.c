@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "family/pack.h"
+#include "family/rows.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
 #include "schedule/family.h"
@@ -34,6 +34,24 @@ static const gs_parameter_value tile_values[] = {
     {"152x128x64", {152, 128, 64}}, {"168x128x64", {168, 128, 64}},
     {"72x192x64",  { 72, 192, 64}}, {"88x192x64",  { 88, 192, 64}}, {"136x192x64", {136, 192, 64}}, {"144x192x64", {144, 192, 64}},
     {"88x256x64",  { 88, 256, 64}},
+    {"64x80x64",   { 64,  80, 64}}, {"64x96x64",   { 64,  96, 64}}, {"64x112x64",  { 64, 112, 64}}, {"64x160x64",  { 64, 160, 64}},
+    {"64x176x64",  { 64, 176, 64}}, {"64x208x64",  { 64, 208, 64}}, {"64x224x64",  { 64, 224, 64}}, {"128x72x64",  {128,  72, 64}},
+    {"128x80x64",  {128,  80, 64}}, {"128x88x64",  {128,  88, 64}}, {"128x96x64",  {128,  96, 64}}, {"128x104x64", {128, 104, 64}},
+    {"128x240x64", {128, 240, 64}}, {"192x80x64",  {192,  80, 64}},
+    {"192x88x64",  {192,  88, 64}}, {"192x96x64",  {192,  96, 64}}, {"192x104x64", {192, 104, 64}}, {"192x112x64", {192, 112, 64}},
+    {"192x120x64", {192, 120, 64}}, {"192x136x64", {192, 136, 64}}, {"192x144x64", {192, 144, 64}}, {"192x152x64", {192, 152, 64}},
+    {"192x168x64", {192, 168, 64}}, {"192x184x64", {192, 184, 64}}, {"256x72x64",  {256,  72, 64}},
+    {"256x80x64",  {256,  80, 64}}, {"256x88x64",  {256,  88, 64}}, {"256x104x64", {256, 104, 64}}, {"256x112x64", {256, 112, 64}},
+    {"256x120x64", {256, 120, 64}}, {"256x136x64", {256, 136, 64}}, {"256x144x64", {256, 144, 64}}, {"256x152x64", {256, 152, 64}},
+    {"256x168x64", {256, 168, 64}}, {"256x176x64", {256, 176, 64}}, {"256x184x64", {256, 184, 64}}, {"48x128x64",  { 48, 128, 64}},
+    {"80x128x64",  { 80, 128, 64}}, {"96x128x64",  { 96, 128, 64}}, {"112x128x64", {112, 128, 64}}, {"144x128x64", {144, 128, 64}},
+    {"160x128x64", {160, 128, 64}}, {"176x128x64", {176, 128, 64}}, {"184x128x64", {184, 128, 64}}, {"200x128x64", {200, 128, 64}},
+    {"208x128x64", {208, 128, 64}}, {"80x192x64",  { 80, 192, 64}}, {"96x192x64",  { 96, 192, 64}}, {"104x192x64", {104, 192, 64}},
+    {"112x192x64", {112, 192, 64}}, {"120x192x64", {120, 192, 64}}, {"152x192x64", {152, 192, 64}}, {"160x192x64", {160, 192, 64}},
+    {"168x192x64", {168, 192, 64}}, {"176x192x64", {176, 192, 64}}, {"184x192x64", {184, 192, 64}},
+    {"72x256x64",  { 72, 256, 64}}, {"104x256x64", {104, 256, 64}}, {"120x256x64", {120, 256, 64}}, {"144x256x64", {144, 256, 64}},
+    {"152x256x64", {152, 256, 64}}, {"168x256x64", {168, 256, 64}}, {"184x256x64", {184, 256, 64}}, {"200x256x64", {200, 256, 64}},
+    {"208x256x64", {208, 256, 64}},
 };
 static const gs_parameter_value stages_values[] = {
     {"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}, {"s7", {7}}, {"s8", {8}}, {"s10", {10}}, {"s12", {12}},
@@ -56,7 +74,14 @@ static const gs_parameter parameters[] = {
 };
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
-static bool packs(const gs_schedule *schedule) { return value_of(schedule, GS_WS_ROWS)[0] != 0; }
+static int rows_of(const gs_schedule *schedule) { return value_of(schedule, GS_WS_ROWS)[0]; }
+
+/* Threads bring A or B. */
+static bool feeds(const gs_schedule *schedule, const gs_problem *problem)
+{
+    const int rows = rows_of(schedule);
+    return gs_rows_feed(rows, problem, 'a') != GS_FEED_TENSOR || gs_rows_feed(rows, problem, 'b') != GS_FEED_TENSOR;
+}
 
 /* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
 
@@ -90,7 +115,9 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     s.accumulators = s.wx / 64 * s.wy / (problem->acc == GS_F32 ? 2 : 4);
     s.chunk = 128 / (int)gs_type_size(problem->out);
     s.parts = s.wx / 64 * ((s.wy + s.chunk - 1) / s.chunk);
-    const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int rows = rows_of(schedule);
+    const int beside = gs_rows_beside(rows, problem, 'a', tile[0], tile[2]) + gs_rows_beside(rows, problem, 'b', tile[1], tile[2]);
+    const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
     const int slab = s.consumers * 4 * SLAB_BYTES;
     s.slabs = is_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
     s.smem = fixed + s.slabs * slab;
@@ -102,7 +129,7 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
 static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    const int limit = s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
+    const int limit = s->consumers == 2 && feeds(schedule, problem) ? 176 : s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
     const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
@@ -135,12 +162,16 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
     if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
-    GS_TRY(gs_pack_check(packs(schedule), problem, error));
+    GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
     GS_TRY(check_mode(&shape, schedule, problem, error));
     GS_TRY(check_registers(&shape, schedule, problem, error));
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
+    if (feeds(schedule, problem) && cluster[0] * cluster[1] > 1)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
+    if (gs_rows_feed(rows_of(schedule), problem, 'b') != GS_FEED_TENSOR && problem->layout == GS_NN && !shape.swap_ab && shape.wy % 64 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads bring B of layout nn 64 columns at a time");
     if (shape.smem > caps->smem_block)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", shape.smem, caps->smem_block);
     return GS_OK;
@@ -200,8 +231,8 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double wgmmas = shape.bx / 64.0 * (shape.by / (double)shape.wy) * bk / 16;
     const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
     const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
-    const double a = bm * gs_pack_feed(packs(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
-    const double b = bn * gs_pack_feed(packs(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
+    const double a = bm * gs_rows_bytes(rows_of(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
+    const double b = bn * gs_rows_bytes(rows_of(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
     const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
     const bool along_n = raster[1] != 0;
     const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
@@ -213,14 +244,14 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
         .steps   = steps,
         .matrix  = matrix,
-        .port    = (wgmmas * (2048 + 32.0 * shape.wy) + (bm + bn) * bk * 2) / r->port_bytes,
+        .port    = (wgmmas * (2048 + 32.0 * shape.wy) + (bm * gs_rows_port(rows_of(schedule), p, 'a') + bn * gs_rows_port(rows_of(schedule), p, 'b')) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
         .fresh   = gs_fresh(&order),
         .outside = gs_outside(bm, p->m) + gs_outside(bn, p->n),
         .latency = r->ws_latency,
         .ahead   = stages,
         .held    = 1 + r->ws_held,
-        .start   = (packs(schedule) ? gs_pack_cycles(p, profile) : 0) + r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
+        .start   = gs_rows_cycles(rows_of(schedule), p, profile) + r->ws_start + stages * r->ws_stage + (blocks > 1 ? r->cluster_start : 0) + end.last,
         .finish  = end.finish,
         .store   = end.store,
         .memory_bytes = gs_memory_bytes(&walked, p, profile),
@@ -242,14 +273,15 @@ static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
 }
 
 /* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: A by rows; B by rows (tn) or by k (nn). */
-static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const int16_t *tile, const int16_t *cluster, const gs_problem *problem)
+static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedule *schedule, const gs_problem *problem)
 {
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const cluster = value_of(schedule, GS_WS_CLUSTER);
     const int b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
     const int b_columns = shape->swap_ab || shape->wy % 64 == 0 ? 64 : 32;
-    entry->map[0] = map_of('a', 64, tile[0] / cluster[1], 128);
-    entry->map[1] = problem->layout == GS_TN ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
-                                             : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
-    entry->map_count = 2;
+    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', 64, tile[0] / cluster[1], 128);
+    if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
+        entry->map[entry->map_count++] = problem->layout == GS_TN ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
+                                                                  : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
     if (is_direct(problem)) return;
     entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
     if (tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
@@ -289,7 +321,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     manifest->bitwise = true;
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : 16;
-    GS_TRY(gs_pack_build(kernel, packs(schedule), problem, error));
+    GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
 
     /* Clusters of four do not fill every group of multiprocessors: one that has to wait for another's end would double the time. */
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
@@ -307,7 +339,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[0] = blocks;
     entry->cluster[1] = entry->cluster[2] = 1;
     entry->dependent = true;
-    set_maps(entry, &shape, tile, cluster, problem);
+    set_maps(entry, &shape, schedule, problem);
     return GS_OK;
 }
 

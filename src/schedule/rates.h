@@ -14,6 +14,7 @@
     X(feed_bytes,      "bytes/cycle", 4,    1024,  "L2 to one multiprocessor")                                                          \
     X(gpc_bytes,       "bytes/cycle", 1,    8192,  "L2 to the multiprocessors of a GPC: what they ask for together counts once")        \
     X(pitch_feed,      "",            1,    8,     "factor on the bytes of tensor copies of rows that start 16 bytes past a multiple of 32")  \
+    X(cpasync_feed,    "",            1,    8,     "factor on the bytes of rows that threads bring by cp.async")                                 \
     X(outside_rows,    "rows/cycle",  0.5,  1000,  "of tensor copies outside their matrix, whole chip")                                 \
     X(store_bytes,     "bytes/cycle", 1,    1024,  "one multiprocessor to L2")                                                          \
     X(port_bytes,      "bytes/cycle", 16,   1024,  "shared memory")                                                                     \

@@ -8,11 +8,21 @@
 #define SPLITK_MEET "f16:64x64x512:nn splitk/64x64x64/s2/ab/c1x1/t4/any"
 #define SPLITK_ODD "f16:60x93x512:tn:ldd=99 splitk/64x64x64/s4/ab/c1x1/k1/any"
 
+#define SPLITK_UNITS "f16:64x64x776:tn splitk/64x64x64/s4/ab/c1x1/k1/any/cpasync"
+#define SPLITK_SHIFT "f16:60x61x1031:nn splitk/64x64x64/s4/ba/c1x1/k2/any/cpasync"
+
     /* ---- splitk, planted ---- */
+    {"splitk: threads hand over without a fence", SPLITK_UNITS, {{"    gs_feed_arrive(full + stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(full + stage * 8);"}}, {F(PROXY_FENCE)}},
+    {"splitk: threads hand over what has not arrived", SPLITK_UNITS, {{"        gs_cp_async_wait<AHEAD>();\n", ""}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
+    {"splitk: the last stages' groups are not counted", SPLITK_UNITS, {{"        gs_cp_async_commit();\n", "        if (block < blocks) gs_cp_async_commit();\n"}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
+    {"splitk: threads do not wait for the empty barrier", SPLITK_UNITS, {{"                gs_mbarrier_wait(empty + stage * 8, phase);\n                if", "                if"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
+    {"splitk: threads do not wait for the initialisation", SPLITK_UNITS, {{"        gs_named_barrier(3, GS_FEED_THREADS);\n", ""}}, {F(BARRIER)}},
+    {"splitk: one warp does not wait for the launch before", SPLITK_UNITS, {{"        gs_dependent_wait();\n        feed(", "        if (warp != CONSUMERS * 4 + 1) gs_dependent_wait();\n        feed("}}, {F(EARLY_ACCESS)}},
+    {"splitk: no room for ninth units", SPLITK_SHIFT, {{"(FEED_Y == 2 ? Y_BYTES / 8 : 0)", "0"}}, {F(OVERWRITE), F(RACE), RESULT}},
     {"splitk: no fence after the barriers' initialisation", SPLITK, {{"        gs_mbarrier_fence_init();\n", ""}}, {F(PROXY_FENCE)}},
     {"splitk: nobody waits for the initialisation", SPLITK, {{"    gs_named_barrier(1, THREADS);\n", ""}}, {F(BARRIER)}},
     {"splitk: no wait for the full barrier", SPLITK, {{"        gs_mbarrier_wait(full + stage * 8, phase);\n", ""}}, {F(EARLY_READ), F(UNINITIALIZED)}},
-    {"splitk: no wait for the empty barrier", SPLITK, {{"            gs_mbarrier_wait(empty + stage * 8, phase);\n", ""}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
+    {"splitk: no wait for the empty barrier", SPLITK, {{"block++) {\n            gs_mbarrier_wait(empty + stage * 8, phase);\n", "block++) {\n"}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
     {"splitk: gives back the stage that is still read", SPLITK, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
     {"splitk: gives it back before the wgmma is waited for", SPLITK, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
     {"splitk: no wait before the tile is stored", SPLITK, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
@@ -35,6 +45,8 @@
     /* ---- honest ---- */
     {"splitk", SPLITK, {{0}}, {0}},
     {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
+    {"splitk, rows that threads bring", SPLITK_UNITS, {{0}}, {0}},
+    {"splitk, rows that threads shift", SPLITK_SHIFT, {{0}}, {0}},
     {"splitk, a pair", SPLITK_PAIR, {{0}}, {0}},
     {"splitk, K over a cluster", SPLITK_SPLIT, {{0}}, {0}},
     {"splitk, K over the grid", SPLITK_MEET, {{0}}, {0}},

@@ -9,6 +9,8 @@
  * memcheck  bf16:200x136x104:nn:ldd=137:beta=1   ws/64x64x64/s4/c1x1/coop/h4
  * memcheck  f16:200x136x104:tn                   ws/88x128x64/s4/c1x1/pp/g8
  * memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
+ * memcheck  f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
+ * synccheck f16:201x137x331:tn                   ws/88x128x64/s4/c1x1/pp/g8/cpasync
  * synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
  */
 #include <stdarg.h>
@@ -182,6 +184,39 @@ static void test_pack(void **state)
     }
 }
 
+/* Operands that threads bring have no tensor map, and rows that start anywhere need less alignment and more shared memory. */
+static void test_cpasync(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        int         maps, align_a, align_b;
+        int         beside;   /* bytes of a stage more than for tensor copies */
+    } cases[] = {
+        {"f16:104x200x301:tn", 1, 2, 2, (128 + 128) * 16}, {"f16:104x208x301:nn", 2, 2, 16, 128 * 16}, {"f16:104x200x320:nn", 2, 16, 16, 0},
+        {"f16:104x201x320:nn:ldd=208", 2, 16, 2, 128 * 16}, {"f16:104x200x328:tn", 1, 16, 16, 0}, {"f16:104x200x320:tn:ldb=328", 2, 16, 16, 0},
+    };
+    const gs_schedule schedule = schedule_of("ws/128x128x64/s3/c1x1/coop/g8/cpasync"), given = schedule_of("ws/128x128x64/s3/c1x1/coop/g8");
+    const gs_problem aligned = problem_of("f16:104x208x320:tn");
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        gs_kernel kernel;
+        gs_error error = {0};
+        if (gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), &error) != GS_OK) fail_msg("%s: %s", cases[i].problem, error.text);
+        const gs_manifest *const m = &kernel.manifest;
+        const bool direct = problem.ldd % 8 != 0 || problem.n % 8 != 0;
+        assert_int_equal(m->entry_count, 1);
+        assert_false(m->packed[0] || m->packed[1]);
+        assert_int_equal(m->align[0], cases[i].align_a);
+        assert_int_equal(m->align[1], cases[i].align_b);
+        assert_int_equal(m->entry[0].map_count, cases[i].maps - direct);
+        const gs_ws_shape s = gs_ws_shape_of(&schedule, &problem), plain = gs_ws_shape_of(&given, &aligned);
+        assert_int_equal(s.smem - s.slabs * s.consumers * 4 * 2048, plain.smem - plain.slabs * plain.consumers * 4 * 2048 + 3 * cases[i].beside);
+        assert_int_equal(gs_manifest_check(m, NULL), GS_OK);
+        compile(&schedule, &problem);
+    }
+}
+
 /* Epilogue buffers take what the stages leave, as far as they are of use. */
 static void test_shapes(void **state)
 {
@@ -231,6 +266,11 @@ static void test_refuses(void **state)
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");   /* nothing to copy */
     allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn", h200);                     /* 16 bytes past a multiple of 32 */
     allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4095x4096:nn", h200);
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");
+    refuse("ws/128x128x64/s4/c2x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "rows");
+    refuse("ws/256x96x64/s3/c1x1/coop/g8/cpasync", "f16:4096x4095x4096:nn", h200, "rows");          /* 96 columns */
+    refuse("ws/256x192x64/s2/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "tile");         /* registers */
+    allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
     refuse(good, "f16:4096x4096x4096:tn:b=2", h200, "b");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
@@ -257,7 +297,7 @@ int main(void)
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_pack), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_compiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

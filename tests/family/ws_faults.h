@@ -14,20 +14,22 @@
 #define WS_TAIL  "f16:264x96x130:nn:lda=136 ws/256x96x64/s3/c1x1/coop/g1"
 #define WS_TURNS "f16:1536x768x320:tn ws/64x64x64/s3/c1x1/pp/g4"
 #define WS_LATE  "f16:1536x1536x64:tn ws/128x128x64/s3/c1x1/lag/g4"
+#define WS_UNITS "f16:256x128x328:tn ws/128x64x64/s3/c1x1/coop/g1/cpasync"
+#define WS_SHIFT "f16:256x127x321:nn ws/128x64x64/s4/c1x1/coop/g1/cpasync"
 #define WS_FOUR  "f16:512x256x320:tn ws/128x64x64/s3/c2x2/coop/g1"
 
     /* ---- ws, planted ---- */
-    {"no fence after the barriers' initialisation", WS, {{"(full + s * 8, 1);\n        gs_mbarrier_fence_init();\n", "(full + s * 8, 1);\n"}}, {F(PROXY_FENCE)}},
+    {"no fence after the barriers' initialisation", WS, {{"(COPIED_BYTES > 0) : 1);\n        gs_mbarrier_fence_init();\n", "(COPIED_BYTES > 0) : 1);\n"}}, {F(PROXY_FENCE)}},
     {"no barrier after the initialisation", WS, {{"    } else if (warp >= 4) {\n        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);\n", ""}}, {F(BARRIER)}},
-    {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, 64);\n", ""}}, {F(BARRIER)}},
+    {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, FEED ? 128 : 64);\n", ""}}, {F(BARRIER)}},
     {"no wait for a tile's first full barrier", WS, {{"            gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n            multiply_stage(acc, &in, at.stage, true)", "            multiply_stage(acc, &in, at.stage, true)"}},
      {F(EARLY_READ), F(UNINITIALIZED)}},
     {"no wait for the full barrier", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage", "                multiply_stage"}}, {F(EARLY_READ), F(UNINITIALIZED)}},
     {"no wait for the empty barrier", WS, {{"                    gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);\n                    load_stage", "                    load_stage"}},
      {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
-    {"too few bytes expected", WS, {{"gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "gs_mbarrier_expect(full, X_BYTES);"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ)}},
-    {"too many bytes expected", WS, {{"gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "gs_mbarrier_expect(full, X_BYTES + Y_BYTES + 128);"}}, {F(DEADLOCK)}},
-    {"an arrival without the bytes", WS, {{"gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "gs_mbarrier_arrive(full);"}}, {F(BYTE_COUNT), F(EARLY_READ)}},
+    {"too few bytes expected", WS, {{"gs_mbarrier_expect(full, COPIED_BYTES);", "gs_mbarrier_expect(full, X_BYTES);"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ)}},
+    {"too many bytes expected", WS, {{"gs_mbarrier_expect(full, COPIED_BYTES);", "gs_mbarrier_expect(full, COPIED_BYTES + 128);"}}, {F(DEADLOCK)}},
+    {"an arrival without the bytes", WS, {{"gs_mbarrier_expect(full, COPIED_BYTES);", "gs_mbarrier_arrive(full);"}}, {F(BYTE_COUNT), F(EARLY_READ)}},
     {"reads one stage further", WS, {{"multiply_stage(acc, &in, at.stage, false)", "multiply_stage(acc, &in, (at.stage + 1) % GS_STAGES, false)"}},
      {F(EARLY_READ), F(UNINITIALIZED)}},
     {"loads into the next stage", WS, {{"y_stages + at.stage * Y_BYTES,", "y_stages + (at.stage + 1) % GS_STAGES * Y_BYTES,"}},
@@ -38,6 +40,12 @@
     {"releases the stage that is still read", WS, {{"                release(&in, last);\n#if", "                release(&in, at.stage);\n#if"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
     {"releases before the wgmma is waited for", WS, {{"                gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
     {"no wait before the epilogue", WS, {{"            gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
+    {"threads hand over without a fence", WS_UNITS, {{"    gs_feed_arrive(f->full + oldest->stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(f->full + oldest->stage * 8);"}}, {F(PROXY_FENCE)}},
+    {"threads hand over what has not arrived", WS_UNITS, {{"                    gs_cp_async_wait<AHEAD>();\n", ""}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
+    {"threads do not wait for the empty barrier", WS_UNITS, {{"                gs_mbarrier_wait(empty + stage * 8, at.phase ^ 1);\n", ""}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
+    {"threads wait for the empty barrier with nothing handed over", WS_UNITS, {{"GS_STAGES > 2 ? GS_STAGES - 2 : 0", "GS_STAGES"}}, {F(DEADLOCK)}},
+    {"the last stages are handed over before they have arrived", WS_UNITS, {{"        gs_cp_async_wait<0>();\n", ""}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
+    {"ninth units lie in the barriers", WS_SHIFT, {{"full + GS_STAGES * 16 + 16, full};", "full, full};"}}, {F(BARRIER), F(OVERWRITE), F(RACE)}},
     {"waits for all but one group before the epilogue", WS, {{"            gs_wgmma_wait<0>();\n", "            gs_wgmma_wait<1>();\n"}}, {F(WGMMA_REGISTER)}},
     {"no proxy fence before the store", WS, {{"    gs_tma_fence();\n", ""}}, {F(PROXY_FENCE)}},
     {"no wait before the slab is filled again", WS_MANY, {{"    if (gs_elect()) gs_tma_wait_read<pending>();\n", ""}}, {F(OVERWRITE)}},
@@ -82,7 +90,7 @@
     {"swap_ab: the rows of the other order", WS_SWAP_AB, {{"const place corner = {tile.row + own_y, tile.col", "const place corner = {tile.row + own_y + warp % 4 * 16, tile.col"}}, {RESULT}},
     {"swap_ab: X by its own rows", WS_SWAP_AB, {{"map_x, GS_SWAP_AB ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
     /* ---- ws in clusters, planted ---- */
-    {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "gs_mbarrier_expect(full, X_BYTES + Y_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
+    {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, COPIED_BYTES);", "gs_mbarrier_expect(full, COPIED_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
     {"multicast to itself only", WS_PAIR, {{"(1 | 1 << CY) << rank_y);", "1 << rank);"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},
     {"multicast to the other column's blocks", WS_FOUR, {{"(1 | 1 << CY) << rank_y);", "(1 | 1 << CY) << (1 - rank_y));"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED), F(OVERWRITE)}},
     {"releases a stage to its own block only", WS_PAIR, {{"gs_cluster_address(empty, rank ^ lane % PEERS)", "gs_cluster_address(empty, rank)"}}, {F(OVERWRITE), F(ARRIVAL_COUNT)}},
@@ -93,6 +101,10 @@
     {"leaves while the peer still uses its memory", WS_PAIR, {{"CLUSTER > 1 && s < GS_STAGES", "s < 0"}}, {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
     {"both load the same half", WS_PAIRN, {{"to + (rank * slice + n) * 128", "to + n * 128"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},
     /* ---- honest ---- */
+    {"rows that threads bring", WS_UNITS, {{0}}, {0}},
+    {"rows that threads shift", WS_SHIFT, {{0}}, {0}},
+    {"rows that threads shift, two tiles in turn", "f16:1280x255x129:tn ws/64x64x64/s3/c1x1/pp/g4/cpasync", {{0}}, {0}},
+    {"one operand by threads, one by tensor copies", "f16:256x192x200:nn:lda=201 ws/128x64x64/s3/c1x1/coop/g1/cpasync", {{0}}, {0}},
     {"as it is, tn", WS, {{0}}, {0}},
     {"as it is, nn with edges", WS_NN, {{0}}, {0}},
     {"as it is, many tiles", WS_MANY, {{0}}, {0}},
@@ -122,14 +134,14 @@
     {"a group per step", WS, {{"step > 0 || !first);\n    }", "step > 0 || !first);\n        if (step < BK / 16 - 1) gs_wgmma_commit();\n    }"}}, {0}},
     {"the fence by the thread that stores", WS, {{"    gs_tma_fence();\n    __syncwarp();\n    if (gs_elect()) {\n", "    __syncwarp();\n    if (gs_elect()) {\n        gs_tma_fence();\n"}}, {0}},
     {"all stores waited for at once", WS_MANY, {{"gs_tma_wait_read<pending>", "gs_tma_wait_read<0>"}}, {0}},
-    {"the bytes announced in two parts", WS, {{"    gs_mbarrier_expect(full, X_BYTES + Y_BYTES);", "    asm volatile(\"mbarrier.expect_tx.shared::cta.b64 [%0], %1;\" ::\"r\"(full), \"r\"(X_BYTES) : \"memory\");\n    gs_mbarrier_expect(full, Y_BYTES);"}}, {0}},
-    {"the arrival after the copies", WS, {{"    gs_mbarrier_expect(full, X_BYTES + Y_BYTES);\n", ""}, {"(1 | 1 << CY) << rank_y);\n", "(1 | 1 << CY) << rank_y);\n    gs_mbarrier_expect(full, X_BYTES + Y_BYTES);\n"}}, {0}},
+    {"the bytes announced in two parts", WS, {{"    gs_mbarrier_expect(full, COPIED_BYTES);", "    asm volatile(\"mbarrier.expect_tx.shared::cta.b64 [%0], %1;\" ::\"r\"(full), \"r\"(X_BYTES) : \"memory\");\n    gs_mbarrier_expect(full, Y_BYTES);"}}, {0}},
+    {"the arrival after the copies", WS, {{"    gs_mbarrier_expect(full, COPIED_BYTES);\n", ""}, {"(1 | 1 << CY) << rank_y);\n", "(1 | 1 << CY) << rank_y);\n    gs_mbarrier_expect(full, COPIED_BYTES);\n"}}, {0}},
     {"polls instead of waiting", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage",
       "                for (unsigned done = 0; !done;)\n                    asm volatile(\"{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(in.full + at.stage * 8), \"r\"(at.phase) : \"memory\");\n                multiply_stage"}}, {0}},
     {"one warp waits, a barrier tells the others", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage", "                if (warp % 4 == 0) gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                gs_named_barrier(5 + consumer, 128);\n                multiply_stage"}}, {0}},
     {"one thread releases for four warps", WS, {{"SHARING * 4 * PEERS);", "SHARING * PEERS);"},
       {"    if (threadIdx.x % 32 >= PEERS) return;\n", "    gs_named_barrier(5 + threadIdx.x / 128, 128);\n    if (threadIdx.x % 128 >= PEERS) return;\n"}}, {0}},
-    {"a proxy fence instead of the initialisation's", WS, {{"(full + s * 8, 1);\n        gs_mbarrier_fence_init();\n", "(full + s * 8, 1);\n        gs_tma_fence();\n"}}, {0}},
+    {"a proxy fence instead of the initialisation's", WS, {{"(COPIED_BYTES > 0) : 1);\n        gs_mbarrier_fence_init();\n", "(COPIED_BYTES > 0) : 1);\n        gs_tma_fence();\n"}}, {0}},
     {"another thread initialises", WS, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 7) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"another warp initialises", WS_PAIR, {{"    if (warp == 0 && gs_elect()) {\n        gs_tma_prefetch(&map_a);", "    if (threadIdx.x == 70) {\n        gs_tma_prefetch(&map_a);"}}, {0}},
     {"the producer in another warp", WS_PAIR, {{"        if (warp == 0 && gs_elect()) {\n            gs_tile_walk", "        if (threadIdx.x == 96) {\n            gs_tile_walk"}}, {0}},

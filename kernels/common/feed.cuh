@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * Operands that threads bring to shared memory, as wgmma reads them with the 128-byte swizzle: rows that tensor copies do not take, because they
+ * start at any element, or take at half their speed, because they start 16 bytes past a multiple of 32. 128 threads, whole warps.
+ *
+ * A k-block of an operand is BOXES boxes, one behind the other, of ROWS rows of 64 elements. A row is copied by units: aligned 16 bytes
+ * (cp.async). Where rows start at any element (SHIFTED) the units that hold one begin up to 14 bytes before it, and are nine: eight land where
+ * the row belongs, the last one beside, in 16 bytes for each row. gs_feed_shift then moves every row into its place.
+ *
+ * Rows 8 apart start at the same offset in their units, and boxes start at multiples of 8 elements and rows: so that offset is a thread's own,
+ * the same for all that it copies of an operand. */
+#ifndef GS_COMMON_FEED_CUH
+#define GS_COMMON_FEED_CUH
+
+#include "common/block.cuh"
+#include "common/cp_async.cuh"
+#include "common/tma.cuh"
+#include "common/units.cuh"
+
+#define GS_FEED_THREADS 128
+
+/* An operand in global memory. inner: elements of a row; outer: rows; pitch: bytes from row to row. */
+typedef struct gs_operand {
+    const unsigned char *base;
+    long long pitch;
+    int inner, outer;
+} gs_operand;
+
+/* A thread's share of a k-block: unit thread % 8 of row thread / 8 of every 16. */
+typedef struct gs_feed_share {
+    int row, unit;
+    unsigned at;       /* bytes from a box to where the unit lands */
+    unsigned before;   /* bytes of the unit that lie before the row's part */
+} gs_feed_share;
+
+__device__ __forceinline__ gs_feed_share gs_feed_share_of(const gs_operand &from, int thread)
+{
+    const int row = thread / 8 % 16, unit = thread % 8;   /* the compiler sees that it is less than 16 */
+    return {row, unit, (unsigned)(row * 128 + (unit ^ row % 8) * 16), gs_before_in_unit(from.base + row * from.pitch)};
+}
+
+/* Asks for a unit of each of COUNT rows, every 16th from `row` on, of those that the box has (ROWS), to `to` and every STEP bytes. corner: where the
+ * box lies in the operand; left: bytes from there to a row's end; rows: to the last row. What lies beyond is zero. */
+template <int COUNT, int ROWS, int STEP>
+__device__ __forceinline__ void gs_feed_units(unsigned to, const unsigned char *corner, long long pitch, int row, int unit, int left, int rows)
+{
+    const unsigned char *const line = corner + row * pitch;
+    const int before = (int)gs_before_in_unit(line), bytes = min(max(left + before - unit * 16, 0), 16);
+    const unsigned char *from = line - before + unit * 16;
+    long long step = 16 * pitch;
+    asm volatile("" : "+l"(step));   /* or the compiler keeps its multiples: registers */
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        gs_cp_async<16>(to + i * STEP, from, row + 16 * i < rows ? bytes : 0, row + 16 * i < ROWS);
+        from += step;
+    }
+}
+
+/* Asks for a k-block: its copies belong to the thread's next group. to: where its first box lies, a multiple of 1024; beside: of the ninth
+ * units. inner, outer: its corner in the operand. */
+template <int ROWS, int BOXES, bool SHIFTED>
+__device__ __forceinline__ void gs_feed_copy(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int inner, int outer, int thread)
+{
+    const int rows = from.outer - outer;
+#pragma unroll 1
+    for (int box = 0; box < BOXES; box++) {
+        const int left = min(from.inner - inner - box * 64, 80) * 2;   /* more are not looked at */
+        const unsigned char *const corner = from.base + outer * from.pitch + (inner + box * 64) * 2LL;
+        gs_feed_units<(ROWS + 15) / 16, ROWS, 2048>(to + box * ROWS * 128 + own.at, corner, from.pitch, own.row, own.unit, left, rows);
+        if (SHIFTED) {
+#pragma unroll
+            for (int i = 0; i < (ROWS + 127) / 128; i++) {   /* ninth units of the rows of this warp */
+                const int row = thread / 32 * 4 + thread % 4 + (i * 8 + thread % 32 / 4) * 16;
+                gs_feed_units<1, ROWS, 0>(beside + (box * ROWS + row) * 16, corner, from.pitch, row, 8, left, rows);
+            }
+        }
+    }
+}
+
+/* Moves the rows of a k-block into their places, once the thread's copies of it have arrived (gs_cp_async_wait). */
+template <int ROWS, int BOXES>
+__device__ __forceinline__ void gs_feed_shift(const gs_feed_share &own, unsigned to, unsigned beside)
+{
+    enum { BATCH = 4 };   /* units at once: registers */
+    constexpr int count = (ROWS + 15) / 16;
+    __syncwarp();         /* a row's units are of eight lanes, and the ninth of another one */
+#pragma unroll 1
+    for (int box = 0; box < BOXES; box++) {
+        const unsigned start = to + box * ROWS * 128, next = own.unit < 7 ? start + own.row * 128 + ((own.unit + 1) ^ own.row % 8) * 16
+                                                                          : beside + (box * ROWS + own.row) * 16;
+        const unsigned step = own.unit < 7 ? 2048 : 256;
+#pragma unroll
+        for (int first = 0; first < count; first += BATCH) {
+            uint4 near[BATCH], far[BATCH];
+#pragma unroll
+            for (int i = 0; i < BATCH; i++) {
+                if (first + i >= count || own.row + 16 * (first + i) >= ROWS) continue;
+                near[i] = gs_load_shared_u32x4(start + own.at + (first + i) * 2048);
+                far[i] = gs_load_shared_u32x4(next + (first + i) * step);
+            }
+            __syncwarp();   /* all have read what is about to be overwritten */
+#pragma unroll
+            for (int i = 0; i < BATCH; i++) {
+                if (first + i >= count || own.row + 16 * (first + i) >= ROWS) continue;
+                unsigned unit[4] = {near[i].x, near[i].y, near[i].z, near[i].w};
+                const unsigned after[4] = {far[i].x, far[i].y, far[i].z, far[i].w};
+                gs_unit_shift(unit, after, own.before);
+                gs_store_shared_u32x4(start + own.at + (first + i) * 2048, unit);
+            }
+        }
+    }
+}
+
+/* What this warp has brought is there for tensor instructions: arrives on the mbarrier, once for the warp. */
+__device__ __forceinline__ void gs_feed_arrive(unsigned barrier)
+{
+    gs_tma_fence();
+    __syncwarp();
+    if (gs_elect()) gs_mbarrier_arrive(barrier);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * Rows of A and B that tensor copies do not take, or take slowly. */
+#include "family/rows.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+
+const gs_parameter_value gs_rows_values[3] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}};
+
+static int64_t pitch(const gs_problem *problem, char operand) { return operand == 'a' ? problem->lda : problem->ldb; }   /* elements */
+static bool is_slow(const gs_problem *problem, char operand) { return pitch(problem, operand) % 16 != 0; }               /* or impossible */
+static bool packs(int rows, const gs_problem *problem, char operand) { return rows == GS_ROWS_PACK && is_slow(problem, operand); }
+
+int gs_rows_feed(int rows, const gs_problem *problem, char operand)
+{
+    if (rows != GS_ROWS_CPASYNC || !is_slow(problem, operand)) return GS_FEED_TENSOR;
+    return pitch(problem, operand) % 8 == 0 ? GS_FEED_UNITS : GS_FEED_SHIFTED;
+}
+
+gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
+{
+    if (rows != GS_ROWS_GIVEN && !is_slow(problem, 'a') && !is_slow(problem, 'b'))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "rows of A and B start at multiples of 32 bytes: tensor copies take them as they are");
+    if (rows == GS_ROWS_GIVEN && (problem->lda % 8 || problem->ldb % 8))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb",
+                       "tensor copies need rows of A and B that start at multiples of 16 bytes, or that are packed first");
+    return GS_OK;
+}
+
+double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile)
+{
+    if (gs_rows_feed(rows, problem, operand) != GS_FEED_TENSOR) return profile->rates.cpasync_feed;
+    return rows == GS_ROWS_GIVEN && is_slow(problem, operand) ? profile->rates.pitch_feed : 1;
+}
+
+double gs_rows_port(int rows, const gs_problem *problem, char operand)
+{
+    return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? 4 : 1;   /* written, read with the unit behind, written again */
+}
+
+int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k)
+{
+    return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? extent * k / 4 : 0;   /* 16 bytes for 64 elements */
+}
+
+double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile)
+{
+    static const double launch_us = 1.2, share = 0.8;   /* from that launch's end to the next one's start; of the memory's rate [judgement] */
+    const double a = packs(rows, problem, 'a') ? (double)problem->m * (double)problem->k : 0;
+    const double b = packs(rows, problem, 'b') ? (double)problem->n * (double)problem->k : 0;
+    if (rows != GS_ROWS_PACK) return 0;
+    return (launch_us + (a + b) * 4 / (profile->caps.memory_gbs * 1e3 * share)) * profile->caps.clock_mhz;
+}
+
+/* Every row of a copy starts at a multiple of 128 bytes. */
+static gs_status set_workspace(gs_manifest *manifest, gs_layout layout, gs_error *error)
+{
+    const char *const a = manifest->packed[0] ? "m*cdiv(k,64)*128" : "", *const b = !manifest->packed[1] ? "" : layout == GS_TN ? "n*cdiv(k,64)*128" : "k*cdiv(n,64)*128";
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "%s%s%s", a, *a && *b ? "+" : "", b);
+    return gs_formula_set(&manifest->workspace, text, error);
+}
+
+static gs_status set_entry(gs_entry *entry, gs_error *error)
+{
+    enum { THREADS = 256, BLOCKS_SM = 8 };   /* as in kernels/common/pack.cuh: all that a multiprocessor holds */
+    char text[GS_FORMULA];
+    *entry = (gs_entry){.block = {THREADS, 1, 1}, .cluster = {1, 1, 1}, .dependent = true};
+    snprintf(entry->name, sizeof entry->name, "gs_pack");
+    snprintf(text, sizeof text, "sms*%d", BLOCKS_SM);
+    GS_TRY(gs_formula_set(&entry->grid[0], text, error));
+    GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
+    return gs_formula_set(&entry->grid[2], "1", error);
+}
+
+gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, gs_error *error)
+{
+    static const char operands[] = {'a', 'b'}, *const defines[] = {"GS_FEED_A", "GS_FEED_B"};
+    gs_manifest *const manifest = &kernel->manifest;
+    for (int i = 0; i < 2; i++) {
+        const int feed = gs_rows_feed(rows, problem, operands[i]);
+        manifest->packed[i] = packs(rows, problem, operands[i]);
+        manifest->align[i] = manifest->packed[i] || feed == GS_FEED_SHIFTED ? 2 : 16;
+        gs_kernel_define(kernel, defines[i], feed);
+    }
+    if (rows != GS_ROWS_PACK) return GS_OK;
+    gs_kernel_define(kernel, "GS_PACK_A", manifest->packed[0]);
+    gs_kernel_define(kernel, "GS_PACK_B", manifest->packed[1]);
+    GS_TRY(set_workspace(manifest, problem->layout, error));
+    return set_entry(&manifest->entry[manifest->entry_count++], error);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * How kernels that read A and B by tensor copies come by rows that those do not take, or take slowly: what the families that can do it share.
+ * Tensor copies need rows that start at multiples of 16 bytes; of rows that start 16 bytes past a multiple of 32 they take twice as long. */
+#ifndef GS_FAMILY_ROWS_H
+#define GS_FAMILY_ROWS_H
+
+#include "kernel/kernel.h"
+#include "schedule/family.h"
+
+/* The optional last parameter of such a family: A and B are read by tensor copies as they are given; or of copies with aligned rows in the
+ * workspace, which a launch before the kernel's own makes (kernels/common/pack.cuh); or threads of the kernel bring those operands whose rows
+ * do not start at multiples of 32 bytes (kernels/common/feed.cuh). */
+enum { GS_ROWS_GIVEN, GS_ROWS_PACK, GS_ROWS_CPASYNC };
+extern const gs_parameter_value gs_rows_values[3];
+
+/* Who brings an operand, as the kernels' GS_FEED_A and GS_FEED_B have it: tensor copies; threads, by units of 16 aligned bytes; the same, shifted
+ * into place, of rows that start at any element. */
+enum { GS_FEED_TENSOR, GS_FEED_UNITS, GS_FEED_SHIFTED };
+int gs_rows_feed(int rows, const gs_problem *problem, char operand);
+
+/* Whether the problem's A and B can be read that way. UNSUPPORTED: they cannot, or there is no operand that is read in another way for it. */
+gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error);
+
+/* What the bytes of an operand ('a', 'b') count on their way to a multiprocessor, and in its shared memory: 1 for tensor copies of aligned rows. */
+double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile);
+double gs_rows_port(int rows, const gs_problem *problem, char operand);
+
+/* Bytes of a stage of k elements beside those of the operand's `extent` rows. */
+int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k);
+
+/* Cycles of the launch that makes copies, if there is one. */
+double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile);
+
+/* Of a kernel whose manifest has no entry yet: which operands are copied, the workspace, the entry that copies, the alignment of A and B, the
+ * defines. */
+gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, gs_error *error);
+
+#endif
