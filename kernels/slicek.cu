@@ -28,6 +28,7 @@
 #include "common/exchange.cuh"
 #include "common/mbarrier.cuh"
 #include "common/mma_sync.cuh"
+#include "common/runs.cuh"
 #include "common/sizes.cuh"
 
 #define STEP 32                                      /* k of a step */
@@ -55,7 +56,7 @@
 #define V (WARP_N / 8 < 8 ? WARP_N / 8 : 8)          /* columns of B that a lane loads from a row of it (nn) */
 #define WORDS_V (V / 2 + RAW_P)                      /* of V columns (nn) */
 #define RUN (SWAPPED ? V : V < 4 ? 2 * V : 8)
-#define NEAR (EXCHANGED && GS_LAYOUT)
+#define NEAR (EXCHANGED && GS_LAYOUT && !SHARED_RUNS)
 #define COLUMN_GROUPS (WARP_N / (SWAPPED ? 8 * RUN : 4 * RUN))
 #define PAIR_STRIDE (SWAPPED ? (NEAR ? 16 : 2) : NEAR ? 8 : 2)   /* columns from a lane's pair to its next in a group */
 #define LANE_STRIDE (NEAR ? 2 : RUN)                 /* columns from a lane's first pair to that of the lane beside it */
@@ -65,8 +66,22 @@
 #define QUADS (GS_BM * GS_BN / 4)
 #define SHARE (QUADS / GS_SPLIT)                     /* that a block of the cluster finishes */
 #define ROUNDS_OF(count) (((count) + THREADS - 1) / THREADS)
-#define ENDS (EXCHANGED ? ROUNDS_OF(SHARE) * 4 : PT * QT * 4)   /* elements that a thread stores */
+#define ENDS (SHARED_RUNS ? RUN_ROUNDS * 2 * RUN : EXCHANGED ? ROUNDS_OF(SHARE) * 4 : PT * QT * 4)   /* elements that a thread stores */
 #define EARLY_C (GS_BETA && ENDS * OUT_BYTES <= 64 && GS_VEC_C * OUT_BYTES >= 4)   /* C travels with the operands */
+
+/* Where rows of D start at any element, or at vectors of few, lanes whose runs make up a piece of a row shift them until vectors are aligned.
+ * What is exchanged is then finished by runs, too: a warp takes units of tiles that these stem from, where a block's share is made of them. Stores
+ * by element write each 32 bytes of D up to eight times (nn) or four times (tn), but shifts take a warp some hundred cycles: few units do not
+ * repay them. */
+#define VECTOR (RUN * OUT_BYTES < 16 ? RUN : 16 / OUT_BYTES)   /* elements of an aligned store */
+#define RAGGED (VECTOR >= 4 * GS_VEC_D)
+#define LEAST_UNITS (GS_LAYOUT ? 4 : 2)
+#define ROW_LANES (SWAPPED ? 8 : 4)                  /* that have a piece of a row, and the distance between them */
+#define ROW_STRIDE (SWAPPED ? 4 : 1)
+#define RUN_TILES (RUN / 2)                          /* neighbours in such a piece */
+#define SHARED_RUNS (EXCHANGED && RAGGED && RUN == 8 && SHARE % (32 * RUN_TILES) == 0 && UNITS >= LEAST_UNITS)
+#define UNITS (SHARE / (32 * RUN_TILES))             /* of a block's share */
+#define RUN_ROUNDS ((UNITS + WARPS - 1) / WARPS)
 
 /* Guards that constants make superfluous. */
 #ifdef GS_FIXED
@@ -391,7 +406,7 @@ template <int COUNT> __device__ __forceinline__ float element(const piece<COUNT>
 }
 
 /* D = alpha * x + beta * C. */
-template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
+template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_kernel_args &p, float (&x)[COUNT], const piece<COUNT> &c)
 {
     piece<COUNT> d;
 #pragma unroll
@@ -409,7 +424,26 @@ template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args
         d.words[i] = gs_pack_f16x2(x[2 * i], x[2 * i + 1]);
 #endif
     }
+    return d;
+}
+
+template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
+{
+    const piece<COUNT> d = result(p, x, c);
     copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p)), d.words, left_of(p, row, column, COUNT));
+}
+
+/* A lane's run, which begins at `column`. All lanes of the warp. */
+__device__ __forceinline__ void finish_run(const gs_kernel_args &p, int row, int column, float (&x)[RUN], const piece<RUN> &c, unsigned lane)
+{
+#if RAGGED
+    const int first = column - (int)(lane / ROW_STRIDE % ROW_LANES) * RUN;
+    const piece<RUN> d = result(p, x, c);
+    gs_store_run<OUT_BYTES, RUN, ROW_LANES, ROW_STRIDE>((unsigned char *)p.d + offset_of(p, row, first, (int)gs_size_ldd(p)), d.words,
+                                                        left_of(p, row, first, ROW_LANES * RUN), (int)lane);
+#else
+    finish(p, row, column, x, c);
+#endif
 }
 
 /* ---- the end, nothing exchanged: each lane stores its runs ---- */
@@ -451,7 +485,7 @@ __device__ __forceinline__ void store_runs(const gs_kernel_args &p, const sums &
                 x[e] = SWAPPED ? sum_of(acc, tile, i / 2, at) : sum_of(acc, i / 2, tile, at);
             }
             if (GS_BETA && !EARLY_C) read_c(&c[i][group], p, row, column);
-            finish(p, row, column, x, c[i][group]);
+            finish_run(p, row, column, x, c[i][group], lane);
         }
 }
 
@@ -490,6 +524,10 @@ template <int PARTS> __device__ __forceinline__ void add_quads(float (&x)[4], un
     for (int e = 0; e < 4; e++) x[e] = part[0][e];
 }
 
+/* Tile i of a warp's: those of the same rows follow each other where they are finished by runs. */
+#define TILE_P(i) (SWAPPED && SHARED_RUNS ? (i) % PT : (i) / QT)
+#define TILE_Q(i) (SWAPPED && SHARED_RUNS ? (i) / PT : (i) % QT)
+
 /* Where quad `number` lies in D. */
 typedef struct place {
     int row, column;
@@ -498,7 +536,7 @@ typedef struct place {
 __device__ __forceinline__ place place_of(unsigned number, int m0, int n0)
 {
     const unsigned lane = number % 32, tile = number / 32 % (PT * QT), warp = number / 32 / (PT * QT);
-    const int p = tile / QT, q = tile % QT;
+    const int p = TILE_P(tile), q = TILE_Q(tile);
     return {m0 + (int)(warp / GS_WN * WARP_M) + quad_row(p, q, lane), n0 + (int)(warp % GS_WN * WARP_N) + quad_column(p, q, lane)};
 }
 
@@ -520,6 +558,38 @@ __device__ __forceinline__ void store_quad(const gs_kernel_args &p, place at, co
         finish(p, at.row + r * QUAD_ROWS, at.column, y, c.row[r]);
     }
 }
+
+/* Whether there is an i-th unit of tiles for the warp. */
+__device__ __forceinline__ bool is_unit(int i) { return UNITS % WARPS == 0 || i * WARPS + threadIdx.x / 32 < UNITS; }
+
+#if SHARED_RUNS
+/* C and D of a unit of tiles, whose first quad is `number`: a lane has a run of two rows. */
+typedef piece<RUN> unit_of_c[2];
+
+__device__ __forceinline__ unsigned first_quad(int i) { return (i * WARPS + threadIdx.x / 32) * RUN_TILES * 32 + threadIdx.x % 32; }
+
+__device__ __forceinline__ void read_unit(unit_of_c &c, const gs_kernel_args &p, place at)
+{
+#pragma unroll
+    for (int r = 0; r < 2; r++) read_c(&c[r], p, at.row + r * QUAD_ROWS, at.column);
+}
+
+/* quads: where the first quad of the unit is, in the first of all parts. */
+__device__ __forceinline__ void store_unit(const gs_kernel_args &p, place at, unsigned quads, unit_of_c &c)
+{
+    float x[2][RUN];
+#pragma unroll
+    for (int i = 0; i < RUN_TILES; i++) {
+        float quad[4];
+        add_quads<(GS_SPLIT > 1 ? GS_SPLIT : GS_WK)>(quad, quads + i * 512, GS_SPLIT > 1 ? SHARE * 16 : TILE_BYTES);
+#pragma unroll
+        for (int e = 0; e < 4; e++) x[e / 2][2 * i + e % 2] = quad[in_quad(e / 2, e % 2)];
+    }
+    if (GS_BETA && !EARLY_C) read_unit(c, p, at);
+#pragma unroll
+    for (int r = 0; r < 2; r++) finish_run(p, at.row + r * QUAD_ROWS, at.column, x[r], c[r], threadIdx.x % 32);
+}
+#endif
 
 /* The i-th of this thread's quads in a count of them that the block's threads share; and whether there is one. */
 __device__ __forceinline__ unsigned shared_quad(int i) { return i * THREADS + threadIdx.x; }
@@ -547,11 +617,11 @@ __device__ __forceinline__ void exchange(const sums &acc, unsigned parts, unsign
     } else {
 #pragma unroll
         for (int i = 0; i < PT * QT; i++) {
-            own_quad(x, acc, i / QT, i % QT);
+            own_quad(x, acc, TILE_P(i), TILE_Q(i));
             send_quad(x, (warp * PT * QT + i) * 32 + lane, received, barrier, rank);
         }
     }
-    if (is_shared_quad<SHARE>(0)) gs_mbarrier_wait(barrier, 0);
+    if (SHARED_RUNS ? is_unit(0) : is_shared_quad<SHARE>(0)) gs_mbarrier_wait(barrier, 0);
 }
 
 /* ---- the kernel ---- */
@@ -589,7 +659,12 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
         if (i > 0 && i * SPAN >= k) break;
         load(&ring[i], from, i * SPAN, is_inside(i * SPAN, from));
     }
-#if EXCHANGED
+#if SHARED_RUNS
+    unit_of_c c[RUN_ROUNDS];
+#pragma unroll
+    for (int i = 0; i < RUN_ROUNDS; i++)
+        if (EARLY_C && is_unit(i)) read_unit(c[i], p, place_of(rank * SHARE + first_quad(i), m0, n0));
+#elif EXCHANGED
     quad_of_c c[ROUNDS_OF(SHARE)];
 #pragma unroll
     for (int i = 0; i < ROUNDS_OF(SHARE); i++)
@@ -608,7 +683,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
 #pragma unroll
     for (int i = 0; i < PT * QT; i++) {
         float x[4];
-        own_quad(x, acc, i / QT, i % QT);
+        own_quad(x, acc, TILE_P(i), TILE_Q(i));
         put_shared(parts + warp % GS_WK * TILE_BYTES + (warp / GS_WK * PT * QT + i) * 512 + lane * 16, x);
     }
     __syncthreads();
@@ -616,6 +691,13 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
 #if GS_SPLIT > 1
     exchange(acc, parts, received, barrier, warp, lane, rank);
 #endif
+#if SHARED_RUNS
+#pragma unroll(EARLY_C ? RUN_ROUNDS : 1)
+    for (int i = 0; i < RUN_ROUNDS; i++) {
+        if (!is_unit(i)) break;
+        store_unit(p, place_of(rank * SHARE + first_quad(i), m0, n0), (GS_SPLIT > 1 ? received : parts) + first_quad(i) * 16, c[EARLY_C ? i : 0]);
+    }
+#else
 #pragma unroll(EARLY_C ? ROUNDS_OF(SHARE) : 1)
     for (int i = 0; i < ROUNDS_OF(SHARE); i++) {
         if (!is_shared_quad<SHARE>(i)) break;
@@ -626,6 +708,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
         if (GS_BETA && !EARLY_C) read_c(&c[0], p, at);
         store_quad(p, at, x, c[EARLY_C ? i : 0]);
     }
+#endif
 #else
     store_runs(p, acc, c, m0, n0, warp, lane);
 #endif

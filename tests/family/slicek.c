@@ -144,6 +144,7 @@ static const char *const problems[] = {
     "bf16:500x504x2056:nn:d=f32:beta=1:ldc=511:ldd=509", "f16:512x512x512:nn:acc=f16:b=3", "f16:500x500x520:tn:d=f32:ldd=501",
     "f16:128x128x256:nn:beta=1:ldc=129", "f16:128x128x256:tn:d=bf16",        "f16:500x501x2049:tn",
     "bf16:500x501x2048:nn:beta=1",       "f16:500x504x2051:nn",
+    "f16:500x503x2048:tn",               "bf16:500x503x2048:tn:beta=1:ldc=512",       "f16:500x502x2048:tn:ldd=511:d=f32",
 };
 
 static gs_image compiled(const char *target, const gs_caps *caps, const gs_schedule *schedule, const gs_problem *problem)
