@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems on which the actor learns from the\nsurrogate's predictions; default 600 without measured times, else 0", 0, 10000000},
-    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked; default 0: none", 0, 1000000},
+    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
     {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/actor;\ndefault: they are not stored"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
@@ -97,24 +97,44 @@ static void print_worth(const settings *s, const char *what, const gs_worth *wor
         printf("%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups, worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
 }
 
-static void print_expected(const settings *s, const gs_worth *worth)
+/* taken: in place of cuBLASLt. */
+static void print_gain(const settings *s, const char *sizes, const char *taken, int groups, const gs_gain *gain)
 {
-    if (worth->beside == 0) return;
-    if (s->json)
-        printf("{\"beside_cublaslt\":%d,\"expected\":%.4f,\"deviation\":%.4f}\n", worth->beside, worth->expected, worth->deviation);
-    else
-        printf("%d groups have a time of cuBLASLt: the first choice is expected to gain %.3f times what it gains, deviation %.3f\n", worth->beside, worth->expected,
-               worth->deviation);
+    printf(s->json ? "{\"sizes\":\"%s\",\"taken\":\"%s\",\"beside_cublaslt\":%d,\"times_as_fast\":%.4f,\"not_slower\":%.4f,\"worst\":%.4f}\n"
+                   : "%-12s %-18s %6d  %8.4f  %8.4f  %8.4f\n", sizes, taken, groups, gain->mean, gain->fine, gain->worst);
+}
+
+static void print_beside(const settings *s, const char *const *names, const gs_worth *worths)   /* by sizes, all of them last */
+{
+    const gs_worth *const all = &worths[GS_TRAIN_ALL];
+    if (all->beside == 0) return;
+    printf(s->json ? "{\"beside_cublaslt\":%d,\"expected\":%.4f,\"deviation\":%.4f,\"doubts\":%d}\n"
+                   : "%d groups have a time of cuBLASLt: the first choice is expected to gain %.3f times what it gains, deviation %.3f; %d are doubted\n", all->beside,
+           all->expected, all->deviation, all->doubts);
+    if (!s->json) printf("N and K      taken              groups   as fast     >=0.98     worst   (cuBLASLt's time over that of what is taken)\n");
+    for (int i = 0; i <= GS_TRAIN_ALL; i++) {
+        if (worths[i].beside == 0) continue;
+        print_gain(s, names[i], "own choice", worths[i].beside, &worths[i].own);
+        print_gain(s, names[i], "with the doubt", worths[i].beside, &worths[i].doubted);
+        print_gain(s, names[i], "the faster of both", worths[i].beside, &worths[i].faster);
+    }
 }
 
 static void print_worths(const settings *s, const gs_weights *weights, const gs_sample *list, int count, const gs_profile *profile)
 {
-    enum { LEAST = 17 };
-    const gs_worth model = gs_train_worth(NULL, list, count, LEAST, profile), learned = gs_train_worth(weights, list, count, LEAST, profile);
+    static const char *const names[] = {"of 64", "of 8", "anything", "all"};
+    enum { LEAST = 17, LEAST_BESIDE = 2 };   /* an order needs more than the 16 that are looked at, a choice only itself and cuBLASLt */
+    const gs_worth model = gs_train_worth(NULL, list, count, LEAST, GS_TRAIN_ALL, profile), learned = gs_train_worth(weights, list, count, LEAST, GS_TRAIN_ALL, profile);
+    gs_worth beside[GS_TRAIN_ALL + 1];
     if (!s->json) printf("held out     groups  best of 1      of 4      of 8     of 16   (share of the fastest that was measured)\n");
     print_worth(s, "time model", &model);
     print_worth(s, "surrogate", &learned);
-    print_expected(s, &learned);
+    for (int i = 0; i <= GS_TRAIN_ALL; i++) {
+        const gs_worth of = gs_train_worth(weights, list, count, LEAST, (gs_train_sizes)i, profile);
+        if (i < GS_TRAIN_ALL && of.groups > 0) print_worth(s, names[i], &of);
+        beside[i] = gs_train_worth(weights, list, count, LEAST_BESIDE, (gs_train_sizes)i, profile);
+    }
+    print_beside(s, names, beside);
 }
 
 /* ---- the command ---- */

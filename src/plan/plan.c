@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "problem/sized.h"
 
-#define CLEARLY_FASTER 0.93   /* share of cuBLASLt's expected time; that of a choice is the least of many, so some 5 % too low (docs/performance/sizes) */
-
 enum {
     DEFAULT_TRIES = 4,     /* schedules of the model that are tried before giving up on own kernels */
     DEFAULT_CHOICES = 32   /* that are looked at: those that need too much workspace are passed over */
@@ -121,7 +119,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
                               : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
     if (learned && count > 0) e = expect(context, shape, &list[0]);
-    const bool doubtful = doubted && e.cublaslt_us > 0 && e.own_us > CLEARLY_FASTER * e.cublaslt_us;
+    const bool doubtful = doubted && e.cublaslt_us > 0 && e.own_us > GS_CLEARLY_FASTER * e.cublaslt_us;
     if (doubtful && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt", GS_LOG_INFO)) return GS_OK;
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
     for (int i = 0; i < count && status != GS_OK && tried < DEFAULT_TRIES; i++) {

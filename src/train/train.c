@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The stages of training, problems at random, and what an order is worth. */
+ * The stages of training, and problems at random. */
 #include "train/train.h"
 
 #include <math.h>
@@ -15,8 +15,7 @@ enum {
     TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
     DRAWS = 64,           /* for a problem that is small enough */
     STEPS = 2,            /* on the same schedule strings */
-    TELL = 10 * TOGETHER, /* problems of a word about how it goes */
-    MOST_MEASURED = 512   /* of a group */
+    TELL = 10 * TOGETHER  /* problems of a word about how it goes */
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
@@ -26,8 +25,6 @@ enum {
 #define OCTAVES        20.0   /* by which that grows to the end: beyond the largest of all from half way on */
 #define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
 #define LEAST_WEIGHT   0.03
-
-static const int firsts[] = {1, 4, 8, 16};
 
 /* ---- problems ---- */
 
@@ -231,58 +228,4 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     gs_adam_free(&t.adam);
     free(t.gradient);
     return status;
-}
-
-/* ---- what it is worth ---- */
-
-/* expected and deviation: sums of logarithms and of their squares, so far. */
-static void add_expected(gs_worth *worth, const gs_weights *weights, const gs_sample *group, const double *said, int count, const gs_profile *profile)
-{
-    const double library_us = gs_surrogate_library_us(&weights->surrogate, &group[0].problem, profile);
-    int first = 0, library = -1;
-    for (int i = 0; i < count; i++) {
-        if (group[i].library) library = i;
-        if (said[i] < said[first]) first = i;
-    }
-    if (library < 0 || !(library_us > 0) || !isfinite(said[first])) return;
-    const double over = log(library_us / said[first]) - log(group[library].us / group[first].us);
-    worth->beside++;
-    worth->expected += over;
-    worth->deviation += over * over;
-}
-
-static void add_worth(gs_worth *worth, const gs_weights *weights, const gs_sample *group, int count, const gs_profile *profile)
-{
-    double said[MOST_MEASURED], got = INFINITY;
-    const double best = gs_sample_best(group, count);
-    for (int i = 0; i < count; i++)
-        said[i] = group[i].library ? INFINITY
-                  : weights        ? gs_surrogate_us(&weights->surrogate, &group[i].schedule, &group[i].problem, profile)
-                                   : gs_schedule_predict(&group[i].schedule, &group[i].problem, &profile->caps);
-    if (weights) add_expected(worth, weights, group, said, count, profile);
-    for (int taken = 1, next = 0; next < (int)GS_COUNT(firsts); taken++) {
-        int first = 0;
-        for (int i = 1; i < count; i++)
-            if (said[i] < said[first]) first = i;
-        if (isfinite(said[first])) got = fmin(got, group[first].us);
-        said[first] = INFINITY;
-        if (taken == firsts[next]) worth->at[next++] += log(best / got);
-    }
-    worth->groups++;
-}
-
-gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int count, int least, const gs_profile *profile)
-{
-    gs_worth worth = {0};
-    for (int begin = 0, end; begin < count; begin = end) {
-        end = gs_sample_group_end(samples, count, begin);
-        if (end - begin >= least) add_worth(&worth, weights, samples + begin, GS_MIN(end - begin, MOST_MEASURED), profile);
-    }
-    if (worth.beside) {
-        const double mean = worth.expected / worth.beside;
-        worth.expected = exp(mean);
-        worth.deviation = sqrt(fmax(worth.deviation / worth.beside - mean * mean, 0));
-    }
-    for (size_t i = 0; i < GS_COUNT(firsts); i++) worth.at[i] = worth.groups ? exp(worth.at[i] / worth.groups) : 0;
-    return worth;
 }

@@ -48,15 +48,26 @@ gs_problem gs_train_problem(gs_random *random);
 /* Whether a problem is kept from training: one in `of`, by its extents alone, so that layouts and types of one go together. */
 bool gs_train_held_out(const gs_problem *problem, int of);
 
+/* Which groups: those whose N and K are multiples of 64, the others of 8, the others. */
+typedef enum gs_train_sizes { GS_TRAIN_OF_64, GS_TRAIN_OF_8, GS_TRAIN_ANY, GS_TRAIN_ALL } gs_train_sizes;
+
+/* cuBLASLt's time over that of what is taken: geometric mean, share of groups where it is 0.98 at least, and the least. */
+typedef struct gs_gain {
+    double mean, fine, worst;
+} gs_gain;
+
 /* What an order of measured groups is worth: the geometric mean over groups of `least` samples and more of the best time over the best time
  * among the first 1, 4, 8, 16. weights NULL: the time model's order. Over groups that have a time of cuBLASLt, too: what the weights expect the
- * first choice to gain over it, over what it gains: the geometric mean, and the deviation of its logarithm. */
+ * first choice to gain over it, over what it gains: the geometric mean, and the deviation of its logarithm; and what is gained by the first
+ * choice alone, with a plan's doubt (GS_CLEARLY_FASTER), and by the faster of both each time. */
 typedef struct gs_worth {
-    int    groups;
-    double at[4];
-    int    beside;     /* groups with a time of cuBLASLt; 0 also: the weights know nothing of it */
-    double expected, deviation;
+    int     groups;
+    double  at[4];
+    int     beside;     /* groups with a time of cuBLASLt; 0 also: the weights know nothing of it */
+    int     doubts;     /* of these, where the doubt takes cuBLASLt */
+    double  expected, deviation;
+    gs_gain own, doubted, faster;
 } gs_worth;
-gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int count, int least, const gs_profile *profile);
+gs_worth gs_train_worth(const gs_weights *weights, const gs_sample *samples, int count, int least, gs_train_sizes sizes, const gs_profile *profile);
 
 #endif

@@ -388,12 +388,12 @@ static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
     const gs_train_options how = {.epochs = EPOCHS, .problems = 2, .seed = 5, .progress = count_calls, .self = calls};
     fresh(&weights);
     fresh(&again);
-    const gs_worth before = gs_train_worth(&weights, tests, test_count, 8, profile), model = gs_train_worth(NULL, tests, test_count, 8, profile);
+    const gs_worth before = gs_train_worth(&weights, tests, test_count, 8, GS_TRAIN_ALL, profile), model = gs_train_worth(NULL, tests, test_count, 8, GS_TRAIN_ALL, profile);
     assert_int_equal(gs_train(&weights, samples, count, profile, &how, NULL), GS_OK);
     assert_int_equal(calls[0], EPOCHS);
     assert_int_equal(calls[1], 2);
     assert_int_equal(calls[2], 1);
-    const gs_worth after = gs_train_worth(&weights, tests, test_count, 8, profile);
+    const gs_worth after = gs_train_worth(&weights, tests, test_count, 8, GS_TRAIN_ALL, profile);
     assert_int_equal(after.groups, model.groups);
     assert_true(after.groups >= TESTS - 2);
     for (int i = 0; i < 4; i++) assert_true(before.at[i] == model.at[i]);   /* untrained: the time model's order */
@@ -442,12 +442,12 @@ static void the_surrogate_learns_what_cublaslt_takes(void **state)
         right += (gs_surrogate_library_us(&weights.surrogate, &own[begin].problem, profile) < best) == (own[begin].problem.layout == GS_TN);
     }
     if (right < 0.8 * groups) fail_msg("right for %d of %d", right, groups);
-    const gs_worth worth = gs_train_worth(&weights, samples, count, EACH, profile), without = gs_train_worth(&weights, own, own_count, EACH, profile);
+    const gs_worth worth = gs_train_worth(&weights, samples, count, EACH, GS_TRAIN_ALL, profile), without = gs_train_worth(&weights, own, own_count, EACH, GS_TRAIN_ALL, profile);
     for (int i = 0; i < 4; i++) assert_true(fabs(worth.at[i] - without.at[i]) < 1e-12);   /* an order is one of schedules */
     assert_true(without.beside == 0 && worth.beside == worth.groups && worth.expected > 0.7 && worth.expected < 1.4 && worth.deviation < 1);
     for (int i = 0; i < count; i++)
         if (samples[i].library) samples[i].us *= 2;   /* it gains twice as much: half of that is expected */
-    const gs_worth slower = gs_train_worth(&weights, samples, count, EACH, profile);
+    const gs_worth slower = gs_train_worth(&weights, samples, count, EACH, GS_TRAIN_ALL, profile);
     assert_true(fabs(slower.expected * 2 - worth.expected) < 1e-9 && fabs(slower.deviation - worth.deviation) < 1e-9);
     free(own);
     free(samples);

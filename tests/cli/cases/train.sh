@@ -18,6 +18,16 @@ gemmsmith train four.weights rows.csv --rows again.csv --epochs 3 --problems 0 -
 gemmsmith train five.weights again.csv --epochs 3 --problems 0 --quiet
 cmp four.weights five.weights && echo "the same from rows as written"
 wc -l < again.csv
+{   # held out with one in one: every size, so that nothing is learned; cuBLASLt's time is known to the weights that learned it
+    echo group,problem,schedule,us
+    for n in 512 520; do
+        for s in 2 3 4 5 6; do for g in 1 2 4 8; do echo "$n,f16:512x${n}x$n:tn,mma/64x64x32/w2x2/s$s/g$g,$s.5"; done; done
+        echo "$n,f16:512x${n}x$n:tn,cublaslt/1,5"
+    done
+} > beside.csv
+gemmsmith train six.weights beside.csv --epochs 3 --problems 0 --quiet
+gemmsmith train seven.weights beside.csv --from six.weights --problems 0 --held_out 1 --quiet | sed 's/[0-9]\.[0-9]*/X/g; s/[0-9]* are doubted/D are doubted/'
+gemmsmith train seven.weights beside.csv --from six.weights --problems 0 --held_out 1 --quiet --json | sed 's/[0-9]\.[0-9]*/X/g; s/"doubts":[0-9]*/"doubts":D/' | grep -v stage
 try() { gemmsmith train "$@"; echo "exit $?"; }
 try
 try x.weights --profile a1000
