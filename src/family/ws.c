@@ -135,6 +135,8 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (problem->beta != 0 || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
+    if (s->swap_ab && s->wy > 192 && problem->beta != 0 && problem->out == GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta and f32 output");
     if (s->accumulators > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
     return GS_OK;
