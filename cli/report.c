@@ -40,8 +40,6 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
     gs_status status = GS_OK;
     if (page.failed)
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the page");
-    else if (strcmp(path, "-") == 0)
-        fwrite(page.data, 1, page.size, stdout);
     else
         status = gs_file_write(path, page.data, page.size, error);
     gs_text_free(&page);
@@ -61,7 +59,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == GS_OK) status = write_page(&r, s.out, &error);
     int problems = 0;
     for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
-    if (status == GS_OK && strcmp(s.out, "-") != 0) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
+    if (status == GS_OK) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
     if (status == GS_OK && r.unread > 0) cli_note("%d rows could not be read and are missing", r.unread);
     gs_report_free(&r);
     return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);

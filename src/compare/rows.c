@@ -47,7 +47,7 @@ static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_
     size_t size;
     gs_text known = {0};
     *cut = false;
-    if (!gs_file_exists(path)) return GS_OK;
+    if (strcmp(path, "-") == 0 || !gs_file_exists(path) || gs_file_need_regular(path, NULL) != GS_OK) return GS_OK;   /* a pipe is written to alone */
     GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
     char *line = data;
     for (char *next; (next = strchr(line, '\n')); line = next + 1) {
@@ -235,8 +235,7 @@ gs_status gs_rows_file_open(gs_rows_file *rows, const char *path, bool again, co
     if (!path) return GS_OK;
     if (!again) GS_TRY(read_known(rows, path, &cut, error));
     const bool more = rows->known != NULL;
-    rows->file = fopen(path, again ? "w" : "a");
-    if (!rows->file) return gs_fail_errno(error, errno, path, "cannot be written");
+    GS_TRY(gs_file_stream(&rows->file, path, !again, error));
     setvbuf(rows->file, NULL, _IOFBF, BUFFER);   /* the lines of a problem go out together */
     if (cut) fputc('\n', rows->file);
     put_head(rows->file, session, !more);
