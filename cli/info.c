@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "command.h"
 #include "device/device.h"
+#include "learn/weights.h"
 #include "output.h"
 #include "cublas/library.h"
 #include "plan/table.h"
@@ -268,6 +269,13 @@ static void check_files(checkup *c)
     } else {
         check(c, false, "store", error.text, NULL);
         c->failed = true;
+    }
+    bool named;
+    if (gs_weights_check_named(&named, &error) != GS_OK) {
+        check(c, false, "weights", error.text, "write them with gemmsmith train, or name others");
+        c->failed = true;
+    } else if (named) {
+        check(c, true, "weights", getenv("GEMMSMITH_WEIGHTS"), NULL);
     }
     gs_table *table = NULL;
     const char *const set = getenv("GEMMSMITH_TUNED");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/random.h"
 
@@ -307,6 +309,36 @@ gs_status gs_file_write(const char *path, const void *data, size_t size, gs_erro
     const gs_status result = replace(followed, data, size, error);
     free(followed);
     return result;
+}
+
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+gs_status gs_folder_list(const char *path, const char *suffix, char ***names, int *count, gs_error *error)
+{
+    int room = 0;
+    bool lost = false;
+    *names = NULL;
+    *count = 0;
+    DIR *const folder = opendir(path);
+    if (!folder) return gs_fail_errno(error, errno, path, "directory cannot be read");
+    for (const struct dirent *entry; !lost && (entry = readdir(folder));) {
+        const size_t size = strlen(entry->d_name), tail = strlen(suffix);
+        if (entry->d_name[0] == '.' || size <= tail || strcmp(entry->d_name + size - tail, suffix) != 0) continue;
+        lost = !gs_grow(names, *count, &room, sizeof **names) || !((*names)[*count] = strdup(entry->d_name));
+        *count += !lost;
+    }
+    closedir(folder);
+    if (*count > 1) qsort(*names, (size_t)*count, sizeof **names, by_bytes);
+    if (!lost) return GS_OK;
+    gs_folder_list_free(names, *count);
+    return gs_fail(error, GS_ERROR_MEMORY, NULL, "%s: no memory for the names of its files", path);
+}
+
+void gs_folder_list_free(char ***names, int count)
+{
+    for (int i = 0; i < count; i++) free((*names)[i]);
+    free(*names);
+    *names = NULL;
 }
 
 bool gs_file_exists(const char *path) { return access(path, F_OK) == 0; }

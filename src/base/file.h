@@ -44,6 +44,10 @@ gs_status gs_directory_make(const char *path, gs_error *error);   /* and its par
 gs_status gs_directory_add(const char *path, gs_error *error);    /* the last folder of path alone: NOT_FOUND without the others */
 bool      gs_file_exists(const char *path);
 
+/* The names in a folder that end so and do not begin with a dot, in the order of their bytes, which no locale changes. IO, MEMORY: none. */
+gs_status gs_folder_list(const char *path, const char *suffix, char ***names, int *count, gs_error *error);
+void      gs_folder_list_free(char ***names, int count);
+
 /* $NAME if set and not empty, else $XDG_..._HOME/gemmsmith, else $HOME/.../gemmsmith; then "/" tail unless tail is NULL.
  * kind 'c': cache, 'd': data. Returns false if it does not fit or no home is known. */
 bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const char *tail);

@@ -244,3 +244,26 @@ gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error
     free(data);
     return status;
 }
+
+gs_status gs_weights_load_used(gs_weights *weights, const char *path, gs_error *error)
+{
+    gs_error why = {0};
+    const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    const bool named = asked && *asked && strcmp(asked, path) == 0;
+    const gs_status status = gs_weights_load(weights, path, &why);
+    if (status == GS_OK) return GS_OK;
+    const bool says = strncmp(why.text, path, strlen(path)) == 0;
+    return gs_fail(error, status, NULL, "%s%.180s%s%.200s", named ? "GEMMSMITH_WEIGHTS: " : "", says ? "" : path, says ? "" : ": ", why.text);
+}
+
+gs_status gs_weights_check_named(bool *named, gs_error *error)
+{
+    gs_weights weights;
+    const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    const bool is = asked && *asked;
+    if (named) *named = is;
+    if (!is) return GS_OK;
+    GS_TRY(gs_weights_load_used(&weights, asked, error));
+    gs_weights_free(&weights);
+    return GS_OK;
+}
