@@ -265,7 +265,8 @@ static void check_files(checkup *c)
         check(c, true, "store", gs_store_path(store), NULL);
         gs_store_close(&store);
     } else if (opened == GS_ERROR_NOT_FOUND) {
-        check(c, true, "store", "none yet: the first command that writes to it creates it", NULL);
+        snprintf(found, sizeof found, "%.400s; the first command that writes to it creates it", error.text);
+        check(c, true, "store", found, NULL);
     } else {
         check(c, false, "store", error.text, NULL);
         c->failed = true;

@@ -54,6 +54,8 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    for (int i = 1; i <= words; i++)
+        if (gs_file_same(s.out, argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be read and replaced", argv[i]);
     gs_status status = s.store || words == 0 ? add_store(&r, &s, &error) : GS_OK;
     for (int i = 1; i <= words && status == GS_OK; i++) status = gs_report_add_file(&r, argv[i], &error);
     if (status == GS_OK) status = write_page(&r, s.out, &error);

@@ -343,6 +343,12 @@ void gs_folder_list_free(char ***names, int count)
 
 bool gs_file_exists(const char *path) { return access(path, F_OK) == 0; }
 
+bool gs_file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const char *tail)
 {
     const char *const set = environment ? getenv(environment) : NULL;

@@ -43,6 +43,7 @@ gs_status gs_file_make_folder(const char *path, gs_error *error);
 gs_status gs_directory_make(const char *path, gs_error *error);   /* and its parents; an existing one is fine */
 gs_status gs_directory_add(const char *path, gs_error *error);    /* the last folder of path alone: NOT_FOUND without the others */
 bool      gs_file_exists(const char *path);
+bool      gs_file_same(const char *a, const char *b);   /* both are there and are one, also by links */
 
 /* The names in a folder that end so and do not begin with a dot, in the order of their bytes, which no locale changes. IO, MEMORY: none. */
 gs_status gs_folder_list(const char *path, const char *suffix, char ***names, int *count, gs_error *error);

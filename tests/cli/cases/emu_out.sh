@@ -8,6 +8,10 @@ gemmsmith $ask --csv - 2>/dev/null | wc -l | tr -d ' '
 gemmsmith $ask --rows /dev/null --csv /dev/null --quiet >/dev/null
 echo "exit $?"
 echo text >some.txt
+gemmsmith $ask --rows some.txt --quiet
+echo "exit $?"
+gemmsmith $ask --rows some.txt --again --quiet
+echo "exit $?"
 gemmsmith tune f16:64x64x64:tn --device emu:h200 --tuned some.txt
 echo "exit $?"
 cat some.txt

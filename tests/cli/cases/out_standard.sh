@@ -21,6 +21,21 @@ try gemmsmith report --out store.db --store store.db
 try gemmsmith db export store.db --gpu nvidia-h200
 try gemmsmith eval f16:64x64x64:tn --csv store.db
 try gemmsmith eval f16:64x64x64:tn --rows store.db --again
+sum=$(cksum <store.db)
+gemmsmith db list --gpu nvidia-h200 >/dev/null
+gemmsmith db show bf16:64x4096x64:nn --gpu nvidia-h200 >/dev/null 2>&1
+gemmsmith report --out page.html >/dev/null
+gemmsmith export pairs >/dev/null 2>&1
+gemmsmith train y.weights store.db --problems 0 --epochs 0 --quiet >/dev/null
+[ "$(cksum <store.db)" = "$sum" ] && echo "nothing that only reads has changed it"
+echo "f16:64x64x64:tn" >list.txt
+printf 'group,problem,schedule,us\n' >times.csv
+try gemmsmith train times.csv times.csv
+try gemmsmith report list.txt --out list.txt
+cat list.txt times.csv
+try gemmsmith db import absent.tuned --store new.db
+try gemmsmith db merge absent.db --store new.db
+try gemmsmith db curves absent.csv --store new.db
 cmp store.db before.db && echo "the store is as it was"
 echo "---- said before anything is measured"
 try gemmsmith tune f16:64x64x64:tn --device emu:h200 --tuned absent/t.tuned
