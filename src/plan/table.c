@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "cublas/library.h"
 
 #define MAGIC        "gemmsmith-tuned"
@@ -400,6 +401,8 @@ static gs_status read_text(gs_table *table, const char *text, const gs_caps *cap
         }
     }
     log_others(name, others, other_line, &other, caps);
+    if (begun && gs_seal_broken(text) && ++*skipped == 1)
+        gs_fail(error, GS_ERROR_CORRUPT, NULL, "%sthe rows are not those that were written: the file is damaged, or was edited: if they are right, remove its line '# checksum'", name);
     return begun ? GS_OK : read_magic(text, text, name, error);
 }
 
@@ -572,4 +575,5 @@ void gs_table_format(const gs_table *table, gs_text *text)
         }
     }
     free(rows);
+    gs_seal_put(text);
 }
