@@ -287,6 +287,8 @@ static gs_status keep_rights(int file, const char *path, gs_error *error)
 static gs_status replace(const char *path, const void *data, size_t size, gs_error *error)
 {
     char temporary[GS_PATH];
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno == EACCES && gs_file_exists(path))
+        return gs_fail(error, GS_ERROR_IO, NULL, "%s: is write-protected", path);   /* a folder that may be written would let it be replaced */
     GS_TRY(gs_file_make_folder(path, error));
     int file = -1;
     GS_TRY(make_beside(&file, path, temporary, error));

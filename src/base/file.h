@@ -15,7 +15,7 @@ gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size
 
 /* Writes to a temporary file beside path, syncs and renames it: readers see the old or the new content, never a part.
  * On failure nothing is left behind and the old content stays. Its owner and rights stay, too; a new file has those that the user's umask allows.
- * Only a regular file is ever replaced, and no store. Through a symbolic link its target is; the link stays, and one that leads nowhere is refused.
+ * Only a regular file is ever replaced, no store and none that is write-protected. Through a symbolic link its target is; the link stays, and one that leads nowhere is refused.
  * Pipes and character devices (/dev/null, /dev/stdout, a FIFO) are written to as they are; what is the program's own standard output or error goes
  * there, behind what it has written. "-" is standard output. Directories, block devices and sockets are refused.
  * The folder must be there (gs_file_make_folder). */
