@@ -17,7 +17,8 @@ typedef enum cli_kind {
     CLI_FLAG,      /* bool */
     CLI_COUNT,     /* int, one more at each use */
     CLI_TEXT,      /* const char * */
-    CLI_OUTPUT,    /* const char *: a file to write, whose folder is there */
+    CLI_OUTPUT,    /* const char *: a file to write, whose folder is there; -: standard output */
+    CLI_KEPT,      /* const char *: a file to read and write, whose folder is there */
     CLI_LIST,      /* cli_list, one more item at each use */
     CLI_INT,       /* int64_t within low..high */
     CLI_NUMBER,    /* double within low..high */

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "command.h"
 #include "compare/tables.h"
@@ -389,6 +390,8 @@ static int run(const cli_command *command, int argc, char **argv)
     gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
     if (action->run == run_show && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
     const bool writes = action->writes || words - 1 > action->words;   /* curves with a file keeps them */
+    /* no store is made for a file that is not there */
+    if (writes && !gs_file_exists(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
     if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
     char *const none = NULL;
     code = action->run(&d, words > 1 ? argv + 2 : &none);

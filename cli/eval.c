@@ -40,7 +40,7 @@ static const cli_option options[] = {
     {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "schedules of the contender own: lines 'PROBLEM SCHEDULE', a tuned\n"
      "table or output of tune --json; default: from the store"},
     {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "write the faster of own and cublaslt-autotuning to store and table"},
-    {"tuned",             0, CLI_TEXT,    offsetof(settings, tuned),      "FILE",  "--record: tuned table to write; default: the user's of this GPU"},
+    {"tuned",             0, CLI_KEPT,    offsetof(settings, tuned),      "FILE",  "--record: tuned table to write; default: the user's of this GPU"},
     {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "use this schedule in place of the plan's choice"},
     {"quick",             0, CLI_FLAG,    offsetof(settings, quick),      NULL,    "for many problems: 21 rounds (11 where a call takes a millisecond)\n"
      "and no call time, unless --rounds or --call_time is given"},

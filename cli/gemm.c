@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "emu/emu.h"
+#include "learn/weights.h"
 #include "output.h"
 #include "problems.h"
 #include "session.h"
@@ -47,6 +48,7 @@ typedef struct job {
 static gs_status multiply(job *j, gs_error *error)
 {
     gs_product *const p = &j->product;
+    GS_TRY(gs_weights_check_named(NULL, error));
     GS_TRY(gs_product_open(p, j->s->device, j->s->dependent, error));
     const gs_caps *const caps = &p->device->caps;
     if (j->s->counters && !caps->emulated)

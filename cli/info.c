@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "command.h"
 #include "device/device.h"
+#include "learn/weights.h"
 #include "output.h"
 #include "cublas/library.h"
 #include "plan/table.h"
@@ -264,10 +265,18 @@ static void check_files(checkup *c)
         check(c, true, "store", gs_store_path(store), NULL);
         gs_store_close(&store);
     } else if (opened == GS_ERROR_NOT_FOUND) {
-        check(c, true, "store", "none yet: the first command that writes to it creates it", NULL);
+        snprintf(found, sizeof found, "%.400s; the first command that writes to it creates it", error.text);
+        check(c, true, "store", found, NULL);
     } else {
         check(c, false, "store", error.text, NULL);
         c->failed = true;
+    }
+    bool named;
+    if (gs_weights_check_named(&named, &error) != GS_OK) {
+        check(c, false, "weights", error.text, "write them with gemmsmith train, or name others");
+        c->failed = true;
+    } else if (named) {
+        check(c, true, "weights", getenv("GEMMSMITH_WEIGHTS"), NULL);
     }
     gs_table *table = NULL;
     const char *const set = getenv("GEMMSMITH_TUNED");

@@ -107,7 +107,17 @@ static int read_choices(const cli_command *command, const cli_option *option, co
 int cli_output_file(const cli_command *command, const char *path)
 {
     gs_error error;
-    return gs_file_need_folder(path, &error) == GS_OK ? -1 : cli_fail(command, NULL, &error);
+    gs_status status = gs_file_check_output(path, &error);
+    if (status == GS_OK && strcmp(path, "-") == 0) status = gs_file_claim_output(&error);
+    return status == GS_OK ? -1 : cli_fail(command, NULL, &error);
+}
+
+static int kept_file(const cli_command *command, const char *path)
+{
+    gs_error error;
+    gs_status status = gs_file_need_folder(path, &error);
+    if (status == GS_OK) status = gs_file_need_regular(path, &error);
+    return status == GS_OK ? -1 : cli_fail(command, NULL, &error);
 }
 
 static int read_value(const cli_command *command, const cli_option *option, const char *text, void *settings)
@@ -118,6 +128,7 @@ static int read_value(const cli_command *command, const cli_option *option, cons
     case CLI_COUNT:   ++*(int *)to; return -1;
     case CLI_TEXT:    *(const char **)to = text; return -1;
     case CLI_OUTPUT:  *(const char **)to = text; return cli_output_file(command, text);
+    case CLI_KEPT:    *(const char **)to = text; return kept_file(command, text);
     case CLI_INT:     return read_int(command, option, text, to);
     case CLI_NUMBER:
     case CLI_SECONDS: return read_double(command, option, text, to);

@@ -40,8 +40,6 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
     gs_status status = GS_OK;
     if (page.failed)
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the page");
-    else if (strcmp(path, "-") == 0)
-        fwrite(page.data, 1, page.size, stdout);
     else
         status = gs_file_write(path, page.data, page.size, error);
     gs_text_free(&page);
@@ -56,12 +54,14 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     const int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    for (int i = 1; i <= words; i++)
+        if (gs_file_same(s.out, argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be read and replaced", argv[i]);
     gs_status status = s.store || words == 0 ? add_store(&r, &s, &error) : GS_OK;
     for (int i = 1; i <= words && status == GS_OK; i++) status = gs_report_add_file(&r, argv[i], &error);
     if (status == GS_OK) status = write_page(&r, s.out, &error);
     int problems = 0;
     for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
-    if (status == GS_OK && strcmp(s.out, "-") != 0) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
+    if (status == GS_OK) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
     if (status == GS_OK && r.unread > 0) cli_note("%d rows could not be read and are missing", r.unread);
     gs_report_free(&r);
     return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);

@@ -6,6 +6,7 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
@@ -173,6 +174,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (words < 1) return cli_usage(command, "give the file of weights to write, then stores or rows to learn from");
     code = cli_output_file(command, argv[1]);
     if (code >= 0) return code;
+    for (int i = 2; i <= words; i++)
+        if (gs_file_same(argv[1], argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be learned from and replaced", argv[i]);
     cli_signals();
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);

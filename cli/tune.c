@@ -43,7 +43,7 @@ static const cli_option options[] = {
      "eval --contenders own --record"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "kernel families to search; default: all"},
     {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "how candidates are chosen. enumerate: in the order of the time\nmodel; spread: some of every family; refine: near schedules that\nearlier searches found; learned: by a network ($GEMMSMITH_WEIGHTS)\nthat learns from the measurements; llm: by a language model;\nhybrid: learned and llm in turn; random; evolve.\nDefault: learned on a GPU that there are weights for (compute\ncapability 9.0), else enumerate"},
-    {"learn",      0, CLI_TEXT,    offsetof(settings, learn),      "FILE", "policy learned: file of weights; read if it exists, updated after\nevery problem; all of --devices share it"},
+    {"learn",      0, CLI_KEPT,    offsetof(settings, learn),      "FILE", "policy learned: file of weights; read if it exists, updated after\nevery problem; all of --devices share it"},
     {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedule strings, or the source of\nkernels, which tuned tables cannot hold; default schedule"},
     {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model is given to\nimprove, or nothing; default: the family of the best schedule"},
     {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: number of independent lineages; default 4", 1, GS_AUTHOR_ISLANDS},
@@ -61,12 +61,12 @@ static const cli_option options[] = {
     {"llm_stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "stream the answer, so that proxies do not time out"},
     {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "limits on requests to the model, for all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
     {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "price of a million tokens of input and of output, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
-    {"llm_ledger", 0, CLI_TEXT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
+    {"llm_ledger", 0, CLI_KEPT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
     {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
     {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "reward that policies learn from; default headroom"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "random seed of the data and of the policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compilations, of all devices together; default: all cores", 1, 1024},
-    {"tuned",      0, CLI_TEXT,    offsetof(settings, tuned),      "FILE", "tuned table to write; default: the user's table of this GPU"},
+    {"tuned",      0, CLI_KEPT,    offsetof(settings, tuned),      "FILE", "tuned table to write; default: the user's table of this GPU"},
     {"store",      0, CLI_TEXT,    offsetof(settings, store),      "FILE", "database of everything that was tried;\n"
      "default $GEMMSMITH_STORE, else the user's"},
     {"again",      0, CLI_FLAG,    offsetof(settings, again),      NULL,   "also measure problems that the store already has a winner for"},
@@ -283,6 +283,7 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
 static int run_device(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, gs_group_member *member)
 {
     char path[GS_PATH] = "";
+    gs_error error;
     gs_group_totals alone = {0};
     tuning t = {.command = command, .session = session, .s = s, .problems = problems, .member = member, .sum = member ? &member->sum : &alone};
     int code = cli_session_open(command, session, member ? member->device : s->device, s->dependent, true, s->store);
@@ -291,6 +292,7 @@ static int run_device(const cli_command *command, cli_session *session, const se
         code = cli_usage(command, "no home directory for the table: name one with --tuned");
     const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated,
                          session->worker.device};
+    if (code < 0 && gs_tune_check_table(where.table, &error) != GS_OK) code = cli_fail(command, NULL, &error);   /* before anything is measured */
     if (member) {
         snprintf(member->slug, sizeof member->slug, "%s", session->caps.slug);
         snprintf(member->table, sizeof member->table, "%s", where.table);

@@ -46,7 +46,7 @@ LAW = {
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
     "service":  {"base", "problem", "schedule", "store", "llm", "verify", "worker", "evaluate"},
-    "cli":      {"base", "problem", "schedule", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
+    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "plan")

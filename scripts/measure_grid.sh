@@ -141,7 +141,7 @@ fi
 
 # One table of all shares: the first with the rows of the others.
 if [ -z "$kind" ] && ls "$out"/found.[0-9]*.tuned > /dev/null 2>&1; then
-    awk 'FNR == 1 && NR > 1 {next} FNR == 2 && NR > 2 && /^#/ {next} {print}' "$out"/found.[0-9]*.tuned > "$out/found.tuned"
+    awk '/^# checksum / || (NR > FNR && (FNR == 1 || /^#/)) {next} {print}' "$out"/found.[0-9]*.tuned > "$out/found.tuned"
 fi
 if ls "$out"/rows$kind.[0-9]*.csv > /dev/null 2>&1; then
     python3 "$here/report_grid.py" "$out"/rows$kind.[0-9]*.csv --list "$list" ${layers:+--layers "$layers"} --csv "$out/best$kind.csv" > "$out/report$kind.md" ||

@@ -127,6 +127,11 @@ static inline gs_plan_options gs_plan_options_default(void)
  * table that tuned_path or $GEMMSMITH_TUNED names: NOT_FOUND, IO, CORRUPT (it is no table; a bad line of one is skipped, never fatal). */
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
+/* GS_OK, or what the context works without, with a text for *error (may be NULL): CORRUPT, NOT_FOUND, IO of the weights that $GEMMSMITH_WEIGHTS
+ * names or that are installed, of a table in its usual place, of a line of a table; the first, where there are several. Each was a line in the log
+ * when gs_open came upon it, and plans are made without it. */
+GS_API gs_status gs_context_status(const gs_context *context, gs_error *error);
+
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */
 GS_API void gs_close(gs_context **context);
 

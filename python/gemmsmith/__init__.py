@@ -66,6 +66,7 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_config_init": (None, [_P(_Config), _c.c_size_t]),
     "gs_open": (_c.c_int, [_P(_c.c_void_p), _P(_Config), _P(_Error)]),
     "gs_close": (None, [_P(_c.c_void_p)]),
+    "gs_context_status": (_c.c_int, [_c.c_void_p, _P(_Error)]),
     "gs_plan_create": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_options_init": (None, [_P(_PlanOptions), _c.c_size_t]),
     "gs_plan_create_with": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_PlanOptions), _P(_c.c_void_p), _P(_Error)]),
@@ -287,6 +288,13 @@ class Context:
         long at most; None, 0: as the context says."""
         self._open()
         return Plan(self, problem, schedule, measure=measure, measure_ms=measure_ms)
+
+    def status(self):
+        """None, or an Error (returned, not raised) of what the context works without: weights or a line of a table that could not be read."""
+        error = _Error()
+        self._open()
+        status = _lib().gs_context_status(self._c, _c.byref(error))
+        return Error(status, error) if status else None
 
     def load(self, saved):
         """A plan from what Plan.save gave: needs no compiler and no cache. An Error where it was saved by another version or for another GPU."""

@@ -85,6 +85,9 @@ static gs_status keep_text(const char *folder, const char *hash, const char *nam
 {
     char path[GS_PATH];
     if (snprintf(path, sizeof path, "%s/%s/%s", folder, hash, name) >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "keep", "the path is too long");
+    *strrchr(path, '/') = '\0';
+    GS_TRY(gs_directory_add(path, error));
+    path[strlen(path)] = '/';
     return gs_file_write(path, text, strlen(text), error);
 }
 
@@ -147,7 +150,7 @@ gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
     char path[GS_PATH], *text;
     size_t size;
     *k = (gs_kept){.folder = folder};
-    GS_TRY(gs_directory_make(folder, error));
+    GS_TRY(gs_directory_add(folder, error));
     GS_TRY(rows_path(k, path, error));
     const gs_status status = gs_file_read(path, MOST_KEPT, &text, &size, error);
     if (status == GS_ERROR_NOT_FOUND) return GS_OK;

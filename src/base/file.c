@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
+#include "base/random.h"
 
 gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size, gs_error *error)
 {
@@ -91,16 +94,79 @@ gs_status gs_file_need_regular(const char *path, gs_error *error)
     return gs_fail(error, GS_ERROR_IO, NULL, "%s: %s", path, S_ISDIR(status.st_mode) ? "is a directory" : "not a regular file");
 }
 
+/* ---- folders ---- */
+
+/* The folder that a file of this path is in; "" if the path has none that could be missing. */
+static gs_status folder_of(const char *path, char folder[GS_PATH], gs_error *error)
+{
+    const char *const slash = strrchr(path, '/');
+    const size_t size = slash ? (size_t)(slash - path) : 0;
+    if (size >= GS_PATH) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "path too long");
+    memcpy(folder, path, size);
+    folder[size] = '\0';
+    return GS_OK;
+}
+
 gs_status gs_file_need_folder(const char *path, gs_error *error)
 {
     char folder[GS_PATH];
     struct stat status;
-    const char *const slash = strrchr(path, '/');
-    if (!slash || slash == path) return GS_OK;
-    if ((size_t)(slash - path) >= sizeof folder) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "path too long");
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    if (stat(folder, &status) == 0 && S_ISDIR(status.st_mode)) return GS_OK;
-    return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: there is no folder %s", path, folder);
+    GS_TRY(folder_of(path, folder, error));
+    if (!*folder) return GS_OK;
+    if (stat(folder, &status) == 0) return S_ISDIR(status.st_mode) ? GS_OK : gs_fail(error, GS_ERROR_IO, NULL, "%s: %s is no folder", path, folder);
+    if (errno == ENOENT) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: there is no folder %s", path, folder);
+    return gs_fail_errno(error, errno, path, "its folder cannot be examined");
+}
+
+static bool is_below(const char *folder, const char *top)
+{
+    const size_t size = strlen(top);
+    return strncmp(folder, top, size) == 0 && (folder[size] == '/' || folder[size] == '\0');
+}
+
+static bool is_own(const char *folder)
+{
+    char data[GS_PATH], cache[GS_PATH];
+    return (gs_user_path(data, 'd', NULL, NULL) && is_below(folder, data)) || (gs_user_path(cache, 'c', "GEMMSMITH_CACHE", NULL) && is_below(folder, cache));
+}
+
+gs_status gs_file_need_place(const char *path, gs_error *error)
+{
+    char folder[GS_PATH];
+    GS_TRY(folder_of(path, folder, error));
+    return is_own(folder) ? GS_OK : gs_file_need_folder(path, error);
+}
+
+gs_status gs_file_make_folder(const char *path, gs_error *error)
+{
+    char folder[GS_PATH];
+    const gs_status there = gs_file_need_folder(path, error);
+    if (there != GS_ERROR_NOT_FOUND) return there;
+    GS_TRY(folder_of(path, folder, error));
+    return is_own(folder) ? gs_directory_make(folder, error) : there;
+}
+
+gs_status gs_directory_add(const char *path, gs_error *error)
+{
+    char name[GS_PATH];
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/') size--;
+    if ((size_t)snprintf(name, sizeof name, "%.*s", (int)GS_MIN(size, sizeof name), path) >= sizeof name) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "path too long");
+    GS_TRY(gs_file_need_folder(name, error));
+    return gs_directory_make(name, error);
+}
+
+/* ---- what is written to ---- */
+
+static int claimed = -1;   /* standard output as it was, while what the program prints goes to standard error */
+
+gs_status gs_file_claim_output(gs_error *error)
+{
+    if (claimed >= 0) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "only one file can be -, standard output");
+    fflush(stdout);
+    claimed = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (claimed < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return gs_fail_errno(error, errno, "-", "standard output cannot be used");
+    return GS_OK;
 }
 
 /* The descriptor of standard output or error, if that is this file; else -1. Opened again, a regular one would be written from its beginning. */
@@ -113,37 +179,121 @@ static int own_output(const struct stat *status)
     return -1;
 }
 
-static gs_status write_as_it_is(const char *path, const struct stat *status, const void *data, size_t size, gs_error *error)
+/* A store holds what hours of a GPU have measured, and is easily named in an output's place. */
+static bool is_database(const char *path)
 {
-    const int own = own_output(status);
-    if (own >= 0) fflush(own == STDOUT_FILENO ? stdout : stderr);
-    const int file = own >= 0 ? dup(own) : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic];
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool is = file >= 0 && read(file, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
+    if (file >= 0) close(file);
+    return is;
+}
+
+/* How a path is written to: what is replaced, or the descriptor that is written to, or the path that is opened as it is. */
+typedef struct target {
+    enum { REPLACED, OPEN, OPENED } how;
+    int         file;      /* OPEN; the caller's neither to close nor to keep */
+    bool        linked;    /* REPLACED: the path is a symbolic link to the file */
+} target;
+
+static gs_status find_target(const char *path, target *to, gs_error *error)
+{
+    struct stat link, status;
+    *to = (target){.how = REPLACED};
+    if (strcmp(path, "-") == 0) {
+        *to = (target){.how = OPEN, .file = claimed >= 0 ? claimed : STDOUT_FILENO};
+        return GS_OK;
+    }
+    if (lstat(path, &link) != 0) return GS_OK;   /* nothing is there; what else is wrong, writing says */
+    to->linked = S_ISLNK(link.st_mode);
+    if (stat(path, &status) != 0) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
+    if (S_ISREG(status.st_mode) && is_database(path)) return gs_fail(error, GS_ERROR_IO, NULL, "%s: is a store: it is not replaced", path);
+    const int own = to->linked || !S_ISREG(status.st_mode) ? own_output(&status) : -1;
+    if (own >= 0 && !S_ISDIR(status.st_mode))
+        *to = (target){.how = OPEN, .file = own};
+    else if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode))
+        *to = (target){.how = OPENED};
+    else if (!S_ISREG(status.st_mode))
+        return gs_fail(error, GS_ERROR_IO, NULL, "%s: is %s: name a file", path, S_ISDIR(status.st_mode) ? "a directory" : "neither a file nor a pipe");
+    return GS_OK;
+}
+
+gs_status gs_file_check_output(const char *path, gs_error *error)
+{
+    target to;
+    if (strcmp(path, "-") != 0) GS_TRY(gs_file_need_folder(path, error));
+    return find_target(path, &to, error);
+}
+
+static void flush_own(int file)
+{
+    if (file == STDOUT_FILENO || file == STDERR_FILENO) fflush(file == STDOUT_FILENO ? stdout : stderr);
+}
+
+static gs_status write_as_it_is(const char *path, const target *to, const void *data, size_t size, gs_error *error)
+{
+    if (to->how == OPEN) flush_own(to->file);
+    const int file = to->how == OPEN ? fcntl(to->file, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0) return gs_fail_errno(error, errno, path, "cannot be opened to write");
     gs_status result = write_all(file, data, size, path, error);
     if (close(file) != 0 && result == GS_OK) result = gs_fail_errno(error, errno, path, "cannot be closed");
     return result;
 }
 
+gs_status gs_file_stream(FILE **out, const char *path, bool append, gs_error *error)
+{
+    target to;
+    GS_TRY(find_target(path, &to, error));
+    if (to.how == OPEN) {
+        flush_own(to.file);
+        const int file = fcntl(to.file, F_DUPFD_CLOEXEC, 0);
+        *out = file >= 0 ? fdopen(file, "w") : NULL;
+        if (!*out && file >= 0) close(file);
+    } else {
+        *out = fopen(path, append ? "ae" : "we");
+    }
+    return *out ? GS_OK : gs_fail_errno(error, errno, path, "cannot be written");
+}
+
+/* ---- replacing ---- */
+
+/* A file of its own name beside path, with the rights that the user gives to new files. */
+static gs_status make_beside(int *file, const char *path, char temporary[GS_PATH], gs_error *error)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        if (snprintf(temporary, GS_PATH, "%s.%06llx", path, (unsigned long long)(gs_random_entropy() & 0xffffff)) >= GS_PATH)
+            return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
+        *file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (*file >= 0) return GS_OK;
+        if (errno != EEXIST) break;
+    }
+    return gs_fail_errno(error, errno, path, "cannot be created");
+}
+
+/* Who owned the file that is replaced and who could read it, stays so; the owner only where that is allowed. */
+static gs_status keep_rights(int file, const char *path, gs_error *error)
+{
+    struct stat old, made;
+    if (stat(path, &old) != 0) return GS_OK;
+    if (fstat(file, &made) != 0) return gs_fail_errno(error, errno, path, "cannot be examined");
+    const bool same = old.st_uid == made.st_uid && old.st_gid == made.st_gid;
+    const bool kept = same || fchown(file, old.st_uid, old.st_gid) == 0;
+    /* rights of another group are not given to this one */
+    if (fchmod(file, old.st_mode & (kept ? 0777u : 0707u)) != 0) return gs_fail_errno(error, errno, path, "cannot be given its rights");
+    return GS_OK;
+}
+
 static gs_status replace(const char *path, const void *data, size_t size, gs_error *error)
 {
     char temporary[GS_PATH];
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary)
-        return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
-    int file = mkstemp(temporary);
-    if (file < 0 && errno == ENOENT) {
-        char directory[GS_PATH];
-        snprintf(directory, sizeof directory, "%s", path);
-        char *const slash = strrchr(directory, '/');
-        if (slash && slash != directory) {
-            *slash = '\0';
-            GS_TRY(gs_directory_make(directory, error));
-        }
-        snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-        file = mkstemp(temporary);
-    }
-    if (file < 0) return gs_fail_errno(error, errno, path, "cannot be created");
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno == EACCES && gs_file_exists(path))
+        return gs_fail(error, GS_ERROR_IO, NULL, "%s: is write-protected", path);   /* a folder that may be written would let it be replaced */
+    GS_TRY(gs_file_make_folder(path, error));
+    int file = -1;
+    GS_TRY(make_beside(&file, path, temporary, error));
     gs_status status = write_all(file, data, size, path, error);
-    if (status == GS_OK && fchmod(file, 0644) != 0) status = gs_fail_errno(error, errno, path, "cannot be made readable");
+    if (status == GS_OK) status = keep_rights(file, path, error);
     if (close(file) != 0 && status == GS_OK) status = gs_fail_errno(error, errno, path, "cannot be closed");
     if (status == GS_OK && rename(temporary, path) != 0) status = gs_fail_errno(error, errno, path, "cannot be replaced");
     if (status != GS_OK) unlink(temporary);
@@ -152,21 +302,54 @@ static gs_status replace(const char *path, const void *data, size_t size, gs_err
 
 gs_status gs_file_write(const char *path, const void *data, size_t size, gs_error *error)
 {
-    struct stat link, status;
-    if (lstat(path, &link) != 0) return replace(path, data, size, error);   /* nothing is there; what else is wrong, replace says */
-    if (S_ISREG(link.st_mode)) return replace(path, data, size, error);
-    if (stat(path, &status) != 0) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
-    if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return write_as_it_is(path, &status, data, size, error);
-    if (!S_ISREG(status.st_mode)) return gs_fail(error, GS_ERROR_IO, NULL, "%s: is %s: name a file", path, S_ISDIR(status.st_mode) ? "a directory" : "neither a file nor a pipe");
-    if (own_output(&status) >= 0) return write_as_it_is(path, &status, data, size, error);
-    char *const target = realpath(path, NULL);
-    if (!target) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
-    const gs_status result = replace(target, data, size, error);
-    free(target);
+    target to;
+    GS_TRY(find_target(path, &to, error));
+    if (to.how != REPLACED) return write_as_it_is(path, &to, data, size, error);
+    if (!to.linked) return replace(path, data, size, error);
+    char *const followed = realpath(path, NULL);
+    if (!followed) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
+    const gs_status result = replace(followed, data, size, error);
+    free(followed);
     return result;
 }
 
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+gs_status gs_folder_list(const char *path, const char *suffix, char ***names, int *count, gs_error *error)
+{
+    int room = 0;
+    bool lost = false;
+    *names = NULL;
+    *count = 0;
+    DIR *const folder = opendir(path);
+    if (!folder) return gs_fail_errno(error, errno, path, "directory cannot be read");
+    for (const struct dirent *entry; !lost && (entry = readdir(folder));) {
+        const size_t size = strlen(entry->d_name), tail = strlen(suffix);
+        if (entry->d_name[0] == '.' || size <= tail || strcmp(entry->d_name + size - tail, suffix) != 0) continue;
+        lost = !gs_grow(names, *count, &room, sizeof **names) || !((*names)[*count] = strdup(entry->d_name));
+        *count += !lost;
+    }
+    closedir(folder);
+    if (*count > 1) qsort(*names, (size_t)*count, sizeof **names, by_bytes);
+    if (!lost) return GS_OK;
+    gs_folder_list_free(names, *count);
+    return gs_fail(error, GS_ERROR_MEMORY, NULL, "%s: no memory for the names of its files", path);
+}
+
+void gs_folder_list_free(char ***names, int count)
+{
+    for (int i = 0; i < count; i++) free((*names)[i]);
+    free(*names);
+    *names = NULL;
+}
+
 bool gs_file_exists(const char *path) { return access(path, F_OK) == 0; }
+
+bool gs_file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
 
 bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const char *tail)
 {

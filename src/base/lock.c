@@ -18,17 +18,8 @@ gs_status gs_file_lock(const char *path, int *lock, gs_error *error)
     if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
     GS_TRY(gs_file_need_regular(path, error));   /* no lock is left beside a device */
+    GS_TRY(gs_file_make_folder(path, error));
     *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*lock < 0 && errno == ENOENT) {
-        char directory[GS_PATH];
-        snprintf(directory, sizeof directory, "%s", path);
-        char *const slash = strrchr(directory, '/');
-        if (slash && slash != directory) {
-            *slash = '\0';
-            GS_TRY(gs_directory_make(directory, error));
-        }
-        *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    }
     if (*lock < 0) return gs_fail_errno(error, errno, name, "cannot be opened");
     while (flock(*lock, LOCK_EX) != 0) {
         if (errno == EINTR && !gs_stop_requested) continue;

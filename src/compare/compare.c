@@ -327,10 +327,11 @@ gs_status gs_contest_open(gs_contest **out, gs_device_session *session, const gs
     gs_status status = load_table(c, error);
     load_weights(c);
     if (status == GS_OK && options->csv) {
-        c->csv = fopen(options->csv, "w");
-        if (c->csv) gs_rounds_head(c->csv);
-        else status = gs_fail_errno(error, errno, options->csv, "cannot be written");
+        status = gs_file_stream(&c->csv, options->csv, false, error);
+        if (status == GS_OK) gs_rounds_head(c->csv);
     }
+    if (status == GS_OK && options->record) status = gs_tune_check_table(options->record_table, error);
+    if (status == GS_OK && options->base_dir) status = gs_directory_add(options->base_dir, error);
     if (status == GS_OK) status = gs_rows_file_open(&c->rows, options->rows, options->again, session, error);
     if (status != GS_OK) gs_contest_close(out, NULL);
     return status;

@@ -17,6 +17,7 @@
 
 #define FILE_LIMIT (1024u << 20)
 #define BUFFER     (256u << 10)
+#define HEAD       "problem,mode"   /* how the line of the columns begins */
 
 /* ---- what stands there ---- */
 
@@ -47,8 +48,12 @@ static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_
     size_t size;
     gs_text known = {0};
     *cut = false;
-    if (!gs_file_exists(path)) return GS_OK;
+    if (strcmp(path, "-") == 0 || !gs_file_exists(path) || gs_file_need_regular(path, NULL) != GS_OK) return GS_OK;   /* a pipe is written to alone */
     GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
+    if (size > 0 && !strstr(data, HEAD)) {   /* a list of problems, a report, ... */
+        free(data);
+        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%s: is no file of rows: it is left as it is", path);
+    }
     char *line = data;
     for (char *next; (next = strchr(line, '\n')); line = next + 1) {
         *next = '\0';
@@ -233,10 +238,10 @@ gs_status gs_rows_file_open(gs_rows_file *rows, const char *path, bool again, co
     bool cut = false;
     *rows = (gs_rows_file){.path = path};
     if (!path) return GS_OK;
-    if (!again) GS_TRY(read_known(rows, path, &cut, error));
+    GS_TRY(read_known(rows, path, &cut, error));
+    if (again) free(rows->known), rows->known = NULL;
     const bool more = rows->known != NULL;
-    rows->file = fopen(path, again ? "w" : "a");
-    if (!rows->file) return gs_fail_errno(error, errno, path, "cannot be written");
+    GS_TRY(gs_file_stream(&rows->file, path, !again, error));
     setvbuf(rows->file, NULL, _IOFBF, BUFFER);   /* the lines of a problem go out together */
     if (cut) fputc('\n', rows->file);
     put_head(rows->file, session, !more);

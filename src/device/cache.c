@@ -164,8 +164,8 @@ gs_status gs_cache_write(const char *directory, gs_hash key, const gs_image *ima
     if (image->ptx) gs_text_add_bytes(&file, image->ptx, image->ptx_size);
     const uint64_t checksum = file.failed ? 0 : gs_hash64(file.data, file.size);
     gs_text_add_bytes(&file, &checksum, sizeof checksum);
-    const gs_status status = file.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the cached code")
-                                         : gs_file_write(path, file.data, file.size, error);
+    gs_status status = file.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the cached code") : gs_directory_make(directory, error);
+    if (status == GS_OK) status = gs_file_write(path, file.data, file.size, error);
     gs_text_free(&file);
     return status;
 }

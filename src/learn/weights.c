@@ -120,7 +120,8 @@ gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error 
     gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
                  GS_HIDDEN, all.tokens);
     for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(i, name));
-    gs_text_addf(&file, "data %zu %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size));
+    gs_text_addf(&file, "data %zu %016llx %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size),
+                 (unsigned long long)gs_hash64(gs_text_string(&file), file.size));
     gs_text_add_bytes(&file, data.data, data.size);
     const gs_status status = data.failed || file.failed ? gs_fail(error, GS_ERROR_MEMORY, "weights", "no memory to write %.200s", path)
                                                         : gs_file_write(path, file.data, file.size, error);
@@ -196,15 +197,18 @@ static gs_status read_head(lines *l, char about[256], contents *file, gs_error *
     return GS_OK;
 }
 
-static gs_status read_data(lines *l, gs_weights *weights, const contents *file, gs_error *error)
+/* head: the file's bytes up to the line "data". Older files have no checksum of them: a damaged token is a word that says nothing there. */
+static gs_status read_data(lines *l, const char *head, gs_weights *weights, const contents *file, gs_error *error)
 {
     size_t floats = 0;
     visit_all(weights, file, count_floats, &floats);
     const size_t bytes = floats * sizeof(float);
-    char wanted[64];
+    const size_t head_size = (size_t)(l->at - head);
+    char wanted[96], older[64];
     if (!next_line(l) || (size_t)(l->end - l->at) != bytes) return corrupt(error, "the file is cut");
-    snprintf(wanted, sizeof wanted, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(l->at, bytes));
-    if (strcmp(l->line, wanted) != 0) return corrupt(error, "the data are not those that were written");
+    snprintf(older, sizeof older, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(l->at, bytes));
+    snprintf(wanted, sizeof wanted, "%s %016llx", older, (unsigned long long)gs_hash64(head, head_size));
+    if (strcmp(l->line, wanted) != 0 && strcmp(l->line, older) != 0) return corrupt(error, "the data are not those that were written");
     /* what the file has no word or number for must not say anything at random */
     gs_net *const nets[] = {&weights->surrogate.net, &weights->actor.net};
     for (size_t i = 0; i < GS_COUNT(nets); i++) memset(nets[i]->weights, 0, (size_t)nets[i]->count * sizeof *nets[i]->weights);
@@ -221,7 +225,7 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     GS_TRY(read_head(&l, about, &file, error));
     GS_TRY(gs_weights_create(weights, 1, error));
     memcpy(weights->about, about, sizeof about);
-    const gs_status status = read_data(&l, weights, &file, error);
+    const gs_status status = read_data(&l, data, weights, &file, error);
     if (status != GS_OK) gs_weights_free(weights);
     return status;
 }
@@ -243,4 +247,27 @@ gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error
     const gs_status status = gs_weights_parse(weights, data, size, error);
     free(data);
     return status;
+}
+
+gs_status gs_weights_load_used(gs_weights *weights, const char *path, gs_error *error)
+{
+    gs_error why = {0};
+    const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    const bool named = asked && *asked && strcmp(asked, path) == 0;
+    const gs_status status = gs_weights_load(weights, path, &why);
+    if (status == GS_OK) return GS_OK;
+    const bool says = strncmp(why.text, path, strlen(path)) == 0;
+    return gs_fail(error, status, NULL, "%s%.180s%s%.200s", named ? "GEMMSMITH_WEIGHTS: " : "", says ? "" : path, says ? "" : ": ", why.text);
+}
+
+gs_status gs_weights_check_named(bool *named, gs_error *error)
+{
+    gs_weights weights;
+    const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    const bool is = asked && *asked;
+    if (named) *named = is;
+    if (!is) return GS_OK;
+    GS_TRY(gs_weights_load_used(&weights, asked, error));
+    gs_weights_free(&weights);
+    return GS_OK;
 }

@@ -36,6 +36,12 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
 const char *gs_weights_path(void);
 const char *gs_weights_path_for(const gs_caps *caps);   /* the same; NULL for other devices: what was learned on Hopper is for Hopper */
 
+/* gs_weights_load of one of these paths: the message names the variable, if it did name the file. */
+gs_status gs_weights_load_used(gs_weights *weights, const char *path, gs_error *error);
+
+/* GS_OK where $GEMMSMITH_WEIGHTS is not set, or names weights; *named (may be NULL): whether it is set. */
+gs_status gs_weights_check_named(bool *named, gs_error *error);
+
 /* Replaces the file as a whole. CORRUPT: some weights are not finite; nothing is written. */
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error);
 

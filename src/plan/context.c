@@ -3,6 +3,7 @@
 #include "plan/plan_internal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,22 @@ void gs_config_init(gs_config *config, size_t size)
     memcpy(config, &made, GS_MIN(size, sizeof made));
 }
 
+/* What the context does without: a line in the log; the first is what gs_context_status says. */
+static void do_without(gs_context *context, int level, const char *what, const gs_error *why)
+{
+    char line[512];
+    gs_log(level, "%s%s", what, gs_error_format(why, line, sizeof line));
+    if (context->lost.status == GS_OK) gs_fail_at(&context->lost, why->status == GS_ERROR_PARSE ? GS_ERROR_CORRUPT : why->status, why->column, why->field, "%.120s%.250s", what, why->text);
+}
+
 /* Rows that cannot be read are skipped and reported. */
 static gs_status load_table(gs_context *context, const char *path, gs_error *error)
 {
     int skipped = 0;
-    char line[512];
+    char what[GS_PATH + 64];
     const gs_status status = gs_table_load(context->table, path, &context->device->caps, &skipped, error);
-    if (status == GS_OK && skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped; the first: %s", path, skipped, gs_error_format(error, line, sizeof line));
+    snprintf(what, sizeof what, "%s: %d rows skipped; the first: ", path, skipped);
+    if (status == GS_OK && skipped > 0) do_without(context, GS_LOG_WARNING, what, error);
     return status;
 }
 
@@ -42,9 +52,8 @@ static gs_status load_named(gs_context *context, const char *by, const char *pat
 static void load_usual(gs_context *context, const char *path)
 {
     gs_error error = {0};
-    char line[512];
     const gs_status status = load_table(context, path, &error);
-    if (status != GS_OK && status != GS_ERROR_NOT_FOUND) gs_log(GS_LOG_ERROR, "%s", gs_error_format(&error, line, sizeof line));
+    if (status != GS_OK && status != GS_ERROR_NOT_FOUND) do_without(context, GS_LOG_ERROR, "", &error);
 }
 
 /* Later tables override earlier ones: installed, then the user's. */
@@ -59,15 +68,21 @@ static gs_status load_tables(gs_context *context, const char *path, gs_error *er
     return GS_OK;
 }
 
-/* Weights that cannot be read are logged: the time model does without. */
+/* The time model does without weights that cannot be read. */
 static void load_weights(gs_context *context)
 {
     const char *const path = gs_weights_path_for(&context->device->caps);
     gs_error error;
-    char line[512];
-    if (!path || gs_weights_load(&context->weights, path, &error) == GS_OK) return;
+    if (!path || gs_weights_load_used(&context->weights, path, &error) == GS_OK) return;
     context->weights = (gs_weights){0};
-    gs_log(GS_LOG_ERROR, "%s: %s", path, gs_error_format(&error, line, sizeof line));
+    do_without(context, GS_LOG_ERROR, "", &error);
+}
+
+gs_status gs_context_status(const gs_context *context, gs_error *error)
+{
+    if (!context) return gs_fail(error, GS_ERROR_ARGUMENT, "context", "must not be NULL");
+    if (error) *error = context->lost;
+    return context->lost.status;
 }
 
 static gs_status open_device(gs_context *context, gs_error *error)

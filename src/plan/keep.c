@@ -18,8 +18,7 @@ static gs_status update_table(gs_table *table, const char *path, const gs_row *r
         return loaded;
     }
     if (skipped > 0)
-        return gs_fail(error, GS_ERROR_PARSE, NULL, "%s has %d rows that cannot be read (%.200s); repair or remove them first",
-                       path, skipped, first.text);
+        return gs_fail(error, GS_ERROR_PARSE, NULL, "%s has %d rows that cannot be read (%.200s); repair or remove them first", path, skipped, first.text);
     if (only_if_absent)
         for (int i = 0; i < gs_table_size(table); i++) {
             const gs_row *const other = gs_table_row(table, i);
@@ -43,10 +42,7 @@ gs_status gs_table_keep(const char *path, const gs_row *row, bool only_if_absent
     GS_TRY(gs_file_lock(path, &lock, error));
     gs_table *table = NULL;
     gs_status status = gs_table_create(&table);
-    if (status != GS_OK)
-        gs_fail(error, status, NULL, "no memory for a table");
-    else
-        status = update_table(table, path, row, only_if_absent, error);
+    status = status == GS_OK ? update_table(table, path, row, only_if_absent, error) : gs_fail(error, status, NULL, "no memory for a table");
     gs_table_destroy(&table);
     close(lock);
     return status;

@@ -43,6 +43,7 @@ struct gs_context {
     gs_measurer     measured;
     gs_plan_cache  *cache;                    /* of gs_gemm */
     pthread_mutex_t making;                   /* see gs_context_enter */
+    gs_error        lost;                     /* what of tables and weights could not be read first; GS_OK: nothing */
     bool            logs;                     /* its log callback was set */
 };
 

@@ -4,8 +4,6 @@
  * locale, because the library may live in a program that set one. */
 #include "plan/table.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "cublas/library.h"
 
 #define MAGIC        "gemmsmith-tuned"
@@ -402,6 +401,8 @@ static gs_status read_text(gs_table *table, const char *text, const gs_caps *cap
         }
     }
     log_others(name, others, other_line, &other, caps);
+    if (begun && gs_seal_broken(text) && ++*skipped == 1)
+        gs_fail(error, GS_ERROR_CORRUPT, NULL, "%sthe rows are not those that were written: the file is damaged, or was edited: if they are right, remove its line '# checksum'", name);
     return begun ? GS_OK : read_magic(text, text, name, error);
 }
 
@@ -433,36 +434,26 @@ static gs_status load_file(gs_table *table, const char *path, const gs_caps *cap
     return status;
 }
 
-static int is_table_name(const struct dirent *file)
-{
-    const size_t size = strlen(file->d_name);
-    return size > sizeof SUFFIX - 1 && file->d_name[0] != '.' && strcmp(file->d_name + size - (sizeof SUFFIX - 1), SUFFIX) == 0;
-}
-
-/* alphasort would follow the locale; the order decides which row of a problem wins. */
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-
 static gs_status load_directory(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error)
 {
-    struct dirent **files;
-    const int count = scandir(path, &files, is_table_name, by_name);
-    if (count < 0) return gs_fail_errno(error, errno, path, "directory cannot be read");
+    char **files;   /* in the order of their bytes, which decides which row of a problem wins */
+    int count;
     gs_status status = GS_OK;
+    GS_TRY(gs_folder_list(path, SUFFIX, &files, &count, error));
     for (int i = 0; i < count && status == GS_OK; i++) {
         char file[GS_PATH];
         gs_error inner = {0};
         const int before = *skipped;
         gs_status result;
-        if ((size_t)snprintf(file, sizeof file, "%s/%s", path, files[i]->d_name) < sizeof file)
+        if ((size_t)snprintf(file, sizeof file, "%s/%s", path, files[i]) < sizeof file)
             result = load_file(table, file, caps, skipped, &inner);
         else
-            result = gs_fail(&inner, GS_ERROR_IO, NULL, "%s: path too long", files[i]->d_name);
+            result = gs_fail(&inner, GS_ERROR_IO, NULL, "%s: path too long", files[i]);
         if (result != GS_OK) ++*skipped;
         if (result == GS_ERROR_MEMORY) status = result;
         if (error && ((before == 0 && *skipped > 0) || status != GS_OK)) *error = inner;
     }
-    for (int i = 0; i < count; i++) free(files[i]);
-    free(files);
+    gs_folder_list_free(&files, count);
     return status;
 }
 
@@ -584,4 +575,5 @@ void gs_table_format(const gs_table *table, gs_text *text)
         }
     }
     free(rows);
+    gs_seal_put(text);
 }

@@ -4,7 +4,6 @@
 #include "store/note.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-enum { FILE_BYTES = 1 << 20, WORDS = 40, WORD = 24, OF_FAILURE = 3, SECTIONS = 9, WINNERS = 4, NAME = 128 };   /* sections in all: of a failure's words, and of the problem's */
+enum { FILE_BYTES = 1 << 20, WORDS = 40, WORD = 24, OF_FAILURE = 3, SECTIONS = 9, WINNERS = 4 };   /* sections in all: of a failure's words, and of the problem's */
 
 struct gs_notes {
     sqlite3 *db;
@@ -82,33 +81,24 @@ static gs_status add_file(gs_notes *notes, const char *name, const char *text, g
     return GS_OK;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-
-static int is_note(const struct dirent *entry)
-{
-    const size_t size = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && size > 3 && size < NAME && strcmp(entry->d_name + size - 3, ".md") == 0;
-}
-
 static gs_status add_folder(gs_notes *notes, const char *folder, gs_error *error)
 {
-    struct dirent **entry;
-    const int count = scandir(folder, &entry, is_note, by_name);
-    if (count < 0) return gs_fail(error, GS_ERROR_NOT_FOUND, "notes", "there is no folder '%.200s'", folder);
+    char **file;
+    int count;
+    if (gs_folder_list(folder, ".md", &file, &count, NULL) != GS_OK) return gs_fail(error, GS_ERROR_NOT_FOUND, "notes", "there is no folder '%.200s'", folder);
     gs_status status = GS_OK;
     for (int i = 0; i < count; i++) {
         char path[GS_PATH], *text = NULL;
         size_t size;
-        const char *const name[] = {entry[i]->d_name};
+        const char *const name[] = {file[i]};
         if (status == GS_OK && snprintf(path, sizeof path, "%s/%s", folder, name[0]) >= (int)sizeof path)
             status = gs_fail(error, GS_ERROR_RANGE, "notes", "the path of the folder is too long");
         if (status == GS_OK) status = gs_file_read(path, FILE_BYTES, &text, &size, error);
         if (status == GS_OK) status = insert(notes, "DELETE FROM note WHERE file = ?1", name, 1, NULL, 0, error);
         if (status == GS_OK) status = add_file(notes, name[0], text, error);
         free(text);
-        free(entry[i]);
     }
-    free(entry);
+    gs_folder_list_free(&file, count);
     return status;
 }
 

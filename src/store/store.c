@@ -27,16 +27,6 @@ static gs_status choose_path(char chosen[GS_PATH], const char *path, gs_error *e
     return gs_fail(error, GS_ERROR_IO, NULL, "no home directory for the store: name a file in $GEMMSMITH_STORE");
 }
 
-static gs_status make_parent(const char *path, gs_error *error)
-{
-    char directory[GS_PATH];
-    snprintf(directory, sizeof directory, "%s", path);
-    char *const slash = strrchr(directory, '/');
-    if (!slash || slash == directory) return GS_OK;
-    *slash = '\0';
-    return gs_directory_make(directory, error);
-}
-
 static bool is_wal(gs_store *store)
 {
     sqlite3_stmt *statement;
@@ -131,7 +121,7 @@ static gs_status open_to_read(gs_store *store, gs_error *error)
 
 static gs_status open_to_write(gs_store *store, gs_error *error)
 {
-    GS_TRY(make_parent(store->path, error));
+    GS_TRY(gs_file_make_folder(store->path, error));
     return open_database(store, error);
 }
 

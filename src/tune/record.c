@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "tune/run.h"
 
 static void make_row(const gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_trial *winner, gs_row *row)
@@ -31,6 +32,21 @@ void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row) { make_r
 gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error)
 {
     return path && *path ? gs_table_keep(path, row, only_if_absent, error) : GS_OK;
+}
+
+gs_status gs_tune_check_table(const char *path, gs_error *error)
+{
+    gs_table *table = NULL;
+    gs_error first = {0};
+    int skipped = 0;
+    GS_TRY(gs_file_need_place(path, error));
+    GS_TRY(gs_file_need_regular(path, error));
+    if (!gs_file_exists(path)) return GS_OK;
+    if (gs_table_create(&table) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
+    const gs_status status = gs_table_load(table, path, NULL, &skipped, &first);
+    gs_table_destroy(&table);
+    if (status == GS_OK && skipped == 0) return GS_OK;
+    return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.300s: it is left as it is: repair or remove it first", first.text);
 }
 
 gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,

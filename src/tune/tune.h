@@ -116,6 +116,9 @@ void      gs_work_queue_destroy(gs_work_queue **turns);
  * passed; else empty. */
 gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error);
 
+/* Whether rows can be put into the table of this path, before the hours that a search takes. Makes nothing. */
+gs_status gs_tune_check_table(const char *path, gs_error *error);
+
 /* Records the result of a confirming run of one problem and layout: of our schedule (candidate, us, ratio to the reference; us 0: none
  * passed) and of the reference (us, which of cuBLASLt's suggestions it kept, from 1): the winner, in the store and in the table of this
  * path (NULL: none). */

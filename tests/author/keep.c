@@ -71,6 +71,7 @@ static void what_is_refused(void **state)
     char where[GS_PATH], path[GS_PATH];
     gs_author_kernel one[] = {kernel_of("// one\n", 10)};
     (void)state;
+    CHECK(gs_directory_make(path_of(where, "kept"), &error));
     CHECK(gs_file_write(path_of(path, "kept/elites.jsonl"), "{\"other\":1}\n", 12, &error));
     assert_int_equal(gs_kept_open(&kept, path_of(where, "kept"), &error), GS_ERROR_PARSE);
     gs_kept_free(&kept);
@@ -78,6 +79,9 @@ static void what_is_refused(void **state)
     CHECK(gs_file_write(path_of(path, "file"), "", 0, &error));
     assert_int_equal(gs_kept_open(&kept, path, &error), GS_ERROR_IO);
     gs_kept_free(&kept);
+    assert_int_equal(gs_kept_open(&kept, path_of(where, "absent/below"), &error), GS_ERROR_NOT_FOUND);   /* one folder is made, no more */
+    gs_kept_free(&kept);
+    assert_false(gs_file_exists(path_of(where, "absent")));
     CHECK(gs_kept_open(&kept, path_of(where, "gone"), &error));
     assert_int_equal(rmdir(where), 0);
     CHECK(gs_file_write(where, "", 0, &error));   /* a file in its place */

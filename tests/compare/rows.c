@@ -107,6 +107,11 @@ static void a_line_that_was_cut_off_does_not_count(void **state)
     assert_true(have(&rows, "f16:128x128x128:nn", "offline"));
     assert_int_equal(gs_rows_file_close(&rows, &error), GS_OK);
     assert_int_equal(gs_rows_file_open(&rows, "absent/rows.csv", false, &b->session, &error), GS_ERROR_IO);
+    for (int again = 0; again < 2; again++) {   /* what is no file of rows is neither written on nor emptied */
+        write_text("list.txt", "f16:64x64x64:tn\n");
+        assert_int_equal(gs_rows_file_open(&rows, "list.txt", again, &b->session, &error), GS_ERROR_CORRUPT);
+        assert_string_equal(read_text("list.txt"), "f16:64x64x64:tn\n");
+    }
 }
 
 static void figures_over_many_rows(void **state)

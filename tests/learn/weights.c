@@ -50,6 +50,14 @@ static void weights_come_back(void **state)
     assert_int_equal(gs_weights_load(&back, "/nowhere/at/all", &error), GS_ERROR_NOT_FOUND);
 }
 
+/* As files were before they had a checksum of their head: the last word of the line "data" is left out. */
+static void forget_head(char *data, size_t *size)
+{
+    char *const end = strchr(strstr(data, "\ndata ") + 1, '\n');
+    memmove(end - 17, end, *size - (size_t)(end - data) + 1);
+    *size -= 17;
+}
+
 /* A word that the grammar no longer has is dropped, one that the file does not know says nothing, the others stay. */
 static void weights_outlive_words(void **state)
 {
@@ -63,6 +71,8 @@ static void weights_outlive_words(void **state)
     char *const word = strstr(data, "\nws/stages/s2\n");
     assert_non_null(word);
     memcpy(word, "\nws/stages/q2\n", 14);
+    assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_ERROR_CORRUPT);   /* nobody wrote that */
+    forget_head(data, &size);
     assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_OK);
     const gs_problem problem = problem_of("f16:512x512x512:tn");
     const gs_schedule other = schedule_of("ws/128x128x64/s4/c1x1/coop/g8"), gone = schedule_of("ws/128x128x64/s2/c1x1/coop/g8");
@@ -143,16 +153,15 @@ static void broken_weights_are_refused(void **state)
         assert_string_equal(error.field, "weights");
     }
     assert_int_equal(gs_weights_parse(&back, data, size - 1, &error), GS_ERROR_CORRUPT);
-    for (size_t at = 0; at < size; at += 1 + size / 61) {   /* a name may change, nothing else */
+    const size_t head = (size_t)(strstr(data, "\ndata ") - data);
+    for (size_t at = 0; at < size; at += at < head ? 3 : 1 + size / 61) {
         data[at] ^= 0x15;
-        const gs_status status = gs_weights_parse(&back, data, size, &error);
-        if (status == GS_OK) gs_weights_free(&back);
-        const char *const names = strstr(data, "\ntokens "), *const end = names ? strstr(names, "\ndata ") : NULL;
-        const char *const about = strstr(data, "\nabout ");
-        const bool harmless = (names && end && data + at > names + 11 && data + at < end) || (about && data + at > about + 6 && data + at < about + 13);
-        assert_int_equal(status, harmless ? GS_OK : GS_ERROR_CORRUPT);
+        if (gs_weights_parse(&back, data, size, &error) != GS_ERROR_CORRUPT) fail_msg("a change of byte %zu is not told", at);
         data[at] ^= 0x15;
     }
+    assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_OK);
+    gs_weights_free(&back);
+    forget_head(data, &size);
     assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_OK);
     gs_weights_free(&back);
     free(data);

@@ -266,6 +266,11 @@ static void test_weights_of_other_features(void **state)
     gs_context *context = open_with(row_4096);
     assert_int_equal(s.lines, 1);
     assert_non_null(strstr(s.last, "other numbers than this program's"));
+    assert_non_null(strstr(s.last, "GEMMSMITH_WEIGHTS: "));
+    assert_int_equal(gs_context_status(context, NULL), GS_ERROR_CORRUPT);   /* who missed the line can ask */
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "other numbers than this program's"));
     assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
     assert_non_null(strstr(gs_plan_why(plan), "the time model's choice"));
     gs_plan_destroy(&plan);
@@ -275,9 +280,24 @@ static void test_weights_of_other_features(void **state)
     gs_plan_destroy(&plan);
     gs_close(&context);
     assert_int_equal(s.lines, 1);
+    setenv("GEMMSMITH_WEIGHTS", "absent.weights", 1);
+    context = open_with("");
+    assert_int_equal(s.lines, 2);
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_NOT_FOUND);
+    gs_close(&context);
+    unsetenv("GEMMSMITH_WEIGHTS");
+    context = open_with("f16:128x256x257:tn magic/1\n");   /* a line that is none */
+    assert_int_equal(s.lines, 3);
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "1 rows skipped; the first: "));
+    gs_close(&context);
+    context = open_with(row_4096);
+    assert_int_equal(gs_context_status(context, &error), GS_OK);
+    assert_int_equal(error.status, GS_OK);
+    gs_close(&context);
+    assert_int_equal(gs_context_status(NULL, &error), GS_ERROR_ARGUMENT);
     gs_log_drop_sink(&s);
     gs_log_set_level(level);
-    unsetenv("GEMMSMITH_WEIGHTS");
 }
 
 static void test_ladder(void **state)

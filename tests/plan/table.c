@@ -128,8 +128,9 @@ static void round_trips_sorted_and_aligned(void **state)
     gs_table_format(again, &second);
     assert_string_equal(first.data, second.data);
 
-    /* every column begins at the same place in every line below the first */
-    const char *const title = strchr(first.data, '\n') + 1, *const gpu = strstr(title, "gpu");
+    /* every column begins at the same place in every line below the title, which follows the checksum */
+    assert_int_equal(strncmp(strchr(first.data, '\n') + 1, "# checksum ", 11), 0);
+    const char *const title = strchr(strchr(first.data, '\n') + 1, '\n') + 1, *const gpu = strstr(title, "gpu");
     int lines = 0;
     for (const char *line = strchr(title, '\n') + 1; *line; line = strchr(line, '\n') + 1, lines++) {
         assert_memory_equal(line + (gpu - title), "nvidia-h200 ", 12);
@@ -140,6 +141,65 @@ static void round_trips_sorted_and_aligned(void **state)
     gs_text_free(&second);
     gs_table_destroy(&table);
     gs_table_destroy(&again);
+}
+
+/* Faults that are told of a text: of its rows, of its checksum, or that it is no table at all. */
+static int faults_of(const char *text)
+{
+    gs_table *table;
+    gs_error error = {0};
+    int skipped = 0;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    const gs_status status = gs_table_read(table, text, NULL, &skipped, &error);
+    gs_table_destroy(&table);
+    return skipped + (status != GS_OK);
+}
+
+/* Any change of a row that was written is told, also one that leaves a good row; what people do to a text is not. */
+static void damage_is_told(void **state)
+{
+    (void)state;
+    gs_table *table;
+    gs_text text = {0};
+    gs_error error;
+    int skipped;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    const gs_row rows[] = {make_row("f16:64x64x64:nn", "simple"), make_row("f16:512x64x64:tn", "cublaslt/3"), make_row("bf16:8x64x64:tn", "simple")};
+    for (size_t i = 0; i < GS_COUNT(rows); i++) assert_int_equal(gs_table_put(table, &rows[i]), GS_OK);
+    gs_table_format(table, &text);
+    assert_int_equal(faults_of(text.data), 0);
+    char *const title = strchr(strchr(text.data, '\n') + 1, '\n') + 1, *const first = strchr(title, '\n') + 1;
+    for (char *p = first; *p; p++) {
+        const char before = *p;
+        *p = before == '7' ? '8' : '7';
+        if (faults_of(text.data) == 0) fail_msg("a change of byte %d is not told", (int)(p - text.data));
+        *p = before;
+    }
+    for (char *p = strchr(first, '\n'); *p; p++) {   /* cut off */
+        const char before = p[1];
+        p[1] = '\0';
+        if (before && (before != '\n' || p[2]) && faults_of(text.data) == 0) fail_msg("an end at byte %d is not told", (int)(p - text.data));
+        p[1] = before;
+    }
+    char *const digit = strstr(text.data, "# checksum ") + 11;
+    *digit = *digit == '1' ? '2' : '1';
+    assert_int_equal(gs_table_read(table, text.data, NULL, &skipped, &error), GS_OK);
+    assert_int_equal(skipped, 1);
+    assert_int_equal(error.status, GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "not those that were written"));
+
+    gs_text_clear(&text);   /* comments, blanks at the ends, the line ends of another system; the line taken out */
+    gs_table_format(table, &text);
+    gs_text other = {0};
+    for (const char *p = text.data; *p; p++) gs_text_add_bytes(&other, *p == '\n' ? "  \r\n# said by hand\n" : p, *p == '\n' ? 20 : 1);
+    assert_int_equal(faults_of(other.data), 0);
+    gs_text_clear(&other);
+    gs_text_addf(&other, "%.*s%s", (int)strcspn(text.data, "\n") + 1, text.data, strstr(text.data, "# problem"));
+    strstr(other.data, "f16:64")[4] = '9';
+    assert_int_equal(faults_of(other.data), 0);
+    gs_text_free(&other);
+    gs_text_free(&text);
+    gs_table_destroy(&table);
 }
 
 static void words_of_callers_stay_one_word(void **state)
@@ -545,6 +605,7 @@ int main(void)
         cmocka_unit_test(reads_every_column),
         cmocka_unit_test(suggestions_have_a_number),
         cmocka_unit_test(round_trips_sorted_and_aligned),
+        cmocka_unit_test(damage_is_told),
         cmocka_unit_test(words_of_callers_stay_one_word),
         cmocka_unit_test(a_bad_row_costs_only_itself),
         cmocka_unit_test(the_first_error_is_the_one_told),

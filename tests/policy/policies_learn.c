@@ -408,7 +408,10 @@ static void steps_of_two_add_up(void **state)
     gs_weights_free(&base);
     kept(begin, &base);   /* without what tokens to come would say */
     for (int i = 0; i < 2; i++) policy[i] = taught(begin, (unsigned)i);   /* both from the same */
-    assert_int_equal(policy[0].save(&policy[0], shared, NULL), GS_OK);   /* makes the folder, and the file as it is */
+    assert_int_equal(policy[0].save(&policy[0], shared, NULL), GS_ERROR_NOT_FOUND);   /* no folder is made */
+    char made[96];
+    assert_int_equal(gs_directory_make(path_of(made, "deeper/still"), NULL), GS_OK);
+    assert_int_equal(policy[0].save(&policy[0], shared, NULL), GS_OK);   /* makes the file as it is */
     kept(shared, &both);
     assert_memory_equal(both.actor.net.weights, single[0].actor.net.weights, (size_t)both.actor.net.count * sizeof(float));
     gs_weights_free(&both);

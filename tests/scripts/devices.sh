@@ -21,7 +21,7 @@ tune() {
 }
 rows() { grep '^f16:' "$1/my.tuned" | tr -s ' ' | sort; }   # columns are as wide as what stands in them
 without_date() {   # the rows without the columns date and by, wherever they stand
-    awk 'NR == 2 {for (i = 2; i <= NF; i++) if ($i == "date" || $i == "by") out[i - 1] = 1}
+    awk '/^# problem/ {for (i = 2; i <= NF; i++) if ($i == "date" || $i == "by") out[i - 1] = 1}
          /^f16:/ {line = ""; for (i = 1; i <= NF; i++) if (!(i in out)) line = line " " $i; print line}' "$1/my.tuned" | sort
 }
 measured() { grep -c '"resumed":false' "$1"; }

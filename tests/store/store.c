@@ -386,7 +386,10 @@ static void finds_its_default_place(void **state)
     (void)state;
     char path[GS_PATH], wanted[GS_PATH + 32];
     gs_store *store;
-    setenv("GEMMSMITH_STORE", path_of(path, "named/by/environment.db"), 1);
+    setenv("GEMMSMITH_STORE", path_of(path, "named/by/environment.db"), 1);   /* folders that somebody named are not made */
+    assert_int_equal(gs_store_open(&store, NULL, &error), GS_ERROR_NOT_FOUND);
+    assert_int_equal(access(path_of(wanted, "named"), F_OK), -1);
+    CHECK(gs_directory_make(path_of(wanted, "named/by"), &error));
     CHECK(gs_store_open(&store, NULL, &error));
     assert_string_equal(gs_store_path(store), path);
     gs_store_close(&store);

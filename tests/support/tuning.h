@@ -53,7 +53,7 @@ static inline int start(void **state)
     snprintf(b.folder, sizeof b.folder, "%.40s/gs-tune-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(b.folder) || access(PROGRAM, X_OK) != 0) return -1;
     snprintf(b.store_path, sizeof b.store_path, "%s/store.db", b.folder);
-    snprintf(b.table_path, sizeof b.table_path, "%s/tables/h200.tuned", b.folder);
+    snprintf(b.table_path, sizeof b.table_path, "%s/h200.tuned", b.folder);
     snprintf(b.log_path, sizeof b.log_path, "%s/log", b.folder);
     unsetenv("FAKE_WORKER");
     unsetenv("GEMMSMITH_WORKER");

@@ -216,7 +216,7 @@ static void weights_are_loaded_and_written(void **state)
     gs_weights before, after;
     char *data;
     size_t size;
-    snprintf(path, sizeof path, "%s/kept/learned.weights", b->folder);
+    snprintf(path, sizeof path, "%s/learned.weights", b->folder);
     options.policy = "learned";
     options.unconfirmed = options.again = true;
     options.candidates = 9;

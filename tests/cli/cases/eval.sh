@@ -21,7 +21,7 @@ gemmsmith $ask --seed 4 --quiet | sed -n '/^f16/p'
 grep -c bench replies/requests
 echo "---- other weights, which choose where no row stands"
 for weights in 1 1 2; do
-    echo $weights >weights
+    (unset GEMMSMITH_WEIGHTS && gemmsmith train weights --problems 0 --seed $weights --quiet >/dev/null)
     GEMMSMITH_WEIGHTS=weights gemmsmith $ask --seed 3 --quiet >/dev/null
     grep -c bench replies/requests
 done

@@ -27,7 +27,7 @@ grep bench replies/requests
 echo "---- rows"
 sed -e '1,2s/^# .*/# .../' -e 's/2[0-9-]*T[0-9:]*Z$/DATE/' rows.csv
 echo "---- won"
-cut -c1-100 my.tuned
+cut -c1-100 my.tuned | sed "s,^# checksum.*,# checksum SUM,"
 gemmsmith db list --gpu nvidia-h200 | cut -c1-110
 echo "---- the same again: what is there stays"
 (gemmsmith $ask --quiet; echo "exit $?") | lines

@@ -12,6 +12,7 @@ gemmsmith db list --gpu nvidia-h200 | wc -l
 gemmsmith db show f16:512x512x512:tn --gpu nvidia-h200
 gemmsmith db export exported.tuned --gpu nvidia-h200
 cmp exported.tuned data/gemmsmith/tuned/nvidia-h200.tuned && echo "the exported table is the tuned one"
+mkdir here
 gemmsmith tune --mnk 64_64_64 --layouts tn --candidates 2 --families mma --tuned here/my.tuned --again
 head -n 1 here/my.tuned
 gemmsmith tune f16:96x64x64:tn --policy telepathy

@@ -8,8 +8,9 @@ short() { sed 's/, [0-9.]* s)/, N s)/' | sort; }
 gemmsmith $ask --quick | short
 grep -c '"narrow":true' replies/requests
 gemmsmith $ask | short
+mkdir here
 gemmsmith tune f16:96x64x64:tn f16:96x96x64:tn --candidates 2 --families mma --devices cuda:0,cuda:1,cuda:2 --tuned here/my.tuned | short
-cut -d' ' -f1 here/my.tuned | sed -n '3,$p'
+cut -d' ' -f1 here/my.tuned | sed -n '4,$p'
 gemmsmith db list --gpu nvidia-h200 | wc -l
 # a device that breaks leaves its problems to the other
 echo 'case $* in *cuda:1) exit 1 ;; *) printf "%s\n" "$line" | "$GEMMSMITH_FAKE_WORKER" worker --device cuda:0 ;; esac' >replies/bench.sh

@@ -17,6 +17,7 @@ requests=$(wc -l <replies/requests)
 gemmsmith $ask --unconfirmed --json | short
 gemmsmith $ask --unconfirmed --shard 1/2 --quiet || exit 1
 [ $(wc -l <replies/requests) -eq $((requests + 2)) ] && echo "the store was asked, not the worker"
+mkdir here
 gemmsmith $ask --shard 0/2 --tuned here/my.tuned | short
 cut -d' ' -f1 here/my.tuned
 grep -c '"narrow":true' replies/requests
