@@ -78,8 +78,8 @@ extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cl
  * asked for and printed (0), or the usage was wrong and one line said so (2). */
 int cli_parse(const cli_command *command, int argc, char **argv, void *settings, int *words);
 
-/* As CLI_OUTPUT has it, for a word. Returns -1 to go on, else the exit code after one line. */
-int cli_output_file(const cli_command *command, const char *path);
+/* As CLI_OUTPUT has it, or with kept CLI_KEPT, for a word. Returns -1 to go on, else the exit code after one line. */
+int cli_output_file(const cli_command *command, const char *path, bool kept);
 
 void cli_help_program(const cli_command *const *commands);   /* the list ends with NULL */
 void cli_help_command(const cli_command *command);

@@ -122,7 +122,7 @@ static int run_export(db *d, char *const *words)
 {
     gs_error error;
     int winners, written;
-    const int code = cli_output_file(d->command, words[0]);
+    const int code = cli_output_file(d->command, words[0], false);
     if (code >= 0) return code;
     if (gs_winners_export(d->store, d->gpu, words[0], &winners, &written, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
     printf("%s: %d of %d winners on %s\n", words[0], written, winners, d->gpu);

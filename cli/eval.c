@@ -36,7 +36,8 @@ static const cli_option options[] = {
     {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
     {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
     {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " GS_CONTENDERS_DEFAULT ";\n"
-     "also schedule strings, and own: the schedule that a search found"},
+     "also schedule strings, measured: a plan that races when it is made,\n"
+     "and own: the schedule that a search found"},
     {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "schedules of the contender own: lines 'PROBLEM SCHEDULE', a tuned\n"
      "table or output of tune --json; default: from the store"},
     {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "write the faster of own and cublaslt-autotuning to store and table"},

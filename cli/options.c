@@ -104,19 +104,11 @@ static int read_choices(const cli_command *command, const cli_option *option, co
     return -1;
 }
 
-int cli_output_file(const cli_command *command, const char *path)
+int cli_output_file(const cli_command *command, const char *path, bool kept)
 {
     gs_error error;
-    gs_status status = gs_file_check_output(path, &error);
-    if (status == GS_OK && strcmp(path, "-") == 0) status = gs_file_claim_output(&error);
-    return status == GS_OK ? -1 : cli_fail(command, NULL, &error);
-}
-
-static int kept_file(const cli_command *command, const char *path)
-{
-    gs_error error;
-    gs_status status = gs_file_need_folder(path, &error);
-    if (status == GS_OK) status = gs_file_need_regular(path, &error);
+    gs_status status = kept ? gs_file_check_kept(path, &error) : gs_file_check_output(path, &error);
+    if (status == GS_OK && !kept && strcmp(path, "-") == 0) status = gs_file_claim_output(&error);
     return status == GS_OK ? -1 : cli_fail(command, NULL, &error);
 }
 
@@ -127,8 +119,8 @@ static int read_value(const cli_command *command, const cli_option *option, cons
     case CLI_FLAG:    *(bool *)to = true; return -1;
     case CLI_COUNT:   ++*(int *)to; return -1;
     case CLI_TEXT:    *(const char **)to = text; return -1;
-    case CLI_OUTPUT:  *(const char **)to = text; return cli_output_file(command, text);
-    case CLI_KEPT:    *(const char **)to = text; return kept_file(command, text);
+    case CLI_OUTPUT:  *(const char **)to = text; return cli_output_file(command, text, false);
+    case CLI_KEPT:    *(const char **)to = text; return cli_output_file(command, text, true);
     case CLI_INT:     return read_int(command, option, text, to);
     case CLI_NUMBER:
     case CLI_SECONDS: return read_double(command, option, text, to);

@@ -98,15 +98,9 @@ static void print_worth(const settings *s, const char *what, const gs_worth *wor
         printf("%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups, worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
 }
 
-/* taken: in place of cuBLASLt. */
-static void print_gain(const settings *s, const char *sizes, const char *taken, int groups, const gs_gain *gain)
-{
-    printf(s->json ? "{\"sizes\":\"%s\",\"taken\":\"%s\",\"beside_cublaslt\":%d,\"times_as_fast\":%.4f,\"not_slower\":%.4f,\"worst\":%.4f}\n"
-                   : "%-12s %-18s %6d  %8.4f  %8.4f  %8.4f\n", sizes, taken, groups, gain->mean, gain->fine, gain->worst);
-}
-
 static void print_beside(const settings *s, const char *const *names, const gs_worth *worths)   /* by sizes, all of them last */
 {
+    static const char *const taken[] = {"own choice", "with the doubt", "the faster of both"};
     const gs_worth *const all = &worths[GS_TRAIN_ALL];
     if (all->beside == 0) return;
     printf(s->json ? "{\"beside_cublaslt\":%d,\"expected\":%.4f,\"deviation\":%.4f,\"doubts\":%d}\n"
@@ -114,10 +108,10 @@ static void print_beside(const settings *s, const char *const *names, const gs_w
            all->expected, all->deviation, all->doubts);
     if (!s->json) printf("N and K      taken              groups   as fast     >=0.98     worst   (cuBLASLt's time over that of what is taken)\n");
     for (int i = 0; i <= GS_TRAIN_ALL; i++) {
-        if (worths[i].beside == 0) continue;
-        print_gain(s, names[i], "own choice", worths[i].beside, &worths[i].own);
-        print_gain(s, names[i], "with the doubt", worths[i].beside, &worths[i].doubted);
-        print_gain(s, names[i], "the faster of both", worths[i].beside, &worths[i].faster);
+        const gs_gain *const gains[] = {&worths[i].own, &worths[i].doubted, &worths[i].faster};
+        for (int j = 0; j < 3 && worths[i].beside > 0; j++)
+            printf(s->json ? "{\"sizes\":\"%s\",\"taken\":\"%s\",\"beside_cublaslt\":%d,\"times_as_fast\":%.4f,\"not_slower\":%.4f,\"worst\":%.4f}\n"
+                           : "%-12s %-18s %6d  %8.4f  %8.4f  %8.4f\n", names[i], taken[j], worths[i].beside, gains[j]->mean, gains[j]->fine, gains[j]->worst);
     }
 }
 
@@ -172,7 +166,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
     if (words < 1) return cli_usage(command, "give the file of weights to write, then stores or rows to learn from");
-    code = cli_output_file(command, argv[1]);
+    code = cli_output_file(command, argv[1], false);
     if (code >= 0) return code;
     for (int i = 2; i <= words; i++)
         if (gs_file_same(argv[1], argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be learned from and replaced", argv[i]);

@@ -226,6 +226,12 @@ gs_status gs_file_check_output(const char *path, gs_error *error)
     return find_target(path, &to, error);
 }
 
+gs_status gs_file_check_kept(const char *path, gs_error *error)
+{
+    GS_TRY(gs_file_need_folder(path, error));
+    return gs_file_need_regular(path, error);
+}
+
 static void flush_own(int file)
 {
     if (file == STDOUT_FILENO || file == STDERR_FILENO) fflush(file == STDOUT_FILENO ? stdout : stderr);

@@ -27,6 +27,9 @@ gs_status gs_file_stream(FILE **out, const char *path, bool append, gs_error *er
 /* Whether gs_file_write would refuse path, said before hours of work. NOT_FOUND: its folder is not there. */
 gs_status gs_file_check_output(const char *path, gs_error *error);
 
+/* The same of a file that is read again and added to: only a regular one will do. */
+gs_status gs_file_check_kept(const char *path, gs_error *error);
+
 /* From here on "-" is what standard output was, alone: what the program prints goes to standard error. Once; before there are threads. */
 gs_status gs_file_claim_output(gs_error *error);
 

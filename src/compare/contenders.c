@@ -9,7 +9,7 @@
 
 gs_status gs_contender_names_read(gs_contender_names *out, const char *list, const char *schedule, char failed[GS_CONTENDER_NAME], gs_error *error)
 {
-    static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
+    static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_MEASURED, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
     out->count = 0;
     failed[0] = '\0';
     for (const char *at = list; *at;) {
@@ -22,7 +22,7 @@ gs_status gs_contender_names_read(gs_contender_names *out, const char *list, con
         while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
         gs_schedule parsed;
         if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
-            return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "'%s' is none of " GS_RESULT_OWN "," GS_CONTENDERS_DEFAULT ", and no schedule", name);
+            return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "'%s' is none of " GS_RESULT_MEASURED "," GS_RESULT_OWN "," GS_CONTENDERS_DEFAULT ", and no schedule", name);
         if (which == GS_COUNT(known)) {
             memcpy(failed, name, sizeof name);
             GS_TRY(gs_schedule_parse(&parsed, name, error));

@@ -13,6 +13,7 @@
 #define GS_RESULT_ENTRIES   64
 #define GS_RESULT_REFERENCE "cublaslt-autotuning"
 #define GS_RESULT_PLAN      "plan"
+#define GS_RESULT_MEASURED  "measured"   /* the plan that races when it is made */
 #define GS_RESULT_OWN       "own"
 
 typedef struct gs_result_entry {

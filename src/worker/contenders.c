@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "worker/contenders.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_lay
     return GS_OK;
 }
 
-/* ---- "plan": what the library would choose ---- */
+/* ---- "plan", "measured": what the library would choose; the same by a race on the device, as with $GEMMSMITH_MEASURE ---- */
 
 typedef struct planned {
     gs_context *context;   /* borrowed */
@@ -66,25 +67,32 @@ static void plan_destroy(gs_contender *contender)
     contender->self = NULL;
 }
 
-static gs_status plan_contender(gs_contenders *cache, gs_contender *out, gs_error *error)
+static gs_status plan_contender(gs_contenders *cache, gs_contender *out, bool measured, gs_error *error)
 {
-    if (!cache->context) {
+    gs_context **const context = measured ? &cache->measuring : &cache->context;
+    if (!*context) {
         gs_config config = gs_config_default();
         config.device = cache->device->name;
         config.dependent = cache->device->dependent ? 1 : -1;
-        GS_TRY(gs_open(&cache->context, &config, error));
+        config.measure = measured ? 1 : -1;
+        if (measured) {
+            config.measure_total_ms = INT_MAX;
+            config.workspace_limit = GS_NO_LIMIT - 1;   /* what wins is then not kept in the user's table: "plan" shall not find it there */
+        }
+        GS_TRY(gs_open(context, &config, error));
     }
     planned *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
-    self->context = cache->context;
-    *out = (gs_contender){.name = "plan", .self = self, .prepare = plan_prepare, .run = plan_run, .destroy = plan_destroy};
+    self->context = *context;
+    *out = (gs_contender){.self = self, .prepare = plan_prepare, .run = plan_run, .destroy = plan_destroy};
+    snprintf(out->name, sizeof out->name, "%s", measured ? "measured" : "plan");
     return GS_OK;
 }
 
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error)
 {
     *out = (gs_contender){0};
-    if (strcmp(name, "plan") == 0) return plan_contender(cache, out, error);
+    if (strcmp(name, "plan") == 0 || strcmp(name, "measured") == 0) return plan_contender(cache, out, *name == 'm', error);
     for (int i = 0; i < GS_BASELINES; i++)
         if (strcmp(name, gs_baseline_names[i]) == 0) return gs_baseline_create(out, cache->device, name, gs_bench_pick, error);
     if (!is_user_kernel(name)) return gs_contender_schedule(out, cache->device, name, error);
@@ -198,5 +206,6 @@ void gs_contenders_clear(gs_contenders *cache)
     drop_all(cache);
     gs_contenders_forget_user_kernel(cache);
     if (cache->context) gs_close(&cache->context);
+    if (cache->measuring) gs_close(&cache->measuring);
     cache->base[0] = '\0';
 }

@@ -29,6 +29,7 @@ typedef struct gs_user_kernel {
 typedef struct gs_contenders {
     gs_device   *device;                     /* borrowed */
     gs_context  *context;                    /* for "plan"; opened at its first use */
+    gs_context  *measuring;                  /* for "measured" */
     char         base[GS_PROBLEM_TEXT];      /* the problem of all entries */
     uint64_t     request;                    /* counts up with each */
     gs_user_kernel   user;
@@ -46,7 +47,7 @@ gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_lay
 gs_status gs_contenders_user_kernel(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error);
 void      gs_contenders_forget_user_kernel(gs_contenders *cache);
 
-/* A contender by name, not prepared: a baseline, "plan", the user kernel or a schedule. */
+/* A contender by name, not prepared: a baseline, "plan", "measured", the user kernel or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
 
 /* A new request about this problem: forgets what was prepared for another one. */
@@ -56,6 +57,6 @@ void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
  * its status; only PARSE, MEMORY and a full cache (RANGE) are returned. */
 gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_problem *problem, gs_prepared **out, gs_error *error);
 
-void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry, the context and the user kernel */
+void gs_contenders_clear(gs_contenders *cache);   /* destroys every entry, the contexts and the user kernel */
 
 #endif

@@ -35,7 +35,7 @@ static void names_of_contenders(void **state)
     assert_string_equal(n.name[1], "simple");
     assert_string_equal(n.name[2], OWN);
     assert_int_equal(names(&n, "plan,magic", NULL, failed), GS_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.text, "'magic' is none of own,plan"));
+    assert_non_null(strstr(error.text, "'magic' is none of measured,own,plan"));
     assert_string_equal(failed, "");
     assert_int_equal(names(&n, "", NULL, failed), GS_ERROR_ARGUMENT);
     assert_int_equal(names(&n, "plan,ws/1x2", NULL, failed), GS_ERROR_PARSE);

@@ -107,8 +107,16 @@ class MadeUp(unittest.TestCase):
             "| multiples of 64 | nn | 2 | 4.000 | 100 % | 2.000 |", "| multiples of 64 | tn | 1 | 0.500 | 0 % | 0.500 |",
             "| multiples of 64 | best of both | 2 | 0.975 | 50 % | 0.970 |", "| multiples of 8 | nn | 1 | 3.000 | 100 % | 3.000 |",
             "| multiples of 8 | best of both | 1 | 3.000 | 100 % | 3.000 |", "| anything | best of both | 1 | 4.000 | 100 % | 4.000 |"])
+        path = self.file("measured.csv", [
+            columns + ",verified,device_us",
+            '"f16:1x64x64:nn",nn,measured,2,0,,ok,5', '"f16:1x64x64:nn",nn,cublaslt-autotuning,1,0,,ok,10', '"f16:1x64x64:nn",nn,own,7,1,7,ok,1',
+            '"f16:1x64x64:tn",tn,measured,1,0,,ok,8', '"f16:1x64x64:tn",tn,cublaslt-autotuning,1,0,,ok,8', '"f16:1x8x8:tn",tn,measured,3,0,,ok,8',
+        ])
+        self.assertEqual(self.lines("sizes", path, "--contender", "measured")[2:], [
+            "| multiples of 64 | nn | 1 | 2.000 | 100 % | 2.000 |", "| multiples of 64 | tn | 1 | 1.000 | 100 % | 1.000 |",
+            "| multiples of 64 | best of both | 1 | 1.600 | 100 % | 1.600 |", "| multiples of 8 | tn | 1 | 3.000 | 100 % | 3.000 |"])
         self.fails("row 1 cannot be read", "sizes", self.file("bad.csv", [columns, '"f16:1x2",nn,own,1,0,']))
-        self.fails("no rows of ours", "sizes", self.file("none.csv", [columns, '"f16:1x64x64:nn",nn,cublas,1,0,']))
+        self.fails("no rows of own", "sizes", self.file("none.csv", [columns, '"f16:1x64x64:nn",nn,cublas,1,0,']))
 
     def test_tune(self):
         def row(problem, choice="splitk/a", **figures):
