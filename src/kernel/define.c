@@ -39,6 +39,15 @@ void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)
     gs_kernel_define(kernel, "GS_LDD", (int)problem->ldd);
 }
 
+void gs_kernel_set_rows(gs_kernel *kernel, const gs_problem *problem)
+{
+    static const char *const names[] = {"-DGS_LDA=", "-DGS_LDB=", "-DGS_LDC=", "-DGS_LDD="};
+    const int64_t rows[] = {problem->lda, problem->ldb, problem->ldc, problem->ldd};
+    for (int i = 0; i < kernel->option_count; i++)
+        for (int j = 0; j < 4; j++)
+            if (strncmp(kernel->option[i], names[j], strlen(names[j])) == 0) snprintf(kernel->option[i], GS_OPTION, "%s%lld", names[j], (long long)rows[j]);
+}
+
 const char *gs_embedded_find(const char *name)
 {
     for (const gs_embedded *file = gs_embedded_files; file->name; file++)

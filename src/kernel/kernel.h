@@ -43,4 +43,7 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
  * whose parameter `sizes` says so: the kernel then serves this problem's sizes alone. All must fit an int. */
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);
 
+/* Of a kernel that was built for rows that promise less than the problem's: the problem's leading dimensions, where it has them as constants. */
+void gs_kernel_set_rows(gs_kernel *kernel, const gs_problem *problem);
+
 #endif

@@ -37,6 +37,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     gs_kernel kernel;
     GS_TRY(gs_schedule_check(schedule, shape, caps, error));
     GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
+    gs_kernel_set_rows(&kernel, &plan->problem);
     size_t need;
     GS_TRY(gs_loaded_need(&kernel.manifest, &plan->problem, caps, &need, error));
     if (need > plan->workspace_limit)

@@ -338,6 +338,37 @@ static void built_kernels_have_good_manifests(void **state)
     assert_non_null(gs_embedded_find("common/args.h"));
 }
 
+static bool has_option(const gs_kernel *kernel, const char *option)
+{
+    for (int i = 0; i < kernel->option_count; i++)
+        if (strcmp(kernel->option[i], option) == 0) return true;
+    return false;
+}
+
+/* A kernel for odd rows is run with the real ones, which it may have as constants. */
+static void rows_of_the_call(void **state)
+{
+    (void)state;
+    gs_schedule fixed, any;
+    gs_problem real = gs_problem_make(GS_F16, GS_TN, 256, 256, 1024), odd = real;
+    odd.lda |= 1, odd.ldb |= 1, odd.ldc |= 1, odd.ldd |= 1;
+    gs_kernel kernel, before;
+    assert_int_equal(gs_schedule_parse(&fixed, "splitk/64x64x64/s4/ab/c1x1/k4/fixed/cpasync", NULL), GS_OK);
+    assert_int_equal(gs_kernel_build(&kernel, &fixed, &odd, gs_caps_find("h200"), NULL), GS_OK);
+    before = kernel;
+    assert_true(has_option(&kernel, "-DGS_LDA=1025") && has_option(&kernel, "-DGS_LDD=257"));
+    gs_kernel_set_rows(&kernel, &real);
+    assert_true(has_option(&kernel, "-DGS_LDA=1024") && has_option(&kernel, "-DGS_LDB=1024") && has_option(&kernel, "-DGS_LDC=256") && has_option(&kernel, "-DGS_LDD=256"));
+    assert_false(has_option(&kernel, "-DGS_LDA=1025"));
+    assert_true(has_option(&kernel, "-DGS_FEED_A=2") && has_option(&kernel, "-DGS_VECTOR=0"));   /* what it relies on is as before */
+    assert_int_equal(kernel.option_count, before.option_count);
+    assert_int_equal(gs_schedule_parse(&any, "splitk/64x64x64/s4/ab/c1x1/k4/any/cpasync", NULL), GS_OK);
+    assert_int_equal(gs_kernel_build(&kernel, &any, &odd, gs_caps_find("h200"), NULL), GS_OK);
+    before = kernel;
+    gs_kernel_set_rows(&kernel, &real);
+    for (int i = 0; i < kernel.option_count; i++) assert_string_equal(kernel.option[i], before.option[i]);
+}
+
 /* Copies of operands in the workspace. */
 static void packed_operands(void **state)
 {
@@ -379,6 +410,7 @@ int main(void)
         cmocka_unit_test(check_finds_what_no_device_can_launch),
         cmocka_unit_test(options_that_do_not_fit_are_noticed),
         cmocka_unit_test(built_kernels_have_good_manifests),
+        cmocka_unit_test(rows_of_the_call),
         cmocka_unit_test(packed_operands),
     };
     return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);

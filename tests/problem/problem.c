@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gemmsmith/gemmsmith.h>
@@ -146,6 +147,7 @@ static bool set_own_locale(void)
     assert_non_null(mkdtemp(folder));
     snprintf(comma, sizeof comma, "%s/comma", folder);
     snprintf(file, sizeof file, "%s/LC_NUMERIC", comma);
+    assert_int_equal(mkdir(comma, 0700), 0);
     assert_int_equal(gs_file_write(file, &numbers, sizeof numbers, NULL), GS_OK);
     setenv("LOCPATH", folder, 1);
     const bool set = setlocale(LC_NUMERIC, "comma") != NULL;

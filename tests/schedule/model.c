@@ -101,7 +101,7 @@ static void large_problems_get_large_tiles(void **state)
 static void middle_problems_get_plain_tiles(void **state)
 {
     (void)state;
-    enum { MOST = 24 };
+    enum { MOST = 48 };
     static const char *const texts[] = {"f16:1024x1024x8192:tn", "f16:512x2048x8192:tn", "f16:512x1024x4096:tn"};
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         const gs_problem problem = problem_of(texts[i]);
