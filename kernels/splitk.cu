@@ -10,9 +10,8 @@
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
- * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand: 0 tensor copies; the producer's
- * threads, which are then 128, 1 by aligned units of rows that start at multiples of 16 bytes, 2 of rows that start at any element:
- * common/feed.cuh). */
+ * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
+ * tensor copies, or threads; the producer has four warps then). */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -58,7 +57,7 @@
 #define SHARERS (GS_CM * GS_CN)                      /* blocks that share an operand; along one direction only */
 #define CLUSTER (SHARERS * GS_CK)
 #define SHARES (GS_CK * GS_TICKETS)                  /* of K */
-#define CONSUMERS (BX == 64 ? 1 : BX == 192 ? 3 : 2)                 /* warpgroups */
+#define CONSUMERS (BX == 64 ? 1 : BX == 192 ? 3 : 2) /* warpgroups */
 #define WORKERS (CONSUMERS * 128)                    /* their threads */
 #define FEED (FEED_X || FEED_Y)                      /* operands are not shared then */
 #define THREADS (WORKERS + (FEED ? GS_FEED_THREADS : 32))
@@ -215,48 +214,26 @@ typedef struct feeder {
     unsigned stages, beside;
 } feeder;
 
-static __device__ __forceinline__ gs_operand operand_a(const gs_kernel_args &p)
-{
-    return {(const unsigned char *)p.a, gs_size_lda(p) * 2, gs_size_k(p), gs_size_m(p)};
-}
-static __device__ __forceinline__ gs_operand operand_b(const gs_kernel_args &p)
-{
-    return {(const unsigned char *)p.b, gs_size_ldb(p) * 2, GS_LAYOUT ? gs_size_k(p) : gs_size_n(p), GS_LAYOUT ? gs_size_n(p) : gs_size_k(p)};
-}
-
 static __device__ __forceinline__ feeder feeder_of(const gs_kernel_args &p, unsigned stages, unsigned beside)
 {
     const int thread = threadIdx.x - WORKERS;
-    const gs_operand x = GS_ORDER ? operand_b(p) : operand_a(p), y = GS_ORDER ? operand_a(p) : operand_b(p);
+    const gs_operand x = GS_ORDER ? gs_operand_b(p) : gs_operand_a(p), y = GS_ORDER ? gs_operand_a(p) : gs_operand_b(p);
     return {x, y, gs_feed_share_of(x, thread), gs_feed_share_of(y, thread), thread, stages, beside};
-}
-
-/* One k-block of an operand of ROWS rows, from `row` on. */
-template <int ROWS, bool ALONG_K, int HOW>
-static __device__ __forceinline__ void feed_operand(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int row, int k, int thread)
-{
-    constexpr int rows = ALONG_K ? ROWS : GS_BK, boxes = ALONG_K ? GS_BK / 64 : ROWS / 64;
-    if constexpr (HOW != 0) gs_feed_copy<rows, boxes, HOW == 2>(from, own, to, beside, ALONG_K ? k : row, ALONG_K ? row : k, thread);
-}
-template <int ROWS, bool ALONG_K, int HOW>
-static __device__ __forceinline__ void shift_operand(const gs_feed_share &own, unsigned to, unsigned beside)
-{
-    if constexpr (HOW == 2) gs_feed_shift<ALONG_K ? ROWS : GS_BK, ALONG_K ? GS_BK / 64 : ROWS / 64>(own, to, beside);
 }
 
 static __device__ __forceinline__ void feed_stage(const feeder &f, const source &from, unsigned stage, int k)
 {
     const unsigned to = f.stages + stage * STAGE_BYTES, beside = f.beside + stage * (BESIDE_X + BESIDE_Y);
-    feed_operand<BX, X_ALONG_K, FEED_X>(f.x, f.own_x, to, beside, from.row_x, k, f.thread);
-    feed_operand<BY, Y_ALONG_K, FEED_Y>(f.y, f.own_y, to + X_BYTES, beside + BESIDE_X, from.row_y, k, f.thread);
+    gs_feed_operand<BX, GS_BK, X_ALONG_K, FEED_X>(f.x, f.own_x, to, beside, from.row_x, k, f.thread);
+    gs_feed_operand<BY, GS_BK, Y_ALONG_K, FEED_Y>(f.y, f.own_y, to + X_BYTES, beside + BESIDE_X, from.row_y, k, f.thread);
 }
 
 /* A stage whose copies have arrived goes to the consumers. */
 static __device__ __forceinline__ void hand_over(const feeder &f, unsigned full, unsigned stage)
 {
     const unsigned to = f.stages + stage * STAGE_BYTES, beside = f.beside + stage * (BESIDE_X + BESIDE_Y);
-    shift_operand<BX, X_ALONG_K, FEED_X>(f.own_x, to, beside);
-    shift_operand<BY, Y_ALONG_K, FEED_Y>(f.own_y, to + X_BYTES, beside + BESIDE_X);
+    gs_shift_operand<BX, GS_BK, X_ALONG_K, FEED_X>(f.own_x, to, beside);
+    gs_shift_operand<BY, GS_BK, Y_ALONG_K, FEED_Y>(f.own_y, to + X_BYTES, beside + BESIDE_X);
     gs_feed_arrive(full + stage * 8);
 }
 
@@ -644,16 +621,6 @@ gs_splitk(
 #endif
           const __grid_constant__ gs_kernel_args p)
 {
-#if GS_FEED_A
-    const gs_tensor_map *const at_a = 0;
-#else
-    const gs_tensor_map *const at_a = &map_a;
-#endif
-#if GS_FEED_B
-    const gs_tensor_map *const at_b = 0;
-#else
-    const gs_tensor_map *const at_b = &map_b;
-#endif
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned start = gs_shared_address(shared);
     const unsigned stages = (start + 1023) / 1024 * 1024;
@@ -666,7 +633,7 @@ gs_splitk(
     const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
-    const source from = {GS_ORDER ? at_b : at_a, GS_ORDER ? at_a : at_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
+    const source from = {GS_ORDER ? GS_MAP_B : GS_MAP_A, GS_ORDER ? GS_MAP_A : GS_MAP_B, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
                          (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */

@@ -16,8 +16,7 @@
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
- * GS_FEED_A GS_FEED_B: who brings an operand: 0 tensor copies; the producer's 128 threads, 1 by aligned units of rows that start at multiples of
- * 16 bytes, 2 of rows that start at any element (common/feed.cuh). */
+ * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps. */
 #define GS_WGMMA_N GS_WY
 #include "common/args.h"
 #include "common/block.cuh"
@@ -212,30 +211,12 @@ typedef struct feeder {
     unsigned x_stages, y_stages, beside, full;
 } feeder;
 
-static __device__ __forceinline__ gs_operand operand_a(const gs_kernel_args *p) { return {(const unsigned char *)p->a, p->lda * 2, p->k, p->m}; }
-static __device__ __forceinline__ gs_operand operand_b(const gs_kernel_args *p)
-{
-    return {(const unsigned char *)p->b, p->ldb * 2, GS_LAYOUT ? p->k : p->n, GS_LAYOUT ? p->n : p->k};
-}
-
-/* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. */
-template <int EXTENT, bool ALONG_K, int HOW>
-static __device__ __forceinline__ void feed_operand(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int first, int k)
-{
-    constexpr int rows = ALONG_K ? EXTENT : BK, boxes = ALONG_K ? 1 : EXTENT / 64;
-    if constexpr (HOW != 0) gs_feed_copy<rows, boxes, HOW == 2>(from, own, to, beside, ALONG_K ? k : first, ALONG_K ? first : k, threadIdx.x % GS_FEED_THREADS);
-}
-template <int EXTENT, bool ALONG_K, int HOW>
-static __device__ __forceinline__ void shift_operand(const gs_feed_share &own, unsigned to, unsigned beside)
-{
-    if constexpr (HOW == 2) gs_feed_shift<ALONG_K ? EXTENT : BK, ALONG_K ? 1 : EXTENT / 64>(own, to, beside);
-}
-
 static __device__ __forceinline__ void feed_stage(const feeder *f, unsigned stage, place tile, int k)
 {
     const unsigned beside = f->beside + stage * (BESIDE_X + BESIDE_Y);
-    feed_operand<BX, X_ALONG_K, FEED_X>(f->x, f->own_x, f->x_stages + stage * X_BYTES, beside, GS_SWAP_AB ? tile.col : tile.row, k);
-    feed_operand<BY, Y_ALONG_K, FEED_Y>(f->y, f->own_y, f->y_stages + stage * Y_BYTES, beside + BESIDE_X, GS_SWAP_AB ? tile.row : tile.col, k);
+    const int thread = threadIdx.x % GS_FEED_THREADS;
+    gs_feed_operand<BX, BK, X_ALONG_K, FEED_X>(f->x, f->own_x, f->x_stages + stage * X_BYTES, beside, GS_SWAP_AB ? tile.col : tile.row, k, thread);
+    gs_feed_operand<BY, BK, Y_ALONG_K, FEED_Y>(f->y, f->own_y, f->y_stages + stage * Y_BYTES, beside + BESIDE_X, GS_SWAP_AB ? tile.row : tile.col, k, thread);
     gs_cp_async_commit();
 }
 
@@ -243,8 +224,8 @@ static __device__ __forceinline__ void feed_stage(const feeder *f, unsigned stag
 static __device__ __forceinline__ void hand_over(const feeder *f, ring *oldest)
 {
     const unsigned beside = f->beside + oldest->stage * (BESIDE_X + BESIDE_Y);
-    shift_operand<BX, X_ALONG_K, FEED_X>(f->own_x, f->x_stages + oldest->stage * X_BYTES, beside);
-    shift_operand<BY, Y_ALONG_K, FEED_Y>(f->own_y, f->y_stages + oldest->stage * Y_BYTES, beside + BESIDE_X);
+    gs_shift_operand<BX, BK, X_ALONG_K, FEED_X>(f->own_x, f->x_stages + oldest->stage * X_BYTES, beside);
+    gs_shift_operand<BY, BK, Y_ALONG_K, FEED_Y>(f->own_y, f->y_stages + oldest->stage * Y_BYTES, beside + BESIDE_X);
     gs_feed_arrive(f->full + oldest->stage * 8);
     ring_next(oldest);
 }
@@ -555,23 +536,7 @@ gs_ws(
 #if GS_MODE == PP
     const unsigned turn = empty + GS_STAGES * 8;          /* of consumer 0, of consumer 1 */
 #endif
-#if GS_SWAP_AB
-#define MAP_X map_b
-#define MAP_Y map_a
-#else
-#define MAP_X map_a
-#define MAP_Y map_b
-#endif
-#if FEED_X
-    const gs_tensor_map *const map_x = 0;
-#else
-    const gs_tensor_map *const map_x = &MAP_X;
-#endif
-#if FEED_Y
-    const gs_tensor_map *const map_y = 0;
-#else
-    const gs_tensor_map *const map_y = &MAP_Y;
-#endif
+    const gs_tensor_map *const map_x = GS_SWAP_AB ? GS_MAP_B : GS_MAP_A, *const map_y = GS_SWAP_AB ? GS_MAP_A : GS_MAP_B;
 
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
     const unsigned rank = CLUSTER > 1 ? gs_cluster_rank() : 0;
@@ -616,8 +581,9 @@ gs_ws(
 #endif
 #if FEED
         gs_dependent_wait();
-        const gs_operand x = GS_SWAP_AB ? operand_b(&p) : operand_a(&p), y = GS_SWAP_AB ? operand_a(&p) : operand_b(&p);
-        const feeder own = {x, y, gs_feed_share_of(x, threadIdx.x % GS_FEED_THREADS), gs_feed_share_of(y, threadIdx.x % GS_FEED_THREADS), x_stages, y_stages, full + GS_STAGES * 16 + 16, full};
+        const gs_operand x = GS_SWAP_AB ? gs_operand_b(p) : gs_operand_a(p), y = GS_SWAP_AB ? gs_operand_a(p) : gs_operand_b(p);
+        const feeder own = {x, y, gs_feed_share_of(x, threadIdx.x % GS_FEED_THREADS), gs_feed_share_of(y, threadIdx.x % GS_FEED_THREADS),
+                            x_stages, y_stages, full + GS_STAGES * 16 + 16, full};
         gs_tile_walk walk = walk_start(&p, 0, 1);
         ring at = {0, 0}, oldest = {0, 0};
         int under_way = 0;

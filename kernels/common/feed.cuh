@@ -1,22 +1,39 @@
 /* SPDX-License-Identifier: MIT
  * Operands that threads bring to shared memory, as wgmma reads them with the 128-byte swizzle: rows that tensor copies do not take, because they
- * start at any element, or take at half their speed, because they start 16 bytes past a multiple of 32. 128 threads, whole warps.
+ * start at any element, or take slowly, because they start 16 bytes past a multiple of 32. 128 threads, whole warps.
  *
  * A k-block of an operand is BOXES boxes, one behind the other, of ROWS rows of 64 elements. A row is copied by units: aligned 16 bytes
  * (cp.async). Where rows start at any element (SHIFTED) the units that hold one begin up to 14 bytes before it, and are nine: eight land where
  * the row belongs, the last one beside, in 16 bytes for each row. gs_feed_shift then moves every row into its place.
  *
  * Rows 8 apart start at the same offset in their units, and boxes start at multiples of 8 elements and rows: so that offset is a thread's own,
- * the same for all that it copies of an operand. */
+ * the same for all that it copies of an operand.
+ *
+ * GS_FEED_A, GS_FEED_B: who brings the operand: 0 tensor copies; threads, 1 by units of rows that start at multiples of 16 bytes, 2 of rows that
+ * start at any element. GS_LAYOUT as everywhere. A kernel has a tensor map, map_a or map_b, of an operand that tensor copies bring. */
 #ifndef GS_COMMON_FEED_CUH
 #define GS_COMMON_FEED_CUH
 
+#include "common/args.h"
 #include "common/block.cuh"
 #include "common/cp_async.cuh"
+#include "common/sizes.cuh"
 #include "common/tma.cuh"
 #include "common/units.cuh"
 
 #define GS_FEED_THREADS 128
+
+/* The operands' tensor maps; 0 where there is none. */
+#if GS_FEED_A
+#define GS_MAP_A ((const gs_tensor_map *)0)
+#else
+#define GS_MAP_A (&map_a)
+#endif
+#if GS_FEED_B
+#define GS_MAP_B ((const gs_tensor_map *)0)
+#else
+#define GS_MAP_B (&map_b)
+#endif
 
 /* An operand in global memory. inner: elements of a row; outer: rows; pitch: bytes from row to row. */
 typedef struct gs_operand {
@@ -24,6 +41,15 @@ typedef struct gs_operand {
     long long pitch;
     int inner, outer;
 } gs_operand;
+
+__device__ __forceinline__ gs_operand gs_operand_a(const gs_kernel_args &p)
+{
+    return {(const unsigned char *)p.a, gs_size_lda(p) * 2, gs_size_k(p), gs_size_m(p)};
+}
+__device__ __forceinline__ gs_operand gs_operand_b(const gs_kernel_args &p)
+{
+    return {(const unsigned char *)p.b, gs_size_ldb(p) * 2, GS_LAYOUT ? gs_size_k(p) : gs_size_n(p), GS_LAYOUT ? gs_size_n(p) : gs_size_k(p)};
+}
 
 /* A thread's share of a k-block: unit thread % 8 of row thread / 8 of every 16. */
 typedef struct gs_feed_share {
@@ -108,6 +134,20 @@ __device__ __forceinline__ void gs_feed_shift(const gs_feed_share &own, unsigned
             }
         }
     }
+}
+
+/* The same of a k-block of K elements of EXTENT rows (columns, of B) of an operand, ALONG_K or not, from `first` and `k` on. HOW: GS_FEED_A,
+ * GS_FEED_B; nothing where tensor copies bring the operand. */
+template <int EXTENT, int K, bool ALONG_K, int HOW>
+__device__ __forceinline__ void gs_feed_operand(const gs_operand &from, const gs_feed_share &own, unsigned to, unsigned beside, int first, int k, int thread)
+{
+    constexpr int rows = ALONG_K ? EXTENT : K, boxes = (ALONG_K ? K : EXTENT) / 64;
+    if constexpr (HOW != 0) gs_feed_copy<rows, boxes, HOW == 2>(from, own, to, beside, ALONG_K ? k : first, ALONG_K ? first : k, thread);
+}
+template <int EXTENT, int K, bool ALONG_K, int HOW>
+__device__ __forceinline__ void gs_shift_operand(const gs_feed_share &own, unsigned to, unsigned beside)
+{
+    if constexpr (HOW == 2) gs_feed_shift<ALONG_K ? EXTENT : K, (ALONG_K ? K : EXTENT) / 64>(own, to, beside);
 }
 
 /* What this warp has brought is there for tensor instructions: arrives on the mbarrier, once for the warp. */
