@@ -13,17 +13,14 @@ static void make_row(const gs_session *session, const gs_caps *caps, const gs_pr
     *row = (gs_row){
         .problem = *problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low,
         .high = winner->high, .mhz = winner->mhz, .cc = caps->cc, .sms = caps->sms,
-        .cublaslt = winner->date[0] ? winner->cublaslt : session->cublaslt,   /* of a stored winner: when it was measured */
+        .cublaslt = winner->cublaslt,   /* when it was measured */
     };
     row->problem.alpha = 1;
     row->problem.beta = problem->beta != 0;
     row->library = gs_library_parse(winner->candidate);
     if (!row->library && gs_schedule_parse(&row->schedule, winner->candidate, NULL) != GS_OK) row->library = 1;
     snprintf(row->gpu, sizeof row->gpu, "%s", session->device);
-    if (winner->date[0])
-        snprintf(row->date, sizeof row->date, "%s", winner->date);
-    else
-        gs_date_format(row->date);
+    snprintf(row->date, sizeof row->date, "%s", winner->date);
     gs_row_sign(row, winner->version[0] ? winner->version : session->version);
 }
 
@@ -53,7 +50,8 @@ gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *ca
                          const char *tuned_path, gs_row *row, gs_error *error)
 {
     const gs_ratio *const ratio = &confirmed->ratio;
-    gs_trial trial = {.rounds = confirmed->rounds, .mhz = confirmed->mhz};
+    gs_trial trial = {.rounds = confirmed->rounds, .mhz = confirmed->mhz, .cublaslt = session->cublaslt};
+    gs_date_format(trial.date);   /* one reading of the clock for store and table */
     snprintf(trial.stage, sizeof trial.stage, "%s", gs_stage_name(GS_STAGE_CONFIRM));
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
     gs_problem_format(problem, trial.problem);
