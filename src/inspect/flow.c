@@ -73,6 +73,8 @@ static int source_of(const gs_ptx_instruction *at)
 static gs_status refuse(const flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *o)
 {
     const bool stores = o->kind == GS_PTX_ADDRESS;
+    if (is(at->part[0], "setp"))
+        return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, "%.60s compares the address of a variable of the module: count an index, which is compared instead", at->name);
     return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, stores ? "%.60s to a variable of the module, which can be loaded from and nothing else"
                              : "%.60s takes the address of a variable of the module: it can be indexed and loaded from, and nothing else", at->name);
 }

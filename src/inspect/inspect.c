@@ -164,7 +164,7 @@ static gs_status check_variables(const gs_inspector *i)
     for (int v = 0; v < i->module->variables; v++) {
         const gs_ptx_variable *const variable = &i->module->variable[v];
         if (variable->space == GS_PTX_LOCAL)
-            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers",
+            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers, or make a constant one static",
                                      variable->name, variable->size);
         if (variable->external && variable->space != GS_PTX_SHARED)
             return gs_inspect_refuse(i, GS_REFUSAL_EXTERNAL, NULL, "%.64s is declared .extern", variable->name);

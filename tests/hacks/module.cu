@@ -3,7 +3,7 @@
  * waits that tell the time. The form is that of hacks.cu; a line "//! words" says what stands in the reason. */
 
 //// 1 the address of a variable by a table that gives back its index | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ const unsigned char same[256] = {
 #define R4(n) n, n+1, n+2, n+3
 #define R16(n) R4(n), R4(n+4), R4(n+8), R4(n+12)
@@ -21,7 +21,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 the same through shared memory that holds its indices | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ int hidden = 0;
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -37,7 +37,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 the address of a variable through the carry flag | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ int hidden = 0;
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -54,7 +54,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 the address of a variable by comparing it | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ int hidden = 0;
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -68,7 +68,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 the address of a variable from another lane | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ int hidden = 0;
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -79,7 +79,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 the address of a variable as the smaller of two | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 static __device__ int hidden = 0;
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -91,7 +91,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 leaves the address of a variable in the workspace | forbidden:state
-//! takes the address of a variable
+//! the address of a variable
 //: workspace 8
 //: entry gs_leave
 //: grid 1 1 1

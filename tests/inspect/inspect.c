@@ -103,6 +103,8 @@ static void test_state(void **state)
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; min.u64 %rd1, %rd0, %rd2;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; cvt.u32.u64 %r0, %rd0;"), "state"},
         {WITH(".global .u32 g;", "mov.u32 %r0, g;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; bar.sync %rd0;"), "state"},
+        {WITH(".global .u32 g;", "bar.sync g;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.b64 {%r0, %r1}, %rd0;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.lt.u64 %p0, %rd0, %rd1;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; ld.shared.u32 %r0, [%rd0];"), "state"},
@@ -146,6 +148,7 @@ static void test_clocks(void **state)
         {IN("mov.u64 %rd0, %current_graph_exec;"), "clock"},
         {IN("mov.v4.u32 {%r0, %r1, %r2, %r3}, {%clock, %tid.x, 0, 0};"), "clock"},
         {IN("add.u32 %r0, %clock , 1;"), "clock"},
+        {IN("bar.sync %clock;"), "clock"},
         {IN(".reg .b64 %clock64;\nmov.u64 %rd0, %clock64;"), "clock"},
         {IN(".reg .b64 %clock<70>;\nmov.u64 %rd0, %clock64;"), "clock"},
         {IN("mov.u64 %rd0, %clock63;"), "unreadable"},
@@ -322,6 +325,17 @@ static void test_limits(void **state)
     assert_string_equal(error.field, "size");
     assert_int_equal(gs_inspect_ptx(NULL, 0, &m, &p, &error), GS_ERROR_FORBIDDEN);
     assert_string_equal(error.field, "unreadable");
+    static const char ended[] = IN("");   /* with its terminator */
+    assert_int_equal(inspect(ended, sizeof ended, &m, PROBLEM, &error), GS_OK);
+    for (int more = 0; more < 2; more++) {
+        gs_text many = {0};
+        gs_text_add(&many, TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n");
+        for (int i = 0; i < (1 << 20) + more; i++) gs_text_add(&many, "ret;\n");
+        gs_text_add(&many, "}\n");
+        assert_int_equal(inspect(gs_text_string(&many), many.size, &m, PROBLEM, &error), more ? GS_ERROR_FORBIDDEN : GS_OK);
+        if (more) assert_string_equal(error.field, "size");
+        gs_text_free(&many);
+    }
 }
 
 /* The line of the text is counted to the line that is refused, also where the text cannot be read. */
@@ -415,6 +429,7 @@ static void test_waits(void **state)
         {IN("mov.b32 %r2, 10000000; mov.b32 %r2, 100; " WAIT(", %r2")), "opcode"},
         {IN("mov.b32 %r2, 10000000; shr.u32 %r2, %r2, 20; " WAIT(", %r2")), "opcode"},
         {IN("mov.b32 %r2, 10000000; mov.b64 {%r2, %r3}, %rd0; " WAIT(", %r2")), "opcode"},
+        {IN("mov.b32 %r2, 10000000; mov.b64 {%r4, %r3}, %rd0; mov.b32 %r5, 1; " WAIT(", %r2")), ""},
         {IN("mov.b32 %r2, %r3; " WAIT(", %r2")), "opcode"},
         {IN(WAIT(", %r2")), "opcode"},
         {IN("mbarrier.try_wait.shared.b64 %p0, [%r0], %rd0, 50;"), "opcode"},
