@@ -297,8 +297,9 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
         return gs_fail(error, GS_ERROR_ARGUMENT, "target", "\"%.64s\" is no compile target", target);
     GS_TRY(make_options(nvrtc, architecture, source, options, &count, error));
     gs_nvrtc_program program = NULL;
+    const bool marked = strncmp(source->text, "\xef\xbb\xbf", 3) == 0;   /* editors write it before UTF-8, and NVRTC takes it for a word */
     const gs_nvrtc_result result =
-        nvrtc->create(&program, source->text, source->name, source->header_count, source->header_texts, source->header_names);
+        nvrtc->create(&program, source->text + (marked ? 3 : 0), source->name, source->header_count, source->header_texts, source->header_names);
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
     if (result != GS_NVRTC_SUCCESS) return gs_fail(error, GS_ERROR_COMPILE, NULL, "nvrtcCreateProgram: %s", nvrtc->error_string(result));
     const gs_status status = run_compiler(nvrtc, program, options, count, target, source->ptx, out, error);
