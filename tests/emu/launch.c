@@ -14,6 +14,8 @@
 
 #include "emu/emu.h"
 #include "emu_device.h"
+#include "kernel/inspector.h"
+#include "plan/loaded.h"
 
 static bool have_compiler;
 
@@ -328,6 +330,48 @@ static void test_faults(void **state)
     end(&w);
 }
 
+static gs_status accept_source(const char *name, const char *source, gs_error *error)
+{
+    (void)name;
+    (void)source;
+    (void)error;
+    return GS_OK;
+}
+
+static gs_status accept_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    (void)ptx;
+    (void)size;
+    (void)manifest;
+    (void)problem;
+    (void)error;
+    return GS_OK;
+}
+
+/* A user kernel that no inspection looked at still writes no variable, and a family's kernel may. */
+static void test_user_kernel(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const gs_kernel_inspector blind = {.source = accept_source, .ptx = accept_ptx};
+    const gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\n__device__ int kept;\nextern \"C\" __global__ void k(gs_kernel_args p) { kept = p.m; }\n",
+                              .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                           .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {1, 1, 1}, .cluster = {1, 1, 1}}}}};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    gs_device *device = open_device("emu:h200");
+    device->inspector = &blind;
+    for (int user = 0; user < 2; user++) {
+        gs_loaded *loaded;
+        gs_error error = {0};
+        const gs_args args = {.size = sizeof args};
+        OK((user ? gs_loaded_create_user : gs_loaded_create)(&loaded, device, &kernel, &problem, &error));
+        assert_int_equal(gs_loaded_run(loaded, &args, NULL, &error), user ? GS_ERROR_FAULT : GS_OK);
+        if (user) assert_mentions(&error, "a variable of the module, which is read only");
+        gs_loaded_destroy(&loaded);
+    }
+    gs_device_close(&device);
+}
+
 static double time_of(const work *w, const gs_launch *launch)
 {
     gs_error error = {0};
@@ -458,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_user_kernel),
         cmocka_unit_test(test_predicted_time),
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_plan),

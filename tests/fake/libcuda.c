@@ -367,7 +367,9 @@ gs_cu_result cuFuncGetAttribute(int *value, gs_cu_function_attribute attribute, 
 {
     ENTER_CONTEXT();
     (void)function;
-    *value = attribute == GS_CU_FUNCTION_REGISTERS ? 32 : attribute == GS_CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+    *value = attribute == GS_CU_FUNCTION_REGISTERS     ? 32
+             : attribute == GS_CU_FUNCTION_MAX_THREADS ? (int)setting("FAKE_CUDA_THREADS", 1024)
+             : attribute == GS_CU_FUNCTION_STATIC_SMEM ? (int)setting("FAKE_CUDA_STATIC", 0) : 0;
     return GS_CU_SUCCESS;
 }
 

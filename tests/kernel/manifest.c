@@ -192,6 +192,10 @@ static void ends_of_lines_of_any_system(void **state)
     gs_text_free(&text);
     gs_text_free(&back);
     for (size_t i = 0; i < GS_COUNT(wrong); i++) assert_int_equal(gs_manifest_parse(&manifest, wrong[i], &error), GS_ERROR_PARSE);
+    gs_text inside = {0};
+    gs_text_addf(&inside, "manifest 1 \r words%s", strchr(canonical, '\n'));
+    assert_int_equal(gs_manifest_parse(&manifest, gs_text_string(&inside), &error), GS_ERROR_PARSE);
+    gs_text_free(&inside);
 }
 
 static void errors_name_line_and_column(void **state)
