@@ -105,3 +105,20 @@ int gs_device_count(gs_error *error)
     int count;
     return gs_cuda_count(&count, error) == GS_OK ? count : 0;
 }
+
+gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error)
+{
+    const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+    if (info->parameters >= 0 && info->parameters != parameters)
+        return gs_fail(error, GS_ERROR_LAUNCH, "entry", "%.64s takes %s%d parameters, the manifest gives it %d", name, info->parameters > GS_FUNCTION_PARAMETERS ? "more than " : "",
+                       GS_MIN(info->parameters, GS_FUNCTION_PARAMETERS), parameters);
+    for (int i = 0; i < info->parameters; i++)
+        if (info->parameter_bytes[i] != bytes[i])
+            return gs_fail(error, GS_ERROR_LAUNCH, "entry", "parameter %d of %.64s has %zu bytes, what the manifest gives it has %zu", i, name, info->parameter_bytes[i], bytes[i]);
+    if (threads > (uint32_t)info->max_threads)
+        return gs_fail(error, GS_ERROR_LAUNCH, "block", "%u threads, the code of %.64s takes at most %d (__launch_bounds__, registers)", threads, name, info->max_threads);
+    if ((int64_t)launch->smem + info->static_smem > device->caps.smem_block)
+        return gs_fail(error, GS_ERROR_LAUNCH, "smem", "%u bytes of dynamic and %d of static shared memory: a block of %.64s may have %d together", launch->smem, info->static_smem,
+                       name, device->caps.smem_block);
+    return GS_OK;
+}

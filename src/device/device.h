@@ -82,13 +82,18 @@ struct gs_image {
     int    stack_bytes;
     int    static_smem;
     bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7514, C7602) */
+    bool   tables;            /* nobody writes to its variables, which was inspected: an emulated device holds them read only */
     bool   cached;            /* came from the cubin cache */
     double compile_ms;        /* 0 when cached */
 };
 void gs_image_free(gs_image *image);
 
+#define GS_FUNCTION_PARAMETERS 8   /* whose sizes are told */
+
 typedef struct gs_function_info {
-    int registers, local_bytes, static_smem, max_threads;
+    int    registers, local_bytes, static_smem, max_threads;
+    int    parameters;        /* -1: the driver does not tell; else at most GS_FUNCTION_PARAMETERS + 1, which means more */
+    size_t parameter_bytes[GS_FUNCTION_PARAMETERS];
 } gs_function_info;
 
 /* What an implementation works out once for launches that differ in parameters and queue only; see prepare. Used by one thread at a time. */
@@ -167,6 +172,10 @@ struct gs_device {
  * DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), MEMORY. */
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
+
+/* Whether the code of `name` takes what a launch is to give it: so many parameters of so many bytes, as far as the driver tells, the block and
+ * the shared memory. Codes: LAUNCH, with both numbers. */
+gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error);
 
 /* For those who choose a device by themselves: whether a failure to open the first GPU means that there is none, the device to be taken
  * then, and the line that says so, with the failure's text. */

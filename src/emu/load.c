@@ -23,7 +23,7 @@ typedef struct module {
 /* ---- modules ---- */
 
 /* A variable of the module in global or constant memory: its own allocation, with its initial bytes. */
-static gs_status place_variable(gs_emu_device *emu, const gs_ptx_variable *variable, uint64_t *address, gs_error *error)
+static gs_status place_variable(gs_emu_device *emu, const gs_ptx_variable *variable, bool table, uint64_t *address, gs_error *error)
 {
     if ((variable->space != GS_PTX_GLOBAL && variable->space != GS_PTX_CONST) || variable->size == 0) return GS_OK;
     if (variable->external) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the variable %.64s is defined elsewhere", variable->name);
@@ -34,6 +34,7 @@ static gs_status place_variable(gs_emu_device *emu, const gs_ptx_variable *varia
     else
         memset(a->bytes, 0, variable->size);
     gs_emu_memory_mark(a, *address, variable->size);
+    if (table) gs_emu_memory_protect(emu->memory, *address);
     return GS_OK;
 }
 
@@ -63,7 +64,7 @@ static gs_status fill_module(gs_emu_device *emu, module *m, const gs_image *imag
     if (!m->address) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a module");
     m->registers = image->registers;
     m->stack = image->stack_bytes;
-    for (int i = 0; i < m->ptx->variables; i++) GS_TRY(place_variable(emu, &m->ptx->variable[i], &m->address[i], error));
+    for (int i = 0; i < m->ptx->variables; i++) GS_TRY(place_variable(emu, &m->ptx->variable[i], image->tables, &m->address[i], error));
     return GS_OK;
 }
 
@@ -95,11 +96,19 @@ void gs_emu_unload(gs_device *device, gs_module handle)
 
 static gs_function_info info_of(const module *m, const gs_emu_code *code)
 {
+    const int index = (int)(code->entry - m->ptx->entry);
     const uint32_t asked = gs_emu_product(code->entry->reqntid), most = gs_emu_product(code->entry->maxntid);
-    return (gs_function_info){
+    gs_function_info info = {
         .registers = m->registers, .local_bytes = m->stack, .static_smem = (int)code->static_shared,
         .max_threads = asked ? (int)asked : most ? (int)most : MOST_THREADS,
+        .parameters = GS_MIN(code->entry->parameters, GS_FUNCTION_PARAMETERS + 1),
     };
+    for (int i = 0; i < m->ptx->variables; i++) {
+        const gs_ptx_variable *const v = &m->ptx->variable[i];
+        const bool one = v->space == GS_PTX_PARAM && v->entry == index && v->parameter >= 0 && v->parameter < GS_FUNCTION_PARAMETERS;
+        if (one) info.parameter_bytes[v->parameter] = v->size;
+    }
+    return info;
 }
 
 static gs_status make_function(module *m, const gs_ptx_entry *entry, gs_emu_function **out, gs_error *error)

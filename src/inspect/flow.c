@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Variables of the module can be read only. NVRTC puts constant arrays and static members into .global memory as well as into .const, with
- * values or, for zeros, without, so a variable is no state by itself; it becomes one where somebody writes to it. Whatever is computed from
- * its address is called its address too, in any order of the instructions; with such a value a kernel may load, and nothing else: not store
- * to it, not store it, not decide by it. */
+ * values or, for zeros, without, so a variable is no state by itself; it becomes one where somebody writes to it.
+ * Nothing is followed: a register that may hold such an address is one for the whole entry, and the few instructions that indexing needs are
+ * listed, with the one operand where the address may stand. They give the address plus something that does not depend on it. Any other
+ * use is refused, so no number that is computed, compared, stored or loaded depends on where a variable lies, and nobody can point there but
+ * through such a register, which only loads take. */
 #include "inspect/internal.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 typedef struct flow {
     const gs_inspector *i;
-    bool               *address;   /* of registers: derived from a table's address */
+    bool               *address;   /* of registers: may hold the address of a variable */
     bool                changed;
 } flow;
 
@@ -23,60 +25,89 @@ static bool is_table(const flow *f, const gs_ptx_operand *o)
     return space == GS_PTX_GLOBAL || space == GS_PTX_CONST;
 }
 
-static const gs_ptx_operand *child(const flow *f, const gs_ptx_operand *o, int c) { return &f->i->entry->operand[o->child + c]; }
+static bool holds_itself(const flow *f, const gs_ptx_operand *o) { return is_table(f, o) || (o->kind == GS_PTX_REGISTER && f->address[o->index]); }
 
 static bool holds(const flow *f, const gs_ptx_operand *o)
 {
-    if (is_table(f, o) || (o->kind == GS_PTX_REGISTER && f->address[o->index])) return true;
-    for (int c = 0; c < o->children; c++) {
-        const gs_ptx_operand *const inner = child(f, o, c);
-        if (is_table(f, inner) || (inner->kind == GS_PTX_REGISTER && f->address[inner->index])) return true;
-    }
+    if (holds_itself(f, o)) return true;
+    for (int c = 0; c < o->children; c++)
+        if (holds_itself(f, &f->i->entry->operand[o->child + c])) return true;
     return false;
 }
 
-static void mark(flow *f, const gs_ptx_operand *o)
+static bool is(const char *part, const char *text) { return strcmp(part, text) == 0; }
+
+static bool has_type(const gs_ptx_instruction *at, int part, const char *const types[3])
 {
-    if (o->kind == GS_PTX_REGISTER && !f->address[o->index]) f->address[o->index] = f->changed = true;
-    for (int c = 0; c < o->children; c++) {
-        const gs_ptx_operand *const inner = child(f, o, c);
-        if (inner->kind == GS_PTX_REGISTER && !f->address[inner->index]) f->address[inner->index] = f->changed = true;
-    }
+    return at->parts == part + 1 && (is(at->part[part], types[0]) || is(at->part[part], types[1]) || is(at->part[part], types[2]));
 }
 
-static bool is_one_of(const char *opcode, const char *const *list, size_t count)
+/* Which operands of an instruction may hold an address, as bits; where there are any, operand 0 is a register that holds one afterwards. */
+static unsigned takes_address(const gs_ptx_instruction *at)
 {
-    for (size_t n = 0; n < count; n++)
-        if (strcmp(opcode, list[n]) == 0) return true;
-    return false;
+    static const char *const whole[3] = {"b64", "s64", "u64"}, *const half[3] = {"s32", "u32", "u32"};
+    const char *const opcode = at->part[0];
+    if (is(opcode, "mov") && at->operands == 2 && has_type(at, 1, whole)) return 1u << 1;
+    if (is(opcode, "cvta") && at->operands == 2) return 1u << 1;
+    if (is(opcode, "add") && at->operands == 3 && has_type(at, 1, whole)) return 1u << 1 | 1u << 2;
+    if (is(opcode, "sub") && at->operands == 3 && has_type(at, 1, whole)) return 1u << 1;
+    if (is(opcode, "selp") && at->operands == 4 && has_type(at, 1, whole)) return 1u << 1 | 1u << 2;
+    if (is(opcode, "mad") && at->operands == 4 && is(at->part[1], "wide") && has_type(at, 2, half)) return 1u << 3;
+    if (is(opcode, "mad") && at->operands == 4 && is(at->part[1], "lo") && has_type(at, 2, whole)) return 1u << 3;
+    return 0;
+}
+
+/* The operand that is loaded from, -1: none. What cp.async takes may stand in shared memory then. */
+static int source_of(const gs_ptx_instruction *at)
+{
+    static const char *const elsewhere[] = {"shared", "shared::cta", "shared::cluster", "local", "param"};
+    const char *const opcode = at->part[0];
+    if (is(opcode, "prefetch") || is(opcode, "prefetchu")) return 0;
+    if (is(opcode, "cp")) return is(at->part[1], "async") && (is(at->part[2], "ca") || is(at->part[2], "cg")) ? 1 : -1;
+    if (!is(opcode, "ld") && !is(opcode, "ldu")) return -1;
+    for (size_t n = 0; n < GS_COUNT(elsewhere); n++)
+        if (gs_inspect_has(at, elsewhere[n])) return -1;
+    return 1;
+}
+
+static gs_status refuse(const flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *o)
+{
+    const bool stores = o->kind == GS_PTX_ADDRESS;
+    if (is(at->part[0], "setp"))
+        return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, "%.60s compares the address of a variable of the module: count an index, which is compared instead", at->name);
+    return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, stores ? "%.60s to a variable of the module, which can be loaded from and nothing else"
+                             : "%.60s takes the address of a variable of the module: it can be indexed and loaded from, and nothing else", at->name);
+}
+
+/* Whether operand 0 is what the instruction writes. */
+static bool gives_result(const gs_ptx_instruction *at, int source)
+{
+    static const char *const others[] = {"bar", "barrier", "brx", "setmaxnreg"};
+    for (size_t n = 0; n < GS_COUNT(others); n++)
+        if (is(at->part[0], others[n])) return false;
+    return source != 0;
 }
 
 static gs_status follow(flow *f, const gs_ptx_instruction *at)
 {
-    static const char *const loads[] = {"ld", "ldu", "prefetch", "prefetchu"};
-    static const char *const stays[] = {"st", "atom", "red", "cp", "bra", "brx", "shfl", "mbarrier", "vote", "match", "redux", "bar", "barrier"};
     const gs_ptx_operand *const operand = &f->i->entry->operand[at->operand];
-    const bool loading = is_one_of(at->part[0], loads, GS_COUNT(loads)), stay = is_one_of(at->part[0], stays, GS_COUNT(stays));
-    bool used = at->guard >= 0 && f->address[at->guard];
-    if (used) return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, "%.60s depends on where a variable of the module lies", at->name);
+    const unsigned taken = takes_address(at);
+    const int source = source_of(at);
+    int addresses = 0;
     for (int n = 0; n < at->operands; n++) {
-        if (!holds(f, &operand[n])) continue;
-        if (operand[n].kind == GS_PTX_ADDRESS && !loading)
-            return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, "%.60s to a variable of the module", at->name);
-        used = used || n > 0 || stay;   /* operand 0 alone is a destination, which is overwritten */
+        const gs_ptx_operand *const o = &operand[n];
+        if (n == 0 && o->kind != GS_PTX_ADDRESS && o->kind != GS_PTX_VARIABLE && gives_result(at, source)) continue;   /* overwritten */
+        if (!holds(f, o)) continue;
+        if (n == source && o->kind == GS_PTX_ADDRESS && o->children == 1) continue;
+        if (!(taken >> n & 1) || !holds_itself(f, o) || o->negated) return refuse(f, at, o);
+        addresses++;
     }
-    if (loading || !used) return GS_OK;   /* a value that was loaded is no address */
-    if (stay)
-        return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, at, "%.60s hands on the address of a variable of the module", at->name);
-    mark(f, &operand[0]);
+    if (addresses == 0) return GS_OK;
+    const bool one = addresses == 1 || is(at->part[0], "selp");
+    if (!one || operand[0].kind != GS_PTX_REGISTER) return refuse(f, at, &operand[0]);
+    f->changed = f->changed || !f->address[operand[0].index];
+    f->address[operand[0].index] = true;
     return GS_OK;
-}
-
-static bool has_tables(const gs_ptx_module *m)
-{
-    for (int v = 0; v < m->variables; v++)
-        if (m->variable[v].space == GS_PTX_GLOBAL || m->variable[v].space == GS_PTX_CONST) return true;
-    return false;
 }
 
 static gs_status settle(flow *f)
@@ -87,6 +118,13 @@ static gs_status settle(flow *f)
         if (!f->changed) return GS_OK;
     }
     return gs_inspect_refuse(f->i, GS_REFUSAL_STATE, NULL, "entry %.64s computes too much from the addresses of its variables", f->i->entry->name);
+}
+
+static bool has_tables(const gs_ptx_module *m)
+{
+    for (int v = 0; v < m->variables; v++)
+        if (m->variable[v].space == GS_PTX_GLOBAL || m->variable[v].space == GS_PTX_CONST) return true;
+    return false;
 }
 
 gs_status gs_inspect_tables(const gs_inspector *i)

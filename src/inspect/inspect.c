@@ -91,6 +91,38 @@ static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *a
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s", at->name);
 }
 
+/* ---- waits that last a time ---- */
+
+#define WAIT_LEAST 1000000   /* ns: longer than what is timed, so that a thread that sleeps so long has gained nothing */
+
+/* Whether a register is set from whole numbers only, none below `least`. */
+static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
+{
+    bool set = false;
+    for (int n = 0; n < i->entry->instructions; n++) {
+        const gs_ptx_instruction *const at = &i->entry->instruction[n];
+        const gs_ptx_operand *const o = &i->entry->operand[at->operand];
+        bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
+        for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
+            writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
+        if (!writes) continue;
+        if (strcmp(at->part[0], "mov") != 0 || at->operands != 2 || o[1].kind != GS_PTX_INTEGER || (uint32_t)o[1].bits < least) return false;
+        set = true;
+    }
+    return set;
+}
+
+/* mbarrier.try_wait sleeps no longer than its last operand says, where it has one: a clock, by way of a barrier that never completes. What
+ * others write there is a constant that stands for "long". */
+static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at)
+{
+    if (strcmp(at->part[0], "mbarrier") != 0 || strcmp(at->part[1], "try_wait") != 0 || at->operands < 4) return GS_OK;
+    const gs_ptx_operand *const time = &i->entry->operand[at->operand + 3];
+    if (time->kind == GS_PTX_INTEGER && (uint32_t)time->bits >= WAIT_LEAST) return GS_OK;
+    if (time->kind == GS_PTX_REGISTER && is_constant(i, time->index, WAIT_LEAST)) return GS_OK;
+    return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s with a time to sleep: leave the time out, or write a constant of at least %d ns", at->name, WAIT_LEAST);
+}
+
 /* ---- entries ---- */
 
 static const gs_entry *declared(const gs_inspector *i)
@@ -105,11 +137,13 @@ static gs_status check_entry(const gs_inspector *i)
     const gs_entry *const entry = declared(i);
     bool waits = false;
     GS_TRY(check_registers(i));
+    if (entry) GS_TRY(gs_inspect_agreement(i, entry));
     for (int n = 0; n < i->entry->instructions; n++) {
         const gs_ptx_instruction *const at = &i->entry->instruction[n];
         GS_TRY(check_opcode(i, at));
         GS_TRY(check_operands(i, at));
         GS_TRY(gs_inspect_types(i, at));
+        GS_TRY(check_wait(i, at));
         if (strcmp(at->part[0], "griddepcontrol") != 0) continue;
         if (!entry || !entry->dependent)
             return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, at, "%.40s in entry %.64s, which the manifest does not call dependent", at->name, i->entry->name);
@@ -126,14 +160,19 @@ static gs_status check_entry(const gs_inspector *i)
  * of an earlier launch left there, which nobody sees being read; a fast kernel has no arrays there. */
 static gs_status check_variables(const gs_inspector *i)
 {
+    uint64_t tables = 0;
     for (int v = 0; v < i->module->variables; v++) {
         const gs_ptx_variable *const variable = &i->module->variable[v];
         if (variable->space == GS_PTX_LOCAL)
-            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers",
+            return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers, or make a constant one static",
                                      variable->name, variable->size);
         if (variable->external && variable->space != GS_PTX_SHARED)
             return gs_inspect_refuse(i, GS_REFUSAL_EXTERNAL, NULL, "%.64s is declared .extern", variable->name);
+        if (variable->space == GS_PTX_GLOBAL || variable->space == GS_PTX_CONST) tables += variable->size;
     }
+    if (tables > GS_INSPECT_TABLES_MAX)
+        return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "variables of the module take %llu bytes, tables of %u bytes are allowed: larger memory is the manifest's workspace",
+                                 (unsigned long long)tables, GS_INSPECT_TABLES_MAX);
     return GS_OK;
 }
 

@@ -14,6 +14,7 @@
 
 #define GS_INSPECT_SOURCE_MAX  ((size_t)1 << 20)    /* bytes of CUDA C */
 #define GS_INSPECT_PTX_MAX     ((size_t)32 << 20)   /* bytes of PTX */
+#define GS_INSPECT_TABLES_MAX  65536u               /* bytes of the module's variables outside of shared memory */
 
 typedef enum gs_refusal {
 #define GS_REFUSAL(id, name, text) GS_REFUSAL_##id,

@@ -2,7 +2,7 @@
  * What the files of the inspection share.
  *   inspect.c   the module, its variables, its instructions     flow.c    where addresses of tables go
  *   matrix.c    types of arithmetic                             source.c  what the CUDA C includes
- *   refuse.c    refusals */
+ *   agree.c     an entry and what its manifest declares         refuse.c  refusals */
 #ifndef GS_INSPECT_INTERNAL_H
 #define GS_INSPECT_INTERNAL_H
 
@@ -27,6 +27,9 @@ bool gs_inspect_has(const gs_ptx_instruction *at, const char *part);
 
 /* Types of matrix instructions, of arithmetic and of conversions. */
 gs_status gs_inspect_types(const gs_inspector *i, const gs_ptx_instruction *at);
+
+/* The entry's parameters, blocks, clusters and shared memory are those that the manifest declares. */
+gs_status gs_inspect_agreement(const gs_inspector *i, const gs_entry *declared);
 
 /* Variables of the module are tables: nothing but a load may follow from their address. */
 gs_status gs_inspect_tables(const gs_inspector *i);

@@ -137,9 +137,11 @@ typedef struct reader {
     gs_error   *error;
 } reader;
 
+/* A carriage return before the end of a line belongs to it. */
 static bool line_ended(reader *r)
 {
     gs_scan_space(&r->scan);
+    if (*r->scan.at == '\r' && (r->scan.at[1] == '\n' || r->scan.at[1] == '\0')) return true;
     return *r->scan.at == '\0' || *r->scan.at == '\n' || *r->scan.at == '#';
 }
 
@@ -176,7 +178,7 @@ static gs_status end_line(reader *r)
 static bool is_keyword(const char *word)
 {
     static const char *const words[] = {"manifest", "accumulator", "determinism", "align", "workspace", "zeroed", "entry", "grid", "block", "cluster", "smem",
-                                        "dependent", "map"};
+                                        "dependent", "map", "pack"};
     for (size_t i = 0; i < GS_COUNT(words); i++)
         if (strcmp(word, words[i]) == 0) return true;
     return false;
@@ -224,7 +226,7 @@ static gs_status read_formula(reader *r, gs_formula *formula)
 {
     gs_scan_space(&r->scan);
     const int column = gs_scan_column(&r->scan);
-    const size_t size = strcspn(r->scan.at, " \t\n#");
+    const size_t size = strcspn(r->scan.at, " \t\r\n#");
     char text[GS_FORMULA];
     if (size == 0) return wrong(r, r->keyword, "a formula");
     if (size >= sizeof text)
@@ -366,7 +368,8 @@ gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *e
 {
     gs_error local;
     gs_manifest read = {0};
-    reader r = {.next = text, .error = error ? error : &local};
+    const bool marked = strncmp(text, "\xef\xbb\xbf", 3) == 0;   /* editors write it before UTF-8 */
+    reader r = {.next = text + (marked ? 3 : 0), .error = error ? error : &local};
     const gs_status status = read_manifest(&r, &read);
     if (status != GS_OK) {
         char keyword[16];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A launch manifest: everything the host must know to launch a kernel, as data. Never host code.
  *
- * Text form (one field per line, this order, '#' starts a comment; optional lines in brackets):
+ * Text form (one field per line, this order, '#' starts a comment; optional lines in brackets; lines may end with a carriage return too,
+ * and a byte order mark may stand first):
  *
  *     manifest 1
  *     accumulator f32                       f32 | f16
@@ -36,6 +37,12 @@
 #define GS_MAX_ENTRIES 4
 #define GS_MAX_MAPS    4
 #define GS_FORMULA     112
+
+/* Parameters of an entry, bytes: a tensor map, gs_kernel_args (verify/kernels.c compares). */
+#define GS_MAP_BYTES  128u
+#define GS_MAP_ALIGN  64u
+#define GS_ARGS_BYTES 96u
+#define GS_ARGS_ALIGN 8u
 
 typedef struct gs_formula {
     char text[GS_FORMULA];    /* checked when parsed or set; "" is 0 */

@@ -145,9 +145,9 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     gs_device *const device = loaded->device;
     const gs_formula_names names = names_of(problem, &device->caps);
     gs_function_info info;
+    size_t bytes[GS_MAX_MAPS + 1];
     GS_TRY(device->ops->function(device, loaded->module, entry->name, &state->launch.function, &info, error));
-    if (info.local_bytes > 0 && loaded->image.spill_bytes > 0)
-        return gs_fail(error, GS_ERROR_SPILL, entry->name, "%d bytes of local memory per thread", info.local_bytes);
+    if (info.local_bytes > 0 && loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, entry->name, "%d bytes of local memory per thread", info.local_bytes);
     int64_t value;
     for (int i = 0; i < 3; i++) {
         GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
@@ -158,9 +158,10 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     GS_TRY(value_of(&entry->smem, &names, device->caps.smem_block, "smem", &value, error));
     state->launch.smem = (uint32_t)value;
     state->launch.dependent = entry->dependent;
+    for (int i = 0; i <= entry->map_count; i++) bytes[i] = i < entry->map_count ? sizeof(gs_tensor_map) : sizeof(gs_kernel_args);
+    GS_TRY(gs_device_check(device, entry->name, &info, &state->launch, bytes, entry->map_count + 1, error));
     const uint32_t cluster = state->launch.cluster[0] * state->launch.cluster[1] * state->launch.cluster[2];
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
-
     state->map_count = entry->map_count;
     size_t b_at;
     packed_bytes(&loaded->manifest, problem, &b_at);
@@ -269,6 +270,7 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     if (user) GS_TRY(inspector->ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
     if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
+    loaded->image.tables = user;
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
     if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
         free(loaded->image.code);

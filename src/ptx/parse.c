@@ -184,7 +184,7 @@ static gs_status performance(gs_ptx_parser *p, gs_ptx_entry *entry)
         {".minnctapersm", 1}, {".maxnctapersm", 1}, {".maxnreg", 1}, {".maxclusterrank", 1},
         {".explicitcluster", 0}, {".noreturn", 0}, {".blocksareclusters", 0},
     };
-    uint64_t ignored;
+    uint64_t value = 0;
     uint32_t *const extent = gs_ptx_word(p, ".maxntid") ? entry->maxntid : gs_ptx_word(p, ".reqntid") ? entry->reqntid
                            : gs_ptx_word(p, ".reqnctapercluster") ? entry->reqnctapercluster : NULL;
     if (extent) {
@@ -195,7 +195,11 @@ static gs_status performance(gs_ptx_parser *p, gs_ptx_entry *entry)
     for (size_t i = 0; i < GS_COUNT(plain); i++)
         if (gs_ptx_word(p, plain[i].name)) {
             GS_TRY(gs_ptx_next(p));
-            return plain[i].numbers ? gs_ptx_integer(p, UINT32_MAX, &ignored) : GS_OK;
+            if (plain[i].numbers) GS_TRY(gs_ptx_integer(p, UINT32_MAX, &value));
+            entry->explicitcluster = entry->explicitcluster || strcmp(plain[i].name, ".explicitcluster") == 0;
+            entry->blocksareclusters = entry->blocksareclusters || strcmp(plain[i].name, ".blocksareclusters") == 0;
+            if (strcmp(plain[i].name, ".maxclusterrank") == 0) entry->maxclusterrank = (uint32_t)value;
+            return GS_OK;
         }
     return not_supported(p);
 }

@@ -98,6 +98,9 @@ typedef struct gs_ptx_entry {
     uint32_t            parameter_bytes;
     uint32_t            maxntid[3], reqntid[3];   /* 0: not given */
     uint32_t            reqnctapercluster[3];
+    uint32_t            maxclusterrank;           /* 0: not given */
+    bool                explicitcluster;          /* runs in clusters only */
+    bool                blocksareclusters;        /* a launch's grid counts clusters */
     int                 line;
 } gs_ptx_entry;
 

@@ -163,6 +163,14 @@ static void cut_ptx(char *line)
     else if (strstr(line, "unreadable")) *end = '\0';
 }
 
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Between two words that the line did not part: together they could be longer than a word may be. */
+static void part_words(gs_text *out, const char *next)
+{
+    if (out->size > 0 && is_word(out->data[out->size - 1]) && is_word(*next)) gs_text_add(out, " ");
+}
+
 static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
 {
     const bool known = shown && !shown->renamed && shown->dropped.size < GS_SOURCE_DROPPED;
@@ -183,6 +191,7 @@ static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
             size_t word = 0;
             while (isalnum((unsigned char)at[word]) || at[word] == '_') word++;
             if ((last == '<' || last == '[') && gs_word_role(at, word)) gs_text_add(out, " ");
+            part_words(out, at);
             at = add_word(out, at, shown);
         } else {
             if ((last == '<' && strchr("|/!", *at)) || (last == '|' && *at == '>') || (last == '/' && strchr("/*", *at))) gs_text_add(out, " ");
@@ -192,6 +201,7 @@ static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
         }
         if (at == before) break;
     }
+    part_words(out, instead);
     gs_text_add(out, instead);
 }
 

@@ -10,6 +10,9 @@
 #include "plan/loaded.h"
 #include "verify/internal.h"
 
+_Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
+               _Alignof(gs_kernel_args) == GS_ARGS_ALIGN, "what an entry takes is what is inspected");
+
 #define THREADS        256
 #define EMULATED_UNITS 16    /* per thread, where a block's start and the reductions at its end cost more than parallel blocks bring */
 

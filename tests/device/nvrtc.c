@@ -126,6 +126,19 @@ static void test_good_kernel(void **state)
     }
 }
 
+static void test_byte_order_mark(void **state)
+{
+    need_compiler(state);
+    const gs_source source = plain("\xef\xbb\xbf" "extern \"C\" __global__ void k(float *x)\r\n{\r\n    x[0] = 1;\r\n}\r\n");
+    gs_image image;
+    gs_error error = {0};
+    if (gs_compile_for("sm_90a", &source, &image, &error) != GS_OK) fail_msg("%s", error.text);
+    gs_image_free(&image);
+}
+
+/* The assembler counts such memory and fails without a word. */
+#define LARGE_SHARED "307200 bytes of static shared memory: a block of sm_90a may have 232448, static and dynamic together"
+
 static void test_errors_carry_line_and_log(void **state)
 {
     need_compiler(state);
@@ -136,6 +149,7 @@ static void test_errors_carry_line_and_log(void **state)
          "plain.cu(4): error: identifier \"undefined_thing\" is undefined", "1 error detected"},
         {"extern \"C\" __global__ void k(float *x) { asm volatile(\"foo.u32 240;\"); x[0] = 1; }\n", "error", "ptxas"},
         {"#include \"no/such/file.h\"\n", "no/such/file.h", "plain.cu(1)"},
+        {"__shared__ volatile char big[300 << 10];\nextern \"C\" __global__ void k(int i) { big[i] = 1; }\n", LARGE_SHARED, "307200 bytes smem"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_source source = plain(cases[i].text);
@@ -349,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_log_serialized),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_good_kernel),
+        cmocka_unit_test(test_byte_order_mark),
         cmocka_unit_test(test_errors_carry_line_and_log),
         cmocka_unit_test(test_spills_are_counted),
         cmocka_unit_test(test_ignored_setmaxnreg_is_reported),

@@ -14,6 +14,8 @@
 
 #include "emu/emu.h"
 #include "emu_device.h"
+#include "kernel/inspector.h"
+#include "plan/loaded.h"
 
 static bool have_compiler;
 
@@ -49,7 +51,18 @@ static const char text[] =
     "    s[threadIdx.x] = to[threadIdx.x];\n"
     "    to[threadIdx.x] = s[63 - threadIdx.x];\n"
     "}\n"
-    "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n";
+    "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n"
+    "extern \"C\" __global__ void read(int *to) { to[threadIdx.x] = table[threadIdx.x & 3]; }\n"
+    "extern \"C\" __global__ void write(int *to) { table[threadIdx.x & 3] = to[threadIdx.x]; }\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "extern \"C\" __global__ void copy(int *to)\n"
+    "{\n"
+    "    __shared__ __align__(16) int s[4];\n"
+    "    for (int i = 0; i < 4; i++) s[i] = to[i];\n"
+    "    asm volatile(\"fence.proxy.async;\\ncp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;\\ncp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;\"\n"
+    "                 :: \"l\"(__cvta_generic_to_global(table)), \"r\"((unsigned)__cvta_generic_to_shared(s)) : \"memory\");\n"
+    "}\n"
+    "#endif\n";
 
 typedef struct work {
     gs_device  *device;
@@ -141,6 +154,8 @@ static void test_launch(void **state)
         const gs_launch launch = {.function = find(&w, "add", &info), .grid = {3, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1},
                                   .params = (void *[]){&to, &from, &count, &more}};
         assert_true(info.registers > 0 && info.max_threads == 1024 && info.static_smem == 0 && info.local_bytes == 0);
+        assert_int_equal(info.parameters, 4);
+        for (int i = 0; i < 4; i++) assert_int_equal(info.parameter_bytes[i], i < 2 ? 8 : i < 3 ? 4 : 1);
         OK(ops->launch(w.device, &launch, w.queue, &error));
         OK(ops->queue_wait(w.device, w.queue, &error));
         for (int i = 0; i < 512; i++) assert_int_equal(number(&w, 512 + i), i < 300 ? i - 5 : 512 + i);
@@ -168,6 +183,32 @@ static void test_variables(void **state)
     }
     for (int i = 0; i < 32; i++) assert_int_equal(number(&w, i), 10 * (i % 4 + 1));
     end(&w);
+}
+
+/* Variables that an inspection took for tables: no instruction writes there, however it came by the address. */
+static void test_tables(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const char *const writing[] = {"write", "look", "copy"};
+    gs_error error = {0};
+    for (int tables = 0; tables < 2; tables++) {
+        image.tables = tables;
+        work w = begin("emu:h200");
+        image.tables = false;
+        for (size_t i = 0; i < GS_COUNT(writing); i++)
+            for (uint32_t threads = 1; threads <= 32; threads += 31) {
+                numbers(&w);
+                const gs_launch read = plain(&w, "read", 32), launch = plain(&w, writing[i], threads);
+                if (tables == 0 && threads == 32 && i != 1) continue;   /* threads of a warp that write the same place */
+                assert_int_equal(w.device->ops->launch(w.device, &launch, NULL, &error), tables ? GS_ERROR_FAULT : GS_OK);
+                if (tables) assert_mentions(&error, "a variable of the module, which is read only");
+                w.device->ops->queue_wait(w.device, NULL, &error);
+                OK(w.device->ops->launch(w.device, &read, NULL, &error));
+                for (int n = 0; tables && n < 4; n++) assert_int_equal(number(&w, n), 10 * (n + 1));
+            }
+        end(&w);
+    }
 }
 
 static void test_shared_memory(void **state)
@@ -287,6 +328,48 @@ static void test_faults(void **state)
     OK(w.device->ops->launch(w.device, &unchecked, w.queue, &error));
     assert_int_equal(w.device->ops->launch(w.device, &still, w.queue, &error), GS_ERROR_FAULT);
     end(&w);
+}
+
+static gs_status accept_source(const char *name, const char *source, gs_error *error)
+{
+    (void)name;
+    (void)source;
+    (void)error;
+    return GS_OK;
+}
+
+static gs_status accept_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    (void)ptx;
+    (void)size;
+    (void)manifest;
+    (void)problem;
+    (void)error;
+    return GS_OK;
+}
+
+/* A user kernel that no inspection looked at still writes no variable, and a family's kernel may. */
+static void test_user_kernel(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const gs_kernel_inspector blind = {.source = accept_source, .ptx = accept_ptx};
+    const gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\n__device__ int kept;\nextern \"C\" __global__ void k(gs_kernel_args p) { kept = p.m; }\n",
+                              .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                           .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {1, 1, 1}, .cluster = {1, 1, 1}}}}};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    gs_device *device = open_device("emu:h200");
+    device->inspector = &blind;
+    for (int user = 0; user < 2; user++) {
+        gs_loaded *loaded;
+        gs_error error = {0};
+        const gs_args args = {.size = sizeof args};
+        OK((user ? gs_loaded_create_user : gs_loaded_create)(&loaded, device, &kernel, &problem, &error));
+        assert_int_equal(gs_loaded_run(loaded, &args, NULL, &error), user ? GS_ERROR_FAULT : GS_OK);
+        if (user) assert_mentions(&error, "a variable of the module, which is read only");
+        gs_loaded_destroy(&loaded);
+    }
+    gs_device_close(&device);
 }
 
 static double time_of(const work *w, const gs_launch *launch)
@@ -415,9 +498,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launch),
         cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_tables),
         cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_user_kernel),
         cmocka_unit_test(test_predicted_time),
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_plan),

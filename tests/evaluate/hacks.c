@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head from the environment, as a candidate that
  * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu and hacks.cu have those that must be caught: an endpoint answers with them,
- * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. honest.cu has odd ones that
- * must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
+ * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. module.cu has such whose code
+ * is not what its manifest declares. honest.cu and module_honest.cu have odd ones that must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
  * stand in the file, these are of every sort (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent). The others are
  * inspected and verified here, without edge problems. A kernel that is named goes through the environment.
  *
@@ -26,12 +26,12 @@
 #define SHARE 1
 #endif
 #define DEVICE "emu:h200,threads=1,seed=3"
-#define WHOLE  3
+#define WHOLE  5
 
 #define PLAIN "f16:40x56x72:tn"
 
 typedef struct hack {
-    char    name[120], right[120], problem[GS_PROBLEM_TEXT];
+    char    name[120], right[120], problem[GS_PROBLEM_TEXT], said[120];   /* said: words of the reason */
     gs_text source, manifest;
 } hack;
 
@@ -88,6 +88,7 @@ static void read_hack(const char *at, const char *plain, hack *h)
     at += *at == '\n';
     while (*at && strncmp(at, "//// ", 5) != 0) {
         const size_t length = strcspn(at, "\n");
+        if (strncmp(at, "//! ", 4) == 0) read_field(at + 4, h->said, sizeof h->said);
         if (strncmp(at, "//: ", 4) == 0) gs_text_addf(&h->manifest, "%.*s\n", (int)length - 4, at + 4);
         gs_text_addf(&h->source, "%.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
@@ -165,11 +166,10 @@ static bool is_right(const char *right, const char *got)
 
 /* ---- honest ones ---- */
 
-static void test_honest(void **state)
+static void try_honest(const char *name, int least)
 {
-    char *const text = read_text("honest.cu"), *const plain = read_text("plain.cuh");
+    char *const text = read_text(name), *const plain = read_text("plain.cuh");
     int seen = 0, count = 0, missed = 0, here = 0;
-    (void)state;
     for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
         hack h;
         char got[64], why[512];
@@ -188,14 +188,26 @@ static void test_honest(void **state)
     }
     free(text);
     free(plain);
-    print_message("honest.cu: %d kernels, %d of them through the environment\n", count, count - here);
-    assert_true(only || seen >= 24);
+    print_message("%s: %d kernels, %d of them through the environment\n", name, count, count - here);
+    assert_true(only || seen >= least);
     assert_int_equal(missed, 0);
+}
+
+static void test_honest(void **state)
+{
+    (void)state;
+    try_honest("honest.cu", 24);
+}
+
+static void test_honest_modules(void **state)
+{
+    (void)state;
+    try_honest("module_honest.cu", 18);
 }
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 128, LEAST = 43 + 34 };   /* room; so many there are at least */
+enum { HACKS = 256, LEAST = 43 + 34 + 29 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;
@@ -228,7 +240,7 @@ static void told(void *self, const gs_author_turn *turn)
     const hack *const h = a->list[a->judged++];
     if (!turn->got || turn->again) fail_msg("%s: %s", h->name, turn->got ? "the same as one before" : turn->fault);
     name_verdict(turn->got, got, why);
-    const bool right = is_right(h->right, got);
+    const bool right = is_right(h->right, got) && strstr(why, h->said);
     print_verdict(h, got, why, right);
     a->missed += !right;
 }
@@ -288,6 +300,7 @@ static void test_hacks(void **state)
     b->session.device = caps.slug;
     read_catalogue("refused.cu", plain, &seen);
     read_catalogue("hacks.cu", plain, &seen);
+    read_catalogue("module.cu", plain, &seen);
     assert_true(seen >= LEAST);
     gs_text_addf(&right.source, "%s%s", plain, PLANTED);
     gs_text_add(&right.manifest, HEAD PLANTED_ENTRY);
@@ -331,7 +344,7 @@ int main(int argc, char **argv)
         return 1;
     }
     device->inspector = &gs_inspect_user_kernels;
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest), cmocka_unit_test(test_honest_modules)};
     const int failed = cmocka_run_group_tests_name("the hack suite", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);

@@ -11,6 +11,9 @@
  *     FAKE_CUDA_ERROR     the result it fails with             999
  *     FAKE_CUDA_CAPTURED  1: a stream that waits for the default stream is being captured  0
  *     FAKE_CUDA_MAPS      that many parameters of a launch are tensor maps, at most 3          0
+ *     FAKE_CUDA_THREADS   most threads of every function       1024
+ *     FAKE_CUDA_STATIC    static shared memory of every function   0
+ *     FAKE_CUDA_PARAMETERS sizes of every function's parameters, "128,96"   the driver does not tell
  *     FAKE_CUDA_LAUNCH_US time that events see per launch      10 */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

@@ -367,9 +367,27 @@ gs_cu_result cuFuncGetAttribute(int *value, gs_cu_function_attribute attribute, 
 {
     ENTER_CONTEXT();
     (void)function;
-    *value = attribute == GS_CU_FUNCTION_REGISTERS ? 32 : attribute == GS_CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+    *value = attribute == GS_CU_FUNCTION_REGISTERS     ? 32
+             : attribute == GS_CU_FUNCTION_MAX_THREADS ? (int)setting("FAKE_CUDA_THREADS", 1024)
+             : attribute == GS_CU_FUNCTION_STATIC_SMEM ? (int)setting("FAKE_CUDA_STATIC", 0) : 0;
     return GS_CU_SUCCESS;
 }
+
+#ifndef FAKE_CUDA_OLD
+/* Parameters of every function, as $FAKE_CUDA_PARAMETERS says: their sizes, "128,96"; without it the driver does not tell. */
+gs_cu_result cuFuncGetParamInfo(gs_cu_function function, size_t index, size_t *offset, size_t *bytes)
+{
+    ENTER_CONTEXT();
+    (void)function;
+    const char *at = getenv("FAKE_CUDA_PARAMETERS");
+    *offset = 0;
+    if (!at) return GS_CU_ERROR_NOT_FOUND;
+    for (size_t i = 0; i < index && *at; i++) at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',');
+    if (!*at) return GS_CU_ERROR_INVALID_VALUE;
+    *bytes = strtoul(at, NULL, 10);
+    return GS_CU_SUCCESS;
+}
+#endif
 
 gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribute attribute, int value)
 {

@@ -17,8 +17,8 @@
 
 #define TOP     ".version 9.0\n.target sm_90a\n.address_size 64\n"
 #define REGS    ".reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .f64 %fd<2>;\n"
-#define IN(body) TOP ".visible .entry k(.param .u64 a)\n{\n" REGS body "\nret;\n}\n"
-#define WITH(variables, body) TOP variables "\n.visible .entry k(.param .u64 a)\n{\n" REGS body "\nret;\n}\n"
+#define IN(body) TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n" REGS body "\nret;\n}\n"
+#define WITH(variables, body) TOP variables "\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n" REGS body "\nret;\n}\n"
 
 typedef struct sample {
     const char *ptx, *reason;   /* "": accepted */
@@ -27,7 +27,7 @@ typedef struct sample {
 static gs_manifest manifest_of(gs_type accumulator, bool dependent)
 {
     gs_manifest m = {.accumulator = accumulator, .bitwise = true, .align = {2, 2, 2, 2}, .entry_count = 1};
-    m.entry[0] = (gs_entry){.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = dependent};
+    m.entry[0] = (gs_entry){.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .smem = {"1024"}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = dependent};
     return m;
 }
 
@@ -87,7 +87,31 @@ static void test_state(void **state)
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; @%p0 mov.u32 %r0, 1;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; @!%p0 bra out; mov.u32 %r0, 1;\nout:"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.eq.s64 %p0, %rd0, 8; selp.b64 %rd1, 1, 0, %p0; st.u32 [%rd1], 1;"), "state"},
-        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.ca.shared.global [%r0], [%rd0], 4;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.ca.shared.global [%r0], [%rd0], 4;"), ""},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.ca.shared.global [%rd0], [%rd1], 4;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r0], [%rd0], 16, [%r1];"), "state"},
+        {WITH(".global .u32 g, h;", "mov.u64 %rd0, g; mov.u64 %rd1, h; selp.b64 %rd2, %rd0, %rd1, %p0; sub.s64 %rd3, %rd2, %rd4; mad.lo.s64 %rd3, %rd4, 4, %rd3; ld.u32 %r0, [%rd3];"), ""},
+        {WITH(".global .u32 g;", "prefetch.global.L2 [g];"), ""},
+        /* bits of the address, as an index or through the carry */
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; and.b64 %rd1, %rd0, 255; ld.global.u8 %rs0, [%rd1];"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; shr.u64 %rd1, %rd0, 8;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; add.cc.u64 %rd1, %rd0, %rd2; addc.u64 %rd3, 0, 0;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.u64 %rd1, g; add.s64 %rd2, %rd0, %rd1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; sub.s64 %rd2, %rd1, %rd0;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mad.lo.s64 %rd1, %rd0, 2, %rd2;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mul.lo.s64 %rd1, %rd0, 2;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; min.u64 %rd1, %rd0, %rd2;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; cvt.u32.u64 %r0, %rd0;"), "state"},
+        {WITH(".global .u32 g;", "mov.u32 %r0, g;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; bar.sync %rd0;"), "state"},
+        {WITH(".global .u32 g;", "bar.sync g;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.b64 {%r0, %r1}, %rd0;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; setp.lt.u64 %p0, %rd0, %rd1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; ld.shared.u32 %r0, [%rd0];"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; mapa.u64 %rd1, %rd0, 1;"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0; ld.global.L2::cache_hint.u32 %r0, [%rd1], %rd0;"), "state"},
+        {WITH(".global .align 4 .b8 g[65536];", "ld.global.u32 %r0, [g];"), ""},
+        {WITH(".global .align 4 .b8 g[65532]; .const .u32 c[2];", "ld.global.u32 %r0, [g];"), "state"},
         {WITH(".global .attribute(.managed) .align 4 .u32 g;", ""), "state"},
         {IN(".local .align 4 .b8 kept[16];\nld.local.u32 %r0, [kept];"), "state"},
         {WITH(".extern .global .u32 g;", ""), "external"},
@@ -104,7 +128,7 @@ static void test_long_chain(void **state)
     gs_text text = {0};
     gs_error error;
     const gs_manifest m = manifest_of(GS_F32, false);
-    gs_text_add(&text, TOP ".global .u32 g;\n.visible .entry k()\n{\n.reg .b64 %rd<20001>;\n");
+    gs_text_add(&text, TOP ".global .u32 g;\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b64 %rd<20001>;\n");
     for (int i = 0; i < 20000; i++) gs_text_addf(&text, "mov.u64 %%rd%d, %%rd%d;\n", i, i + 1);
     gs_text_add(&text, "mov.u64 %rd20000, g;\nret;\n}\n");
     assert_int_equal(inspect(gs_text_string(&text), text.size, &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
@@ -124,6 +148,7 @@ static void test_clocks(void **state)
         {IN("mov.u64 %rd0, %current_graph_exec;"), "clock"},
         {IN("mov.v4.u32 {%r0, %r1, %r2, %r3}, {%clock, %tid.x, 0, 0};"), "clock"},
         {IN("add.u32 %r0, %clock , 1;"), "clock"},
+        {IN("bar.sync %clock;"), "clock"},
         {IN(".reg .b64 %clock64;\nmov.u64 %rd0, %clock64;"), "clock"},
         {IN(".reg .b64 %clock<70>;\nmov.u64 %rd0, %clock64;"), "clock"},
         {IN("mov.u64 %rd0, %clock63;"), "unreadable"},
@@ -134,7 +159,7 @@ static void test_clocks(void **state)
     char text[512];
     for (size_t i = 0; i < GS_COUNT(refused) + GS_COUNT(accepted); i++) {
         const bool bad = i < GS_COUNT(refused);
-        snprintf(text, sizeof text, TOP ".visible .entry k()\n{\n.reg .b32 %%r<2>;\nmov.u32 %%r0, %s;\nret;\n}\n", bad ? refused[i] : accepted[i - GS_COUNT(refused)]);
+        snprintf(text, sizeof text, TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b32 %%r<2>;\nmov.u32 %%r0, %s;\nret;\n}\n", bad ? refused[i] : accepted[i - GS_COUNT(refused)]);
         check(&(sample){text, bad ? "clock" : ""}, &m, PROBLEM);
     }
 }
@@ -300,13 +325,125 @@ static void test_limits(void **state)
     assert_string_equal(error.field, "size");
     assert_int_equal(gs_inspect_ptx(NULL, 0, &m, &p, &error), GS_ERROR_FORBIDDEN);
     assert_string_equal(error.field, "unreadable");
+    static const char ended[] = IN("");   /* with its terminator */
+    assert_int_equal(inspect(ended, sizeof ended, &m, PROBLEM, &error), GS_OK);
+    for (int more = 0; more < 2; more++) {
+        gs_text many = {0};
+        gs_text_add(&many, TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n");
+        for (int i = 0; i < (1 << 20) + more; i++) gs_text_add(&many, "ret;\n");
+        gs_text_add(&many, "}\n");
+        assert_int_equal(inspect(gs_text_string(&many), many.size, &m, PROBLEM, &error), more ? GS_ERROR_FORBIDDEN : GS_OK);
+        if (more) assert_string_equal(error.field, "size");
+        gs_text_free(&many);
+    }
+}
+
+/* The line of the text is counted to the line that is refused, also where the text cannot be read. */
+static void test_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ptx, *said;
+    } all[] = {
+        {TOP "\r", "PTX line 4: a byte 0x0d"},
+        {TOP "\n\n// \\\n", "PTX line 6: a byte 0x5c"},
+        {TOP "\n.global .texref t;\n", "PTX line 5: "},
+        {TOP "\n\n.extern .func f();\n", ": .extern .func f();"},
+        {IN("mov.u64 %rd0, 1;\nmov.u64 %rd0, %clock64;"), "PTX line 8: reads %clock64"},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    for (size_t i = 0; i < GS_COUNT(all); i++) {
+        gs_error error;
+        assert_int_equal(inspect(all[i].ptx, strlen(all[i].ptx), &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
+        if (!strstr(error.text, all[i].said)) fail_msg("%s is not in: %s", all[i].said, error.text);
+    }
+}
+
+/* ---- what the manifest declares ---- */
+
+#define ENTRY(parameters, directives, body) TOP ".extern .shared .align 16 .b8 dynamic[];\n.visible .entry k(" parameters ")\n" directives "\n{\n" REGS body "\nret;\n}\n"
+#define ARGS ".param .align 8 .b8 a[96]"
+#define MAP  ".param .align 64 .b8 t[128]"
+
+/* Each with the two numbers that differ. */
+static void test_agreement(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ptx, *said;   /* "": accepted */
+        int         maps, block[3], cluster[3];
+        const char *smem;
+    } all[] = {
+        {ENTRY(ARGS, "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 16 .b8 a[96]", "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(MAP ",\n" ARGS, "", ""), "", 1, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY("", "", ""), "takes 0 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, "", ""), "takes 1 parameters, the manifest gives it 2", 1, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS ", .param .align 8 .b8 b[96]", "", ""), "takes 2 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 a[2096]", "", ""), "parameter 0 of entry k has 2096 bytes, what the manifest gives it has 96", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 a[88]", "", ""), "88 bytes, what the manifest gives it has 96", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 4 .b8 a[96]", "", ""), "aligned to 4 bytes, gs_kernel_args needs 8", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS ", .param .align 64 .b8 t[128]", "", ""), "parameter 0 of entry k has 96 bytes, what the manifest gives it has 128", 1, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 t[128], " ARGS, "", ""), "aligned to 8 bytes, a tensor map needs 64", 1, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 1024, 1, 1", ""), "", 0, {32, 32, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 128, 1, 1", ""), "at most 128 threads in a block (__launch_bounds__), the manifest declares 256", 0, {256, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqntid 64", ""), "", 0, {64, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqntid 64, 2, 1", ""), "blocks of 64 2 1 threads, the manifest declares 128 1 1", 0, {128, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".explicitcluster .reqnctapercluster 2, 1, 1", ""), "", 0, {32, 1, 1}, {2, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqnctapercluster 4, 1, 1", ""), "clusters of 4 1 1 blocks (__cluster_dims__), the manifest declares 1 1 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqnctapercluster 2, 1, 1", ""), "clusters of 2 1 1 blocks (__cluster_dims__), the manifest declares 1 2 1", 0, {32, 1, 1}, {1, 2, 1}, ""},
+        {ENTRY(ARGS, ".explicitcluster", ""), "runs in clusters only", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".explicitcluster .maxclusterrank 8", ""), "", 0, {32, 1, 1}, {8, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxclusterrank 4", ""), "at most 4 blocks (.maxclusterrank), the manifest declares 8", 0, {32, 1, 1}, {8, 1, 1}, ""},
+        {ENTRY(ARGS, ".blocksareclusters .reqntid 32, 1, 1 .reqnctapercluster 1, 1, 1", ""), "counts its grid in clusters", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, "", "mov.u32 %r0, dynamic;"), "uses dynamic shared memory (dynamic), the manifest declares none", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, "", "mov.u32 %r0, dynamic;"), "", 0, {32, 1, 1}, {1, 1, 1}, "1024"},
+    };
+    for (size_t i = 0; i < GS_COUNT(all); i++) {
+        gs_manifest m = manifest_of(GS_F32, false);
+        gs_error error;
+        m.entry[0].map_count = all[i].maps;
+        m.entry[0].map[0] = (gs_map){.operand = 'a', .inner = 64, .outer = 64, .swizzle = 128};
+        memcpy(m.entry[0].block, all[i].block, sizeof all[i].block);
+        memcpy(m.entry[0].cluster, all[i].cluster, sizeof all[i].cluster);
+        snprintf(m.entry[0].smem.text, sizeof m.entry[0].smem.text, "%s", all[i].smem);
+        const gs_status status = inspect(all[i].ptx, strlen(all[i].ptx), &m, PROBLEM, &error);
+        if (status != (*all[i].said ? GS_ERROR_FORBIDDEN : GS_OK)) fail_msg("status %d, %s: %s\n%s", (int)status, error.field, error.text, all[i].ptx);
+        if (!*all[i].said) continue;
+        assert_string_equal(error.field, "mismatch");
+        if (!strstr(error.text, all[i].said)) fail_msg("%s is not in: %s", all[i].said, error.text);
+    }
+}
+
+/* A wait that is told how long it may sleep is a clock, unless it may sleep longer than anything that is timed. */
+static void test_waits(void **state)
+{
+    (void)state;
+#define WAIT(time) "mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r0], %r1" time ";"
+    static const sample all[] = {
+        {IN(WAIT("")), ""},
+        {IN(WAIT(", 1000000")), ""},
+        {IN(WAIT(", 999999")), "opcode"},
+        {IN(WAIT(", 20")), "opcode"},
+        {IN("mov.b32 %r2, 10000000; " WAIT(", %r2")), ""},
+        {IN("mov.b32 %r2, 10000000; mov.b32 %r2, 100; " WAIT(", %r2")), "opcode"},
+        {IN("mov.b32 %r2, 10000000; shr.u32 %r2, %r2, 20; " WAIT(", %r2")), "opcode"},
+        {IN("mov.b32 %r2, 10000000; mov.b64 {%r2, %r3}, %rd0; " WAIT(", %r2")), "opcode"},
+        {IN("mov.b32 %r2, 10000000; mov.b64 {%r4, %r3}, %rd0; mov.b32 %r5, 1; " WAIT(", %r2")), ""},
+        {IN("mov.b32 %r2, %r3; " WAIT(", %r2")), "opcode"},
+        {IN(WAIT(", %r2")), "opcode"},
+        {IN("mbarrier.try_wait.shared.b64 %p0, [%r0], %rd0, 50;"), "opcode"},
+        {IN("mbarrier.test_wait.parity.shared::cta.b64 %p0, [%r0], %r1;"), ""},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    CHECK_ALL(all, &m, PROBLEM);
 }
 
 /* A refusal says where: in the source, where the PTX knows it. */
 static void test_places(void **state)
 {
     (void)state;
-    static const char text[] = TOP ".file 1 \"mine.cu\"\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n.loc 1 12 3\nmov.u64 %rd0, %clock64;\nret;\n}\n";
+    static const char text[] = TOP ".file 1 \"mine.cu\"\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b64 %rd<2>;\n.loc 1 12 3\nmov.u64 %rd0, %clock64;\nret;\n}\n";
     const gs_manifest m = manifest_of(GS_F32, false);
     gs_error error;
     assert_int_equal(inspect(text, strlen(text), &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
@@ -347,7 +484,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
+        cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_lines), cmocka_unit_test(test_agreement), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
     };
     return cmocka_run_group_tests_name("inspection of user kernels", tests, NULL, NULL);
 }

@@ -173,6 +173,31 @@ static void comments_and_blanks_do_not_count(void **state)
 }
 
 /* legend: a line of the canonical text, what it becomes (NULL: it goes), status, field, column */
+/* As editors of other systems write a text: carriage returns before the ends of lines, a mark before the first. */
+static void ends_of_lines_of_any_system(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"manifest 1\raccumulator f32\r", "\r\xef\xbb\xbfmanifest 1\n", "\xef\xbbmanifest 1\n", "manifest\r 1\n"};
+    gs_text text = {0}, back = {0};
+    gs_manifest manifest;
+    gs_error error = {0};
+    gs_text_add(&text, "\xef\xbb\xbf");
+    for (const char *at = canonical; *at; at++) {
+        if (*at == '\n') gs_text_add(&text, at[1] ? "\r" : " \r");
+        if (*at != '\n' || at[1]) gs_text_add_bytes(&text, at, 1);
+    }
+    if (gs_manifest_parse(&manifest, gs_text_string(&text), &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);
+    gs_manifest_format(&manifest, &back);
+    assert_string_equal(gs_text_string(&back), canonical);
+    gs_text_free(&text);
+    gs_text_free(&back);
+    for (size_t i = 0; i < GS_COUNT(wrong); i++) assert_int_equal(gs_manifest_parse(&manifest, wrong[i], &error), GS_ERROR_PARSE);
+    gs_text inside = {0};
+    gs_text_addf(&inside, "manifest 1 \r words%s", strchr(canonical, '\n'));
+    assert_int_equal(gs_manifest_parse(&manifest, gs_text_string(&inside), &error), GS_ERROR_PARSE);
+    gs_text_free(&inside);
+}
+
 static void errors_name_line_and_column(void **state)
 {
     (void)state;
@@ -405,7 +430,7 @@ int main(void)
         cmocka_unit_test(formulas_with_errors_are_refused),
         cmocka_unit_test(formulas_out_of_range_say_so),
         cmocka_unit_test(manifests_round_trip),
-        cmocka_unit_test(comments_and_blanks_do_not_count),
+        cmocka_unit_test(comments_and_blanks_do_not_count), cmocka_unit_test(ends_of_lines_of_any_system),
         cmocka_unit_test(errors_name_line_and_column),
         cmocka_unit_test(check_finds_what_no_device_can_launch),
         cmocka_unit_test(options_that_do_not_fit_are_noticed),

@@ -568,6 +568,50 @@ static void test_no_inspector(void **state)
     gs_device_close(&device);
 }
 
+/* What the driver says of the code is compared with what a launch would give it. */
+static void test_declared(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct {
+        const char *name, *told, *said;   /* NULL: prepared */
+    } cases[] = {
+        {"PARAMETERS", NULL, NULL},
+        {"PARAMETERS", "96", NULL},
+        {"PARAMETERS", "", "k takes 0 parameters, the manifest gives it 1"},
+        {"PARAMETERS", "96,96", "k takes 2 parameters, the manifest gives it 1"},
+        {"PARAMETERS", "96,1,1,1,1,1,1,1,1,1,1", "k takes more than 8 parameters, the manifest gives it 1"},
+        {"PARAMETERS", "2096", "parameter 0 of k has 2096 bytes, what the manifest gives it has 96"},
+        {"PARAMETERS", "88", "parameter 0 of k has 88 bytes, what the manifest gives it has 96"},
+        {"THREADS", "32", NULL},
+        {"THREADS", "31", "32 threads, the code of k takes at most 31"},
+        {"STATIC", "32448", NULL},
+        {"STATIC", "32449", "200000 bytes of dynamic and 32449 of static shared memory: a block of k may have 232448 together"},
+    };
+    gs_device *device;
+    gs_error error = {0};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 128, 64, 33);
+    const gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\nextern \"C\" __global__ void k(gs_kernel_args) {}",
+                              .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                           .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .smem = {"200000"}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}}};
+    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    device->inspector = &gs_inspect_user_kernels;
+    assert_int_equal(device->caps.smem_block, 232448);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gs_contender contender;
+        char name[40];
+        snprintf(name, sizeof name, "FAKE_CUDA_%s", cases[i].name);
+        if (cases[i].told) setenv(name, cases[i].told, 1);
+        assert_int_equal(gs_contender_kernel(&contender, device, "k", &kernel, &error), GS_OK);
+        const gs_status status = contender.prepare(&contender, &problem, &error);
+        if (status != (cases[i].said ? GS_ERROR_LAUNCH : GS_OK)) fail_msg("%s=%s: status %d: %s", name, cases[i].told, (int)status, error.text);
+        if (cases[i].said && !strstr(error.text, cases[i].said)) fail_msg("%s is not in: %s", cases[i].said, error.text);
+        contender.destroy(&contender);
+        unsetenv(name);
+    }
+    gs_device_close(&device);
+}
+
 /* What a manifest calls zeroed is zero when the workspace is made, the rest is not touched; more of it than workspace is refused. */
 static void test_zeroed_workspace(void **state)
 {
@@ -591,7 +635,7 @@ static void test_zeroed_workspace(void **state)
     device->inspector = &gs_inspect_user_kernels;
     const int before = live();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        gs_kernel kernel = {.name = "k.cu", .source = "extern \"C\" __global__ void k(void) {}",
+        gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\nextern \"C\" __global__ void k(gs_kernel_args) {}",
                             .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
                                          .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}}};
         snprintf(kernel.manifest.workspace.text, sizeof kernel.manifest.workspace.text, "%s", cases[i].workspace);
@@ -645,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_failing_driver),
         cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_no_inspector),
+        cmocka_unit_test(test_declared),
         cmocka_unit_test(test_zeroed_workspace),
         cmocka_unit_test(test_odd_tables),
     };

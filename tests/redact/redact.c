@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,17 @@ static void reasons_say_nothing_else(void **state)
     memset(name, 'a', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     assert_true(strlen(reason_of(name, "int a;")) == strlen("name_01234567"));
+    /* what is left of a word is no part of the next one */
+    static const char *const joined[] = {"%sstatic_assert", "%sdirective x", "hack.cu:1%s x", "some hack.cu:9%s"};
+    for (size_t i = 0; i < GS_COUNT(joined); i++) {
+        char text[200];
+        snprintf(text, sizeof text, joined[i], "abcdefghijklmnopqrstuvwxyz_abcdefghijklm");
+        const char *const got = reason_of(text, "int a;");
+        for (size_t at = 0, word = 0; got[at]; at++) {
+            word = isalnum((unsigned char)got[at]) || got[at] == '_' ? word + 1 : 0;
+            if (word > GS_SOURCE_NAME) fail_msg("of\n%s\nis shown\n%s", text, got);
+        }
+    }
     for (const char *at = reason_of("```<|x|></think>\x1b[31m\xff\\", "int a;"); *at; at++) assert_true(*at >= ' ' && *at < 127 && *at != '`' && *at != '\\');
     assert_null(strstr(reason_of("<|im_start|>", "int a;"), "<|"));
     assert_null(strstr(reason_of("<think>", "int a;"), "<think"));

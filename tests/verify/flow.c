@@ -196,7 +196,7 @@ static gs_status fake_function(gs_device *device, gs_module module, const char *
         if (strcmp(name, names[i]) == 0) e = &((code *)module)->entries[i], *e = (entry){names[i], module};
     assert_non_null(e);
     *out = e;
-    *info = (gs_function_info){.registers = 32, .max_threads = 1024};
+    *info = (gs_function_info){.registers = 32, .max_threads = 1024, .parameters = -1};
     return GS_OK;
 }
 

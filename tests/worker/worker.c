@@ -193,7 +193,7 @@ static void a_failing_contender_fails_alone(void **state)
 #define COMPILE "{\"op\":\"compile\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":"
 #define KERNEL(name, source, entry) "\"kernel\":{\"name\":\"" name "\",\"source\":\"" source "\",\"manifest\":\"manifest 1\\naccumulator f32\\n" \
     "determinism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry " entry "\\ngrid 1 1 1\\nblock 32 1 1\\n\"}}"
-#define NOTHING "extern \\\"C\\\" __global__ void gs_kernel() { __shared__ volatile int x[64]; x[threadIdx.x] = 0; }"
+#define NOTHING "#include \\\"common/args.h\\\"\\nextern \\\"C\\\" __global__ void gs_kernel(gs_kernel_args) { __shared__ volatile int x[64]; x[threadIdx.x] = 0; }"
     expect_refusal(&c, COMPILE "\"source:1\"}", "GS_ERROR_NOT_FOUND", "contender");
     expect_refusal(&c, COMPILE "\"source:1\"," KERNEL("mine", NOTHING, "gs_kernel"), "GS_ERROR_PARSE", "kernel");
     expect_refusal(&c, COMPILE "\"source:1\",\"kernel\":{\"name\":\"source:1\",\"manifest\":\"\"}}", "GS_ERROR_PARSE", NULL);

@@ -178,20 +178,30 @@ void gs_nvrtc_read_log(gs_image *image)
     }
 }
 
-/* The log's first line that reports an error, else its first line. */
-static void first_error(const char *log, char *text, size_t size)
+/* Shared memory of a block, bytes: what the assembler accepts. */
+static int shared_limit(const char *target)
 {
-    const char *chosen = *log ? log : "the compiler gives no reason";
-    for (const char *line = log; *line;) {
+    const int cc = strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
+    if (cc == 80 || cc == 87) return 163 << 10;
+    return cc >= 90 && cc < 120 ? 227 << 10 : 99 << 10;
+}
+
+/* The log's first line that reports an error. Where none does, the assembler has refused too much static shared memory, which it only counts. */
+static void first_error(const gs_image *image, const char *target, char *text, size_t size)
+{
+    for (const char *line = image->log; *line;) {
         const size_t length = strcspn(line, "\n");
         const bool fails = memmem(line, length, "error", 5) || memmem(line, length, "fatal", 5);
         if (fails && !memmem(line, length, "warning", 7)) {
-            chosen = line;
-            break;
+            snprintf(text, size, "%.*s", (int)GS_MIN(length, size - 1), line);
+            return;
         }
         line += length + (line[length] == '\n');
     }
-    snprintf(text, size, "%.*s", (int)GS_MIN(strcspn(chosen, "\n"), size - 1), chosen);
+    if (image->static_smem > shared_limit(target))
+        snprintf(text, size, "%d bytes of static shared memory: a block of %s may have %d, static and dynamic together", image->static_smem, target, shared_limit(target));
+    else
+        snprintf(text, size, "%.*s", *image->log ? (int)GS_MIN(strcspn(image->log, "\n"), size - 1) : 99, *image->log ? image->log : "the compiler gives no reason");
 }
 
 /* ---- compiling ---- */
@@ -266,7 +276,7 @@ static gs_status run_compiler(const compiler *nvrtc, gs_nvrtc_program program, c
         return ptx ? take_ptx(nvrtc, program, image, error) : GS_OK;
     }
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
-    first_error(image->log, line, sizeof line);
+    first_error(image, target, line, sizeof line);
     if (result == GS_NVRTC_ERROR_INVALID_OPTION)
         return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC %d.%d for target %s: %s", nvrtc->version / 1000,
                        nvrtc->version % 1000 / 10, target, line);
@@ -287,8 +297,9 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
         return gs_fail(error, GS_ERROR_ARGUMENT, "target", "\"%.64s\" is no compile target", target);
     GS_TRY(make_options(nvrtc, architecture, source, options, &count, error));
     gs_nvrtc_program program = NULL;
+    const bool marked = strncmp(source->text, "\xef\xbb\xbf", 3) == 0;   /* editors write it before UTF-8, and NVRTC takes it for a word */
     const gs_nvrtc_result result =
-        nvrtc->create(&program, source->text, source->name, source->header_count, source->header_texts, source->header_names);
+        nvrtc->create(&program, source->text + (marked ? 3 : 0), source->name, source->header_count, source->header_texts, source->header_names);
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");
     if (result != GS_NVRTC_SUCCESS) return gs_fail(error, GS_ERROR_COMPILE, NULL, "nvrtcCreateProgram: %s", nvrtc->error_string(result));
     const gs_status status = run_compiler(nvrtc, program, options, count, target, source->ptx, out, error);

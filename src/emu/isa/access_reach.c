@@ -39,6 +39,15 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
     return false;
 }
 
+/* By its name, which is asked for memory that is read only. */
+static bool stores(const gs_emu_op *op)
+{
+    static const char *const names[] = {"st", "atom", "red", "cp.reduce"};
+    for (size_t i = 0; i < GS_COUNT(names); i++)
+        if (strncmp(op->name, names[i], strlen(names[i])) == 0) return true;
+    return strstr(op->name, ".global.shared") != NULL;   /* cp.async.bulk */
+}
+
 static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
 {
     const gs_emu_cluster *const cluster = w->cluster;
@@ -69,6 +78,7 @@ static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
     char where[160];
     if (!a) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, gs_emu_memory_describe(memory, address, where, sizeof where));
+    if (a->read_only && stores(op)) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "a variable of the module, which is read only");
     if (!is_aligned(w, op, lane, address, align)) return false;
     *out = (gs_emu_place){.bytes = a->bytes + (address - a->address), .space = GS_PTX_GLOBAL, .address = address, .allocation = a};
     return true;
@@ -291,7 +301,9 @@ bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, 
     for (int l = 0; lanes != GS_EMU_FULL && l < GS_EMU_LANES; l++)
         if (!(lanes >> l & 1)) reach->address[l] = some;
     reach->lanes = lanes;
-    return find_together(w, space, size, reach) || find_each(w, op, space, size, reach);
+    if (!find_together(w, space, size, reach)) return find_each(w, op, space, size, reach);
+    if (reach->space != GS_PTX_GLOBAL || !reach->allocation->read_only || !stores(op)) return true;
+    return find_each(w, op, space, size, reach);   /* which tells the lane */
 }
 
 /* ---- traffic ---- */

@@ -145,6 +145,12 @@ static size_t below(const gs_emu_memory *memory, uint64_t address)
     return low;
 }
 
+void gs_emu_memory_protect(gs_emu_memory *memory, uint64_t address)
+{
+    const size_t index = below(memory, address);
+    if (index > 0 && memory->table[index - 1].address == address) memory->table[index - 1].read_only = true;
+}
+
 bool gs_emu_memory_free(gs_emu_memory *memory, uint64_t address)
 {
     const size_t index = below(memory, address);

@@ -19,6 +19,7 @@ typedef struct gs_emu_allocation {
     uint8_t *bytes;           /* host memory */
     uint8_t *written;         /* one bit per byte, NULL when the bitmap is off */
     uint64_t *touched[2];     /* one bit per sector of 32 bytes: read, and stored to, since the last gs_emu_memory_footprint */
+    bool     read_only;       /* to kernels */
 } gs_emu_allocation;
 
 /* capacity: bytes that may be allocated together. bitmap: keep track of written bytes. */
@@ -26,6 +27,7 @@ gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitm
 void      gs_emu_memory_destroy(gs_emu_memory **memory);
 gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *address, gs_error *error);   /* DEVICE_MEMORY */
 bool      gs_emu_memory_free(gs_emu_memory *memory, uint64_t address);   /* false: no allocation starts there */
+void      gs_emu_memory_protect(gs_emu_memory *memory, uint64_t address);   /* the allocation that starts there becomes read only, to kernels */
 uint64_t  gs_emu_memory_used(const gs_emu_memory *memory);
 
 /* The allocation that holds [address, address + size), NULL if none does. Fast when asked again for the same one (per-thread memo). */

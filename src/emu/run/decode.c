@@ -24,7 +24,7 @@ static gs_status decode_instruction(gs_emu_decoder *d, const gs_ptx_instruction 
     gs_emu_instruction_begin(d, in, op);
     gs_status status = GS_ERROR_NOT_FOUND;
     for (size_t i = 0; i < GS_COUNT(decoders) && status == GS_ERROR_NOT_FOUND && d->status == GS_OK; i++) status = decoders[i](d, in, op);
-    if (status == GS_ERROR_NOT_FOUND && d->status == GS_OK) gs_emu_unsupported(d, "unknown instruction");
+    if (status == GS_ERROR_NOT_FOUND && d->status == GS_OK) gs_emu_unsupported(d, "the emulated device does not execute this instruction");
     if (d->status == GS_OK && status != GS_OK) d->status = status;
     GS_TRY(d->status);
     return gs_emu_instruction_end(d);

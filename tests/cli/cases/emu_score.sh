@@ -8,6 +8,6 @@ printf 'manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\
 } >mine.cu
 gemmsmith score f16:16x16x16:tn --source mine.cu --manifest mine.manifest --repeat 2
 echo "exit $?"
-printf '__device__ int count;\nextern "C" __global__ void gs_kernel() { count++; }\n' >mine.cu
+printf '#include "common/args.h"\n__device__ int count;\nextern "C" __global__ void gs_kernel(const gs_kernel_args p) { count++; }\n' >mine.cu
 gemmsmith score f16:16x16x16:tn --source mine.cu --manifest mine.manifest --json
 echo "exit $?"
