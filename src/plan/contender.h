@@ -19,6 +19,8 @@ struct gs_contender {
     bool  bitwise;                   /* claims bit-equal results over repeats */
     gs_pointer zeroed;               /* after prepare: the part of its workspace that is zero before and after every run; 0: none */
     size_t     zeroed_bytes;
+    gs_pointer scratch;              /* after prepare: the rest, which may hold anything before a run; 0: none, or not known */
+    size_t     scratch_bytes;
     void *self;
 
     /* Prepares it for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: it cannot compute the problem. */
