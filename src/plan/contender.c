@@ -41,8 +41,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     own *const self = contender->self;
     release(self);
-    contender->zeroed = contender->scratch = 0;
-    contender->zeroed_bytes = contender->scratch_bytes = 0;
+    contender->zeroed = contender->scratch = contender->zeroed_bytes = contender->scratch_bytes = 0;
     gs_kernel built;
     if (!self->kernel) {
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
