@@ -173,3 +173,74 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     if (worst > 0) atomicMax(&p.counts->worst, double_bits(worst));
     if (first != ~0ull) atomicMin(&p.counts->first, first);
 }
+
+/* Adds a sum that depends on every 64-bit word and its place. */
+GS_KERNEL void gs_verify_words(const gs_range p)
+{
+    gs_u64 sum = 0;
+    for (gs_u64 i = first_index(); i < p.units / 4; i += index_step()) sum += gs_mix(i * 0x9e3779b97f4a7c15ull + ((const gs_u64 *)p.at)[i] + 1);
+    add_count(p.count, sum);
+}
+
+/* ---- after a timed replay ---- */
+
+GS_SHARED bool is_poison(gs_u64 at, int type, unsigned int pattern)
+{
+    return type == F32 ? *(const unsigned int *)at == pattern : *(const unit *)at == poison_unit(pattern, at / 2);
+}
+
+/* A warp for each row, and one for what lies around D: every element has a value, and nothing beside them was written. */
+GS_KERNEL void gs_verify_timed(const gs_timed p)
+{
+    const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes, size = p.out == F32 ? 4 : 2;
+    const gs_u64 rows = (gs_u64)(p.m * p.batch);
+    gs_u64 found = 0;
+    for (gs_u64 i = first_index() / lanes; i < p.count * (rows + 1); i += index_step() / lanes) {
+        const gs_timed_set *const s = &p.sets[i / (rows + 1)];
+        const gs_u64 row = i % (rows + 1), at = s->d + row * (gs_u64)p.ldd * size, behind = at + (gs_u64)p.n * size;
+        if (row < rows) {
+            for (gs_u64 col = at + lane * size; col < behind; col += lanes * size) found += is_poison(col, p.out, p.poison);
+            if (row + 1 < rows)
+                for (gs_u64 col = behind + lane * size; col < at + (gs_u64)p.ldd * size; col += lanes * size) found += !is_poison(col, p.out, p.poison);
+        } else {
+            const gs_u64 last = s->d + ((rows - 1) * (gs_u64)p.ldd + (gs_u64)p.n) * size;
+            for (gs_u64 u = s->begin + lane * size; u < s->d; u += lanes * size) found += !is_poison(u, p.out, p.poison);
+            for (gs_u64 u = last + lane * size; u < s->end; u += lanes * size) found += !is_poison(u, p.out, p.poison);
+        }
+    }
+    add_count(&p.found[0], found);
+}
+
+GS_SHARED double value_at(gs_u64 at, gs_u64 index, int type) { return bits_value(load_bits((const void *)at, index, type), type); }
+
+/* A warp for each sample: an element of D at random is computed anew. */
+GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
+{
+    const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes;
+    for (gs_u64 i = first_index() / lanes; i < p.samples; i += index_step() / lanes) {
+        const gs_u64 bits = gs_mix(p.seed + i), more = gs_mix(bits + 1);
+        const gs_timed_set *const s = &p.sets[i % p.count];
+        const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long a = (batch * p.m + row) * p.lda, b = p.tn ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step = p.tn ? 1 : p.ldb;
+        double sum = 0, squares = 0;
+        for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
+            const double product = value_at(s->a, (gs_u64)(a + k), p.in) * value_at(s->b, (gs_u64)(b + k * step), p.in);
+            sum += product;
+            squares += product * product;
+        }
+        for (int other = 16; other; other >>= 1) {
+            sum += __shfl_xor_sync(0xffffffffu, sum, other);
+            squares += __shfl_xor_sync(0xffffffffu, squares, other);
+        }
+        if (lane) continue;
+        const double got = value_at(s->d, (gs_u64)((batch * p.m + row) * p.ldd + col), p.out);
+        double right = p.alpha * sum, size = p.alpha * p.alpha * squares;
+        if (p.beta != 0) {
+            const double c = p.beta * value_at(s->c, (gs_u64)((batch * p.m + row) * p.ldc + col), p.out);
+            right += c;
+            size += c * c;
+        }
+        if (p.out == F16 && fabs(right) > 60000.0) continue;   /* about to overflow: either way is right */
+        if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) + p.absolute)) atomicAdd(&p.found[1], 1ull);
+    }
+}

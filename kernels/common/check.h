@@ -54,4 +54,21 @@ typedef struct gs_check {
     gs_check_counts *counts;
 } gs_check;
 
+/* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
+typedef struct gs_timed_set {
+    gs_u64 a, b, c, d, begin, end;   /* addresses; of 4 bytes */
+} gs_timed_set;
+
+/* What a replay wrote, set by set. */
+typedef struct gs_timed {
+    const gs_timed_set *sets;
+    gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */
+    long long    m, n, k, batch, lda, ldb, ldc, ldd;
+    int          in, out, tn;            /* gs_type */
+    double       alpha, beta;
+    double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms */
+    unsigned int poison;                 /* 32-bit pattern */
+    gs_u64      *found;                  /* adds elements without a value and places beside D that were written; and samples that are wrong */
+} gs_timed;
+
 #endif

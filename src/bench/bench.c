@@ -156,8 +156,10 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
     const bool offline = run->options.mode == GS_MODE_OFFLINE;
-    const int most = offline ? gs_operand_most_sets(device->caps.launch_us, run->options.replay_us) : GS_BENCH_SETS;
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, most, run->options.warm || device->caps.emulated,
+    const double replay_us = fmax(run->options.replay_us, GS_OPERAND_REPLAY_US);   /* not fewer than verification places */
+    const int most = offline ? gs_operand_most_sets(device->caps.launch_us, replay_us) : GS_BENCH_SETS;
+    const int calls = offline ? gs_operand_calls(problem, &device->caps, replay_us) : 1;
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, calls, most, run->options.warm || device->caps.emulated,
                           run->reference_bytes, &run->random, run->queue, error);
 }
 
@@ -184,11 +186,43 @@ static gs_status run_again(gs_bench_run *run, gs_error *error)
         gs_error found = {0};
         gs_status status = GS_OK;
         for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_bench_run_alive(run, i) && !samples->wrong; n++) {
-            status = gs_sets_poison(&run->sets, run->device, i, run->queue, &found);
+            status = gs_sets_poison(&run->sets, run->device, i, GS_POISON_FIRST, run->queue, &found);
             if (status == GS_OK) status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
             if (status == GS_OK) status = gs_bench_run_compare(run, i, &found);
         }
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
+    }
+    return GS_OK;
+}
+
+/* Tickets and the like, which every run leaves zero. */
+static gs_status see_zeros(gs_bench_run *run, int contender, bool *zero, gs_error *error)
+{
+    const gs_contender *const self = &run->contenders[contender];
+    *zero = true;
+    if (!self->zeroed) return GS_OK;
+    uint8_t *const bytes = malloc(self->zeroed_bytes);
+    if (!bytes) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu bytes of workspace", self->zeroed_bytes);
+    const gs_status status = run->device->ops->copy_out(run->device, bytes, self->zeroed, self->zeroed_bytes, error);
+    for (size_t i = 0; i < self->zeroed_bytes && status == GS_OK; i++) *zero &= bytes[i] == 0;
+    free(bytes);
+    return status;
+}
+
+/* What was found behind any replay counts as if it were the last one's. */
+static gs_status judge_looks(gs_bench_run *run, gs_error *error)
+{
+    if (!run->options.check || run->device->caps.emulated) return GS_OK;
+    for (int i = 0; i < run->count; i++) {
+        gs_samples *const samples = &run->out->samples[i];
+        uint64_t found[2];
+        bool zero;
+        if (samples->status != GS_OK) continue;
+        GS_TRY(gs_sets_found(&run->sets, run->device, i, found, run->queue, error));
+        GS_TRY(see_zeros(run, i, &zero, error));
+        if (samples->wrong || (found[0] + found[1] == 0 && zero)) continue;
+        samples->wrong = true;
+        samples->compare.mismatches = (int64_t)(found[0] + found[1] + !zero);
     }
     return GS_OK;
 }
@@ -199,6 +233,8 @@ static gs_status measure(gs_bench_run *run, gs_error *error)
     if (!run->device->caps.emulated) GS_TRY(first_runs(run, error));
     GS_TRY(run->options.mode == GS_MODE_SERVER ? gs_bench_server(run, error) : gs_bench_offline(run, error));
     if (!run->device->caps.emulated) GS_TRY(run_again(run, error));   /* an emulated device sees what is read before it is written */
+    GS_TRY(gs_bench_run_inputs(run, error));
+    GS_TRY(judge_looks(run, error));
     return summarise(run, error);
 }
 
@@ -208,7 +244,7 @@ static void release(gs_bench_run *run)
     for (int i = 0; run->graphs && i < run->count; i++)
         if (run->graphs[i]) device->ops->graph_destroy(device, run->graphs[i]);
     free(run->graphs);
-    gs_sets_destroy(&run->sets, device);
+    gs_sets_destroy(&run->sets, device, run->count);
     if (run->scratch) device->ops->free(device, run->scratch);
     if (run->shown) device->ops->free(device, run->shown);
     free(run->reference);

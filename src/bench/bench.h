@@ -21,8 +21,8 @@ typedef struct gs_bench_options {
     double   replay_us;         /* shortest graph replay; 0: 500 */
     double   target_qps;        /* server: mean rate of the exponential gaps; 0: 100 */
     bool     call_time;         /* offline: measure call time too */
-    bool     check;             /* verify the outputs of the last round (default true through gs_bench_defaults); of those that
-                                   are still in it */
+    bool     check;             /* look at every timed output, and compare one of the last round as a whole, of those that are
+                                   still in it (default true through gs_bench_defaults) */
     bool     narrow;            /* offline: the slower half leaves after 2, 4, 8, ... rounds, until 3 are left */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */

@@ -43,13 +43,17 @@ static gs_status allocate(gs_sets *sets, gs_operand *operand, gs_device *device,
 {
     operand->at = calloc((size_t)sets->count, sizeof *operand->at);
     if (!operand->at) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the addresses of %d operand sets", sets->count);
+    operand->size = gs_operand_size(device, operand->bytes, sets->count) / 8 * 8;
     return gs_operand_alloc(device, operand->bytes, sets->count, random, &operand->memory, operand->at, error);
 }
 
-static gs_status generate(const gs_sets *sets, gs_verifier *verifier, gs_random *random, gs_queue queue, gs_error *error)
+gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *verifier, gs_queue queue, gs_error *error)
 {
+    gs_random random = {sets->seed};
+    for (int i = 0; i < sets->operand_count; i++)   /* the gaps too */
+        if (sets->operands[i].name != 'd') GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
     for (int set = 0; set < sets->count; set++) {
-        const uint64_t seed = gs_random_next(random);
+        const uint64_t seed = gs_random_next(&random);
         for (int i = 0; i < sets->operand_count; i++) {
             const gs_operand *const operand = &sets->operands[i];
             if (operand->name == 'd') continue;
@@ -60,10 +64,100 @@ static gs_status generate(const gs_sets *sets, gs_verifier *verifier, gs_random 
     return GS_OK;
 }
 
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
+/* ---- what is looked at behind a replay ---- */
+
+/* The addresses of a contender's sets. What lies before the D that comes first in memory is counted as its own, and what lies behind each. */
+static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *table)
+{
+    const gs_operand *const d = &sets->operands[sets->use[contender][3]];
+    const gs_pointer end = d->memory + d->size;
+    int first = 0;
+    for (int set = 0; set < sets->count; set++) {
+        gs_pointer at[4], next = end;
+        for (int j = 0; j < 4; j++) at[j] = sets->operands[sets->use[contender][j]].at[set];
+        for (int other = 0; other < sets->count; other++)
+            if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next};
+        if (at[3] < table[first].d) first = set;
+    }
+    table[first].begin = d->memory;
+}
+
+static bool same_use(const gs_sets *sets, int one, int other)
+{
+    bool same = true;
+    for (int j = 0; j < 4; j++) same &= sets->use[one][j] == sets->use[other][j];
+    return same;
+}
+
+static gs_status make_tables(gs_sets *sets, gs_device *device, int count, gs_error *error)
+{
+    const size_t bytes = (size_t)sets->count * sizeof(gs_timed_operands);
+    gs_timed_operands *const table = malloc(bytes);
+    sets->tables = calloc((size_t)count, sizeof *sets->tables);
+    gs_status status = table && sets->tables ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the addresses of %d operand sets", sets->count);
+    for (int i = 0; i < count && status == GS_OK; i++) {
+        for (int other = 0; other < i && !sets->tables[i]; other++)
+            if (same_use(sets, i, other)) sets->tables[i] = sets->tables[other];
+        if (sets->tables[i]) continue;
+        fill_table(sets, i, table);
+        status = device->ops->alloc(device, bytes, &sets->tables[i], error);
+        if (status == GS_OK) status = device->ops->copy_in(device, sets->tables[i], table, bytes, error);
+    }
+    free(table);
+    return status;
+}
+
+static gs_pointer counter(const gs_sets *sets, int contender) { return sets->counters + (gs_pointer)contender * 2 * sizeof(uint64_t); }
+
+static gs_status hash(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, uint64_t *out, gs_queue queue, gs_error *error)
+{
+    const gs_pointer sum = counter(sets, contenders);
+    *out = 0;
+    GS_TRY(device->ops->copy_in(device, sum, out, sizeof *out, error));
+    for (int i = 0; i < sets->operand_count; i++)
+        if (sets->operands[i].name != 'd') GS_TRY(gs_words_hash(verifier, sets->operands[i].memory, sets->operands[i].size, sum, queue, error));
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    return device->ops->copy_out(device, out, sum, sizeof *out, error);
+}
+
+gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, bool *intact, gs_queue queue, gs_error *error)
+{
+    uint64_t now;
+    GS_TRY(hash(sets, device, verifier, contenders, &now, queue, error));
+    *intact = now == sets->hash;
+    return GS_OK;
+}
+
+gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
+                       gs_queue queue, gs_error *error)
+{
+    const gs_pointer table = sets->tables[contender] + (gs_pointer)first * sizeof(gs_timed_operands);
+    return gs_timed_check(verifier, problem, table, count, poison, seed, counter(sets, contender), queue, error);
+}
+
+gs_status gs_sets_found(const gs_sets *sets, gs_device *device, int contender, uint64_t found[2], gs_queue queue, gs_error *error)
+{
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    return device->ops->copy_out(device, found, counter(sets, contender), 2 * sizeof *found, error);
+}
+
+/* ---- all of it ---- */
+
+static gs_status prepare_looks(gs_sets *sets, gs_device *device, gs_verifier *verifier, int count, gs_queue queue, gs_error *error)
+{
+    static const uint64_t zeros[GS_MAX_CONTENDERS * 2 + 1];
+    const size_t bytes = ((size_t)count * 2 + 1) * sizeof *zeros;
+    GS_TRY(make_tables(sets, device, count, error));
+    GS_TRY(device->ops->alloc(device, bytes, &sets->counters, error));
+    GS_TRY(device->ops->copy_in(device, sets->counters, zeros, bytes, error));
+    return hash(sets, device, verifier, count, &sets->hash, queue, error);
+}
+
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
                          size_t spare, gs_random *random, gs_queue queue, gs_error *error)
 {
-    *sets = (gs_sets){0};
+    *sets = (gs_sets){.seed = gs_random_next(random)};
     sets->operands = calloc((size_t)count * 4, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
     if (!sets->operands || !sets->use)
@@ -73,15 +167,28 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     for (int i = 0; i < sets->operand_count; i++) set_bytes += gs_operand_room(sets->operands[i].bytes);
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
     free_bytes -= GS_MIN(spare, free_bytes);
-    sets->count = GS_MIN(gs_operand_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, warm), most);
+    sets->count = GS_MIN(gs_operand_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, calls, warm), most);
     for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[i], device, random, error));
-    GS_TRY(generate(sets, verifier, random, queue, error));
-    for (int i = 0; i < count; i++) GS_TRY(gs_sets_poison(sets, device, i, queue, error));
+    GS_TRY(gs_sets_generate(sets, device, verifier, queue, error));
+    for (int i = 0; i < count; i++) GS_TRY(gs_sets_poison(sets, device, i, GS_POISON_FIRST, queue, error));
+    if (!device->caps.emulated) GS_TRY(prepare_looks(sets, device, verifier, count, queue, error));
     return device->ops->queue_wait(device, queue, error);
 }
 
-void gs_sets_destroy(gs_sets *sets, gs_device *device)
+static void free_tables(gs_sets *sets, gs_device *device, int count)
 {
+    for (int i = 0; sets->tables && i < count; i++) {
+        bool shared = false;
+        for (int other = 0; other < i; other++) shared |= sets->tables[other] == sets->tables[i];
+        if (sets->tables[i] && !shared) device->ops->free(device, sets->tables[i]);
+    }
+    free(sets->tables);
+    if (sets->counters) device->ops->free(device, sets->counters);
+}
+
+void gs_sets_destroy(gs_sets *sets, gs_device *device, int count)
+{
+    free_tables(sets, device, count);
     for (int i = 0; i < sets->operand_count; i++) {
         if (sets->operands[i].memory) device->ops->free(device, sets->operands[i].memory);
         free(sets->operands[i].at);
@@ -98,13 +205,8 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
     return gs_operand_args(at);
 }
 
-gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, gs_queue queue, gs_error *error)
+gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error)
 {
     const gs_operand *const d = &sets->operands[sets->use[contender][3]];
-    gs_pointer first = d->at[0], last = first;
-    for (int i = 1; i < sets->count; i++) {
-        first = GS_MIN(first, d->at[i]);
-        last = GS_MAX(last, d->at[i]);
-    }
-    return device->ops->fill(device, first, GS_POISON_FIRST, (last - first + d->bytes + 3) / 4 * 4, queue, error);
+    return device->ops->fill(device, d->memory, poison, d->size, queue, error);
 }

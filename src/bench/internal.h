@@ -39,6 +39,7 @@ typedef struct gs_operand {
     gs_problem  problem;          /* whose form it has */
     size_t      bytes;            /* of one set */
     gs_pointer  memory;
+    size_t      size;             /* of all of it, in words of 8 bytes */
     gs_pointer *at;               /* address per set */
 } gs_operand;
 
@@ -48,17 +49,34 @@ typedef struct gs_sets {
     gs_operand *operands;
     int       (*use)[4];          /* per contender: its a, b, c, d among the operands */
     size_t      used_bytes;       /* per call, of the contender that touches least */
+    uint64_t    seed;             /* of the data */
+    uint64_t    hash;             /* of A, B and C of all sets, as they were generated */
+    gs_pointer *tables;           /* per contender: gs_timed_operands of each set, in device memory */
+    gs_pointer  counters;         /* 64-bit numbers in device memory: two for each contender (gs_timed_check), a hash */
 } gs_sets;
 
-/* Allocates as many sets as the L2 asks for, but not more than `most`, and fills A, B and C with normal numbers, set by set from seeds of
- * *random; C, where nothing reads it, with what verification puts there. spare: bytes of device memory to leave for others. */
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int most, bool warm,
+/* Allocates as many sets as the L2 asks for and a replay of so many calls uses, but not more than `most`, and fills A, B and C with normal numbers,
+ * set by set from seeds of *random; C, where nothing reads it, with what verification puts there. spare: bytes of device memory to leave for others. */
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
                          size_t spare, gs_random *random, gs_queue queue, gs_error *error);
-void      gs_sets_destroy(gs_sets *sets, gs_device *device);
+void      gs_sets_destroy(gs_sets *sets, gs_device *device, int contenders);
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
 
-/* Overwrites D of all sets of a contender with verification's poison. */
-gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, gs_queue queue, gs_error *error);
+/* Fills A, B and C again, as they were. */
+gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *verifier, gs_queue queue, gs_error *error);
+
+/* Overwrites D of all sets of a contender, and what lies around them, with a poison of verification. */
+gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error);
+
+/* gs_timed_check of so many sets of a contender, after such a poison. */
+gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
+                       gs_queue queue, gs_error *error);
+
+/* What gs_sets_look has found of a contender so far: places and elements. Waits. */
+gs_status gs_sets_found(const gs_sets *sets, gs_device *device, int contender, uint64_t found[2], gs_queue queue, gs_error *error);
+
+/* Whether A, B and C are what they were. Waits. */
+gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, bool *intact, gs_queue queue, gs_error *error);
 
 /* ---- a run ---- */
 
@@ -106,6 +124,14 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error);
 /* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. The reference is on the
  * device from when the queue is empty until the comparison has ended. */
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error);
+
+/* Before and after everything that is timed in a round: D and the workspace are poisoned, as in verification, and every output is looked at. Does
+ * nothing on an emulated device, whose one call is compared as a whole, nor in a run that checks nothing. first, count: the sets that were used. */
+gs_status gs_bench_run_poison(gs_bench_run *run, int contender, int round, gs_error *error);
+gs_status gs_bench_run_look(gs_bench_run *run, int contender, int round, int first, int count, gs_error *error);
+
+/* Who has changed the inputs is wrong; if nobody does it again, everybody is. The inputs are then as they were. */
+gs_status gs_bench_run_inputs(gs_bench_run *run, gs_error *error);
 
 bool gs_bench_run_last(const gs_bench_run *run, int round);   /* by count, or because the budget is spent */
 

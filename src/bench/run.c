@@ -49,6 +49,7 @@ static gs_status compute_reference(gs_bench_run *run, gs_error *error)
 gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
 {
     if (!run->options.check) return GS_OK;
+    GS_TRY(gs_bench_run_inputs(run, error));   /* contenders have run: what is multiplied must be what they were given */
     run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
     GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
     const gs_status status = compute_reference(run, error);
@@ -75,6 +76,69 @@ gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error
     const gs_status status = compare_shown(run, contender, error);
     const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
     return status == GS_OK ? hidden : status;
+}
+
+static bool looks(const gs_bench_run *run) { return run->options.check && !run->device->caps.emulated; }
+
+/* Verification uses both patterns too. */
+static uint32_t poison_of(int round) { return round % 2 ? GS_POISON_SECOND : GS_POISON_FIRST; }
+
+gs_status gs_bench_run_poison(gs_bench_run *run, int contender, int round, gs_error *error)
+{
+    const gs_contender *const self = &run->contenders[contender];
+    if (!looks(run)) return run->options.check ? gs_sets_poison(&run->sets, run->device, contender, GS_POISON_FIRST, run->queue, error) : GS_OK;
+    GS_TRY(gs_sets_poison(&run->sets, run->device, contender, poison_of(round), run->queue, error));
+    if (self->scratch_bytes < 4) return GS_OK;
+    return run->device->ops->fill(run->device, self->scratch, poison_of(round), self->scratch_bytes / 4 * 4, run->queue, error);
+}
+
+gs_status gs_bench_run_look(gs_bench_run *run, int contender, int round, int first, int count, gs_error *error)
+{
+    if (!looks(run)) return GS_OK;
+    return gs_sets_look(&run->sets, run->verifier, &run->problems[contender], contender, first, count, poison_of(round), gs_random_next(&run->random), run->queue, error);
+}
+
+/* ---- inputs ---- */
+
+/* Runs it as it is timed, over inputs that are as they were, and sees whether they still are. */
+static gs_status spoils(gs_bench_run *run, int contender, bool *intact, gs_error *error)
+{
+    gs_contender *const self = &run->contenders[contender];
+    GS_TRY(gs_sets_generate(&run->sets, run->device, run->verifier, run->queue, error));
+    GS_TRY(gs_bench_run_poison(run, contender, 0, error));
+    gs_error found = {0};
+    gs_status status = GS_OK;
+    for (int set = 0; set < run->sets.count && status == GS_OK; set++) {
+        const gs_args args = gs_sets_args(&run->sets, contender, set);
+        status = self->run(self, &args, run->queue, &found);
+    }
+    GS_TRY(gs_bench_run_blame(run, contender, status, &found, error));
+    return gs_sets_intact(&run->sets, run->device, run->verifier, run->count, intact, run->queue, error);
+}
+
+static void blame_inputs(gs_bench_run *run, int contender)
+{
+    gs_samples *const samples = &run->out->samples[contender];
+    samples->wrong = true;
+    samples->compare.mismatches = GS_MAX(samples->compare.mismatches, 1);
+}
+
+gs_status gs_bench_run_inputs(gs_bench_run *run, gs_error *error)
+{
+    bool intact = true, found = false;
+    if (!looks(run)) return GS_OK;
+    GS_TRY(gs_sets_intact(&run->sets, run->device, run->verifier, run->count, &intact, run->queue, error));
+    if (intact) return GS_OK;
+    for (int i = 0; i < run->count; i++) {
+        if (!gs_bench_run_alive(run, i)) continue;
+        GS_TRY(spoils(run, i, &intact, error));
+        if (!intact) blame_inputs(run, i);
+        found |= !intact;
+    }
+    for (int i = 0; i < run->count && !found; i++)
+        if (gs_bench_run_alive(run, i)) blame_inputs(run, i);
+    GS_TRY(gs_sets_generate(&run->sets, run->device, run->verifier, run->queue, error));
+    return run->device->ops->queue_wait(run->device, run->queue, error);
 }
 
 bool gs_bench_run_last(const gs_bench_run *run, int round)

@@ -33,9 +33,10 @@ static gs_status await(gs_bench_run *run, int contender, int64_t arrival_ns, gs_
 static gs_status request(gs_bench_run *run, int contender, int set, int round, bool check, int64_t arrival_ns, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
-    if (check) GS_TRY(gs_sets_poison(&run->sets, run->device, contender, run->queue, error));
+    GS_TRY(gs_bench_run_poison(run, contender, round, error));
     GS_TRY(await(run, contender, arrival_ns, error));
     GS_TRY(serve(run, contender, set, &samples->device_us[round], &samples->call_us[round], error));
+    GS_TRY(gs_bench_run_look(run, contender, round, set, 1, error));
     return check ? gs_bench_run_compare(run, contender, error) : GS_OK;
 }
 

@@ -31,6 +31,8 @@ static void declare(gs_contender *contender, const own *self)
     contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
     contender->zeroed = self->workspace;
     contender->zeroed_bytes = gs_loaded_zeroed(self->loaded);
+    contender->scratch = self->workspace ? self->workspace + contender->zeroed_bytes : 0;
+    contender->scratch_bytes = gs_loaded_workspace(self->loaded) - contender->zeroed_bytes;
     contender->registers = gs_loaded_image(self->loaded)->registers;
     contender->smem = gs_loaded_smem(self->loaded);
 }
@@ -39,7 +41,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     own *const self = contender->self;
     release(self);
-    contender->zeroed = contender->zeroed_bytes = 0;
+    contender->zeroed = contender->scratch = contender->zeroed_bytes = contender->scratch_bytes = 0;
     gs_kernel built;
     if (!self->kernel) {
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));

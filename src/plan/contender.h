@@ -17,8 +17,8 @@ struct gs_contender {
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
-    gs_pointer zeroed;               /* after prepare: the part of its workspace that is zero before and after every run; 0: none */
-    size_t     zeroed_bytes;
+    gs_pointer zeroed, scratch;      /* after prepare: the part of its workspace that is zero before and after every run, and the rest; 0: none, or not known */
+    size_t     zeroed_bytes, scratch_bytes;
     void *self;
 
     /* Prepares it for a problem (compile, load, tune); may be called again for another one. UNSUPPORTED: it cannot compute the problem. */

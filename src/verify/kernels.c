@@ -26,6 +26,9 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_PADDING]    = "gs_verify_padding",
     [GS_CHECK_MEASURE]    = "gs_verify_measure",
     [GS_CHECK_COMPARE]    = "gs_verify_compare",
+    [GS_CHECK_WORDS]      = "gs_verify_words",
+    [GS_CHECK_TIMED]      = "gs_verify_timed",
+    [GS_CHECK_TIMED_SAMPLES] = "gs_verify_timed_samples",
 };
 
 _Static_assert((int)GS_VALUES_NORMAL == (int)GS_DATA_NORMAL && (int)GS_VALUES_INTEGER == (int)GS_DATA_INTEGER &&
@@ -195,6 +198,28 @@ gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS
 {
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, queue, error));
     return verifier->device->ops->copy_out(verifier->device, out, verifier->counters, GS_COUNTERS * sizeof(uint64_t), error);
+}
+
+/* ---- after a timed replay ---- */
+
+gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error)
+{
+    gs_range range = {.at = address(at), .units = bytes / 8 * 4, .count = address(sum)};
+    return launch(verifier, GS_CHECK_WORDS, &range, range.units / 4, queue, error);
+}
+
+gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
+                         gs_queue queue, gs_error *error)
+{
+    enum { SAMPLES = 128, TOLERANCE = 4 };   /* it looks for wrong results, gs_verify judges rounding */
+    const gs_bound bound = gs_bound_make(p, TOLERANCE);
+    gs_timed timed = {
+        .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
+        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .tn = p->layout == GS_TN, .alpha = p->alpha,
+        .beta = p->beta, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison, .found = address(found),
+    };
+    GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + 1) * 32, queue, error));
+    return launch(verifier, GS_CHECK_TIMED_SAMPLES, &timed, SAMPLES * 32, queue, error);
 }
 
 /* ---- the reference ---- */

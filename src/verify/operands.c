@@ -9,14 +9,20 @@
 #define GRAIN    256   /* bytes: alignment of every address */
 #define MOST_GAP 32    /* grains */
 
-int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm)
+int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, int calls, bool warm)
 {
     if (warm) return 1;
-    const size_t needed = 4 * l2_bytes / GS_MAX(used_bytes, 1u) + 1;
+    const size_t needed = GS_MAX(4 * l2_bytes / GS_MAX(used_bytes, 1u) + 1, (size_t)calls);
     const size_t fitting = free_bytes / 10 * 6 / GS_MAX(set_bytes, 1u);
     size_t sets = GS_MIN(needed, (size_t)GS_OPERAND_SETS);
     sets = GS_MIN(sets, fitting);
     return (int)GS_MAX(sets, 2u);
+}
+
+int gs_operand_calls(const gs_problem *problem, const gs_caps *caps, double replay_us)
+{
+    const double floor_us = gs_floor_us(problem, caps);
+    return floor_us > 0 ? (int)fmin(ceil(1.1 * replay_us / floor_us), GS_OPERAND_SETS) : GS_OPERAND_SETS;
 }
 
 int gs_operand_most_sets(double launch_us, double replay_us)
@@ -43,15 +49,18 @@ gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *
     for (const char *name = "abcd"; *name; name++) set_bytes += gs_operand_room(gs_problem_bytes(problem, *name));
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
     if (free_bytes / 10 * 6 / set_bytes >= 2)
-        *out = GS_MIN(gs_operand_sets(gs_operand_used(problem), set_bytes, (size_t)device->caps.l2_bytes, free_bytes, false),
+        *out = GS_MIN(gs_operand_sets(gs_operand_used(problem), set_bytes, (size_t)device->caps.l2_bytes, free_bytes,
+                                      gs_operand_calls(problem, &device->caps, GS_OPERAND_REPLAY_US), false),
                       gs_operand_most_sets(device->caps.launch_us, GS_OPERAND_REPLAY_US));
     return GS_OK;
 }
 
+size_t gs_operand_size(const gs_device *device, size_t bytes, int sets) { return gs_operand_room(bytes) * (size_t)sets + 2 * gs_guard(device); }
+
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error)
 {
     const size_t guard = gs_guard(device), room = gs_operand_room(bytes);
-    GS_TRY(device->ops->alloc(device, room * (size_t)sets + 2 * guard, memory, error));
+    GS_TRY(device->ops->alloc(device, gs_operand_size(device, bytes, sets), memory, error));
     const int first = (int)gs_random_below(random, (uint64_t)sets);
     for (int i = 0; i < sets; i++)
         at[i] = *memory + guard + room * (size_t)((first + i) % sets) + (gs_pointer)gs_random_below(random, MOST_GAP) * GRAIN;

@@ -19,9 +19,13 @@
 /* Bytes of a guard band. An emulated device knows the bounds of every allocation by itself, and each byte costs time there. */
 static inline size_t gs_guard(const gs_device *device) { return device->caps.emulated ? 4096 : 65536; }
 
-/* Operand sets for a contender that touches used_bytes per call: more than four times the L2 in all, at least 2, at most
- * GS_OPERAND_SETS and 60 % of the free memory at set_bytes each (all layouts in use). Warm: 1. */
-int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, bool warm);
+/* Operand sets for a contender that touches used_bytes per call: more than four times the L2 in all, at least 2 and as many as a replay has
+ * calls, so that no call finds what it has computed before; at most GS_OPERAND_SETS and 60 % of the free memory at set_bytes each (all layouts in
+ * use). Warm: 1. */
+int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, int calls, bool warm);
+
+/* The most calls of a replay: none is faster than the problem's floor. */
+int gs_operand_calls(const gs_problem *problem, const gs_caps *caps, double replay_us);
 
 /* The most sets that a replay can use, which begins at the first and finds the caches cold: one for each call, if calls were twice as fast
  * as the shortest kernel. launch_us 0: not known, GS_OPERAND_SETS. */
@@ -33,8 +37,9 @@ gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *
 /* What a contender touches per call: A, B and D, and C where it is read. */
 size_t gs_operand_used(const gs_problem *problem);
 
-/* Largest room that one set of an operand of so many bytes can take, with the gap before it. */
+/* Largest room that one set of an operand of so many bytes can take, with the gap before it; what gs_operand_alloc allocates for so many. */
 size_t gs_operand_room(size_t bytes);
+size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
 
 /* Room for so many sets of an operand, 256-byte aligned, with gaps of irregular size between them and a guard band before the first and behind the last;
  * at[i]: the address of set i. Set 0 is at a random place and the others follow it round, so that the distance between two operands of a set says

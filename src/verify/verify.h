@@ -91,7 +91,22 @@ typedef struct gs_compare {
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
-/* The same on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
+/* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
+ * call. Addresses of 4 bytes. */
+typedef struct gs_timed_operands {
+    gs_pointer a, b, c, d, begin, end;
+} gs_timed_operands;
+
+/* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
+ * beside D that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
+ * of the first kind, how many elements are wrong. Returns before it is done. */
+gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
+                         gs_pointer found, gs_queue queue, gs_error *error);
+
+/* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */
+gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
+
+/* gs_reference on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
 
 #endif

@@ -19,15 +19,15 @@ static void number_of_sets(void **state)
     (void)state;
     const size_t mib = (size_t)1 << 20, gib = (size_t)1 << 30;
     for (size_t used = 1000; used < gib; used = used * 3 / 2) {
-        const int sets = gs_operand_sets(used, used, 50 * mib, 100 * gib, false);
+        const int sets = gs_operand_sets(used, used, 50 * mib, 100 * gib, 1, false);
         assert_true(sets >= 2 && sets <= GS_BENCH_SETS);
         assert_true(sets == GS_BENCH_SETS || (size_t)sets * used > 200 * mib);
         assert_true(sets == 2 || (size_t)(sets - 1) * used <= 200 * mib);
     }
-    assert_int_equal(gs_operand_sets(gib, gib, 50 * mib, 100 * gib, false), 2);
-    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, 100 * mib, false), 60);    /* 60 % of what is free */
-    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, mib, false), 2);
-    assert_int_equal(gs_operand_sets(1, 1, 50 * mib, gib, true), 1);
+    assert_int_equal(gs_operand_sets(gib, gib, 50 * mib, 100 * gib, 1, false), 2);
+    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, 100 * mib, 1, false), 60);    /* 60 % of what is free */
+    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, mib, 1, false), 2);
+    assert_int_equal(gs_operand_sets(1, 1, 50 * mib, gib, 1, true), 1);
     assert_int_equal(gs_operand_most_sets(0, 500), GS_BENCH_SETS);
     assert_in_range(gs_operand_most_sets(2, 500), 550, 551);   /* a call each for 1 us, and a tenth more */
     assert_int_equal(gs_operand_most_sets(0.1, 500), GS_BENCH_SETS);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "bench/internal.h"
+#include "common/datagen.h"
 
 /* ---- the simulated device ---- */
 
@@ -37,6 +38,7 @@ static struct {
     void *reference;             /* on the device */
     int  references;             /* so often it was there */
     int  exposed;                /* calls of contenders that could have read it */
+    int  looks;                  /* so often all outputs were looked at */
 } sim;
 
 static inline gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
@@ -177,7 +179,7 @@ static const gs_device_ops sim_ops = {
     .event_record = sim_record, .event_us = sim_event_us, .capture_begin = sim_capture_begin, .capture_end = sim_capture_end,
     .graph_launch = sim_graph_launch, .graph_destroy = sim_unmake, .clocks = sim_clocks,
 };
-static gs_device device = {.ops = &sim_ops, .caps = {.l2_bytes = L2}};
+static gs_device device = {.ops = &sim_ops, .caps = {.l2_bytes = L2, .launch_us = 4}};
 
 /* ---- in place of src/verify ---- */
 
@@ -226,6 +228,30 @@ gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_
     sim.reference = (void *)(uintptr_t)reference;
     sim.references++;
     *out = (gs_compare){.mismatches = *(uint32_t *)(uintptr_t)d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
+    return GS_OK;
+}
+
+gs_status gs_words_hash(gs_verifier *self, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error)
+{
+    (void)self, (void)queue, (void)error;
+    for (size_t i = 0; i < bytes / 8; i++) *(uint64_t *)(uintptr_t)sum += gs_mix(i + ((const uint64_t *)(uintptr_t)at)[i]);
+    return GS_OK;
+}
+
+/* Of D only its first word, of what lies around it only the last one. */
+gs_status gs_timed_check(gs_verifier *self, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
+                         gs_queue queue, gs_error *error)
+{
+    (void)self, (void)problem, (void)seed, (void)queue, (void)error;
+    uint64_t *const counts = (uint64_t *)(uintptr_t)found;
+    sim.looks++;
+    for (int i = 0; i < count; i++) {
+        const gs_timed_operands *const set = &((const gs_timed_operands *)(uintptr_t)sets)[i];
+        const uint32_t d = *(const uint32_t *)(uintptr_t)set->d;
+        counts[0] += d == poison;
+        counts[0] += *(const uint32_t *)(uintptr_t)(set->end - 4) != poison;
+        counts[1] += d != poison && d != *(const uint32_t *)(uintptr_t)set->a + 1;
+    }
     return GS_OK;
 }
 
