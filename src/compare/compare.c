@@ -158,7 +158,6 @@ static gs_status measure(const gs_contest *c, const asked *a, const gs_worker_be
     gs_device_session *const session = c->session;
     gs_worker_timings timings;
     const double seconds = seconds_of(c, a->problem);
-    TELL(c, estimate, (e->self, a->title, seconds));
     GS_TRY(gs_worker_bench(&session->worker, request, timeout_of(&c->o, gs_floor_us(a->problem, &session->caps)) + PATIENCE * seconds, &timings, error));
     json_t *const reply = timings.json;   /* the row is the reply, and more */
     timings.json = NULL;
@@ -280,10 +279,26 @@ static void compile_own(const gs_contest *c, const gs_problem *problems, int pro
         }
     }
     if (count > 0) TELL(c, compiling, (e->self));
-    gs_precompile_pairs(&c->session->caps, list, schedules, count, 0, NULL, &failed, NULL);
+    gs_precompile_pairs(&c->session->caps, list, schedules, count, 0, 0, NULL, &failed, NULL);
     TELL(c, compiled, (e->self));
     free(list);
     free(schedules);
+}
+
+/* Before anything is compiled: how long all that is to be measured takes. */
+static void tell_estimate(const gs_contest *c, const gs_problem *problems, int problem_count, const char *mode)
+{
+    char title[GS_PROBLEM_TEXT + 4], text[GS_PROBLEM_TEXT];
+    double seconds = 0;
+    int count = 0;
+    for (int i = 0; i < problem_count; i++) {
+        if (gs_rows_file_have(&c->rows, &problems[i], mode)) continue;
+        seconds += seconds_of(c, &problems[i]);
+        if (count++ == 0) write_title(&c->o, gs_problem_format(&problems[i], text), title, sizeof title);
+    }
+    if (count == 0) return;
+    if (count > 1) snprintf(title, sizeof title, "%d problems", count);
+    TELL(c, estimate, (e->self, title, seconds));
 }
 
 /* A worker that hung or died costs its problem; what is wrong with the machine ends the run. */
@@ -302,6 +317,7 @@ gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, g
     gs_error local;
     if (!error) error = &local;
     *end = (gs_contest_end){0};
+    tell_estimate(c, problems, count, mode);
     if (gs_contender_names_have(&c->o.names, GS_RESULT_OWN)) compile_own(c, problems, count, mode);
     for (; end->at < count; end->at++) {
         if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
