@@ -17,6 +17,7 @@
 
 #include "store/store.h"
 #include "store_folder.h"
+#include "support/fork.h"
 
 static gs_session begin(gs_store *store)
 {
@@ -430,7 +431,7 @@ static void processes_share_a_store(void **state)
     enum { CHILDREN = 4, EACH = 40 };
     pid_t children[CHILDREN];
     for (int i = 0; i < CHILDREN; i++) {
-        children[i] = fork();
+        children[i] = test_fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) _exit(write_some(i, EACH));
     }

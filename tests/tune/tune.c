@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "patience.h"
 #include "tuning.h"
+#include "support/fork.h"
 
 static void expect_winner(bench *b, const gs_tune_result *result, const char *problem, const answer *best, double library)
 {
@@ -325,6 +326,12 @@ static void a_budget_ends_the_run(void **state)
     assert_int_equal(winners(b), 0);
     assert_false(gs_file_exists(b->table_path));
 
+    /* inside a request, too */
+    options.budget_s = 1.5;
+    assert_int_equal(tune_with(b, PROBLEM, "delay=60000", &options, &result), GS_ERROR_INTERRUPTED);
+    assert_true(result.seconds < 5 * patience());
+    assert_int_equal(winners(b), 0);
+
     options.budget_s = 60;
     assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
     assert_int_equal(winners(b), 1);
@@ -357,7 +364,7 @@ static void two_tuners_share_store_and_table(void **state)
     gs_store_close(&b->store);
     pid_t pid[2];
     for (int i = 0; i < 2; i++) {
-        pid[i] = fork();
+        pid[i] = test_fork();
         assert_true(pid[i] >= 0);
         if (pid[i] != 0) continue;
         int failed = 0;
