@@ -45,7 +45,7 @@ LAW = {
     "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
-    "service":  {"base", "problem", "schedule", "store", "llm", "verify", "worker", "evaluate"},
+    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate"},
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
