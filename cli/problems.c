@@ -13,6 +13,7 @@
 #include "problem/layout.h"
 
 #define FILE_LIMIT (64u << 20)
+#define MARK "\xef\xbb\xbf"   /* that some editors put in front of a text in UTF-8 */
 
 int cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem)
 {
@@ -65,14 +66,31 @@ static int add_text(const cli_command *command, cli_problems *problems, const cl
     return code;
 }
 
+/* All of standard input, as text. */
+static gs_status read_standard(char **out, gs_error *error)
+{
+    gs_text text = {0};
+    char bytes[4096];
+    size_t got;
+    gs_text_add(&text, "");
+    while ((got = fread(bytes, 1, sizeof bytes, stdin)) > 0 && text.size + got <= FILE_LIMIT) gs_text_add_bytes(&text, bytes, got);
+    gs_status status = got > 0 ? gs_fail(error, GS_ERROR_RANGE, NULL, "standard input has more than %d MiB", (int)(FILE_LIMIT >> 20)) : GS_OK;
+    if (ferror(stdin)) status = gs_fail(error, GS_ERROR_IO, NULL, "standard input cannot be read");
+    if (status == GS_OK && text.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
+    if (status == GS_OK && !(*out = strdup(gs_text_string(&text)))) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
+    gs_text_free(&text);
+    return status;
+}
+
 static int add_file(const cli_command *command, cli_problems *problems, const cli_asked *asked, shard *part)
 {
     gs_error error;
     char *data;
     size_t size;
-    if (gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    const bool standard = strcmp(asked->file, "-") == 0;
+    if ((standard ? read_standard(&data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
     int code = -1, line = 0;
-    for (char *rest = data; rest && code < 0;) {
+    for (char *rest = data + (strncmp(data, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0); rest && code < 0;) {
         char *text = rest;
         line++;
         rest = strchr(text, '\n');
@@ -82,7 +100,7 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
         for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--) text[end - 1] = '\0';
         if (!*text) continue;
         char where[GS_PATH + 32];
-        snprintf(where, sizeof where, "%s line %d", asked->file, line);
+        snprintf(where, sizeof where, "%s line %d", standard ? "standard input" : asked->file, line);
         code = add_text(command, problems, asked, part, text, where);
     }
     free(data);

@@ -447,7 +447,7 @@ static int check_models(const cli_command *command, const settings *s)
 {
     const char *const idle = idle_option(s);
     gs_error error;
-    if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_usage(command, "--policy: %s", error.text);
     if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
     if (idle && strncmp(idle, "llm_", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
     if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s has no effect with --mode source", idle);

@@ -241,6 +241,12 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
     return status;
 }
 
+/* Whether the time limit of the list, and not whoever stopped it, ended a request. */
+static bool is_late(const gs_contest *c, gs_status status)
+{
+    return status == GS_ERROR_INTERRUPTED && !gs_stop_requested && c->session->worker.until != 0 && gs_clock_ns() >= c->session->worker.until;
+}
+
 static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_error *error)
 {
     char text[GS_PROBLEM_TEXT];
@@ -257,7 +263,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
         gs_result_free(row);
     }
     free(row);
-    if (status != GS_OK) TELL(c, failed, (e->self, a.title, error));
+    if (status != GS_OK && !is_late(c, status)) TELL(c, failed, (e->self, a.title, error));
     return status;
 }
 
@@ -309,9 +315,8 @@ static bool goes_on(gs_status status)
            status == GS_ERROR_DEVICE || status == GS_ERROR_CORRUPT;
 }
 
-gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, gs_contest_end *end, gs_error *error)
+static gs_status run(gs_contest *c, const gs_problem *problems, int count, int64_t started, gs_contest_end *end, gs_error *error)
 {
-    const int64_t started = gs_clock_ns();
     const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated};
     const char *const mode = gs_result_mode(&like);
     gs_error local;
@@ -329,9 +334,20 @@ gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, g
         if (end->late) break;
         *error = (gs_error){0};
         const gs_status status = compare(c, &problems[end->at], end->at, error);
+        end->late = is_late(c, status);
+        if (end->late) break;
         if (!goes_on(status)) return status;
     }
     return GS_OK;
+}
+
+gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, gs_contest_end *end, gs_error *error)
+{
+    const int64_t started = gs_clock_ns();
+    if (c->o.budget_s > 0) c->session->worker.until = started + (int64_t)(c->o.budget_s * 1e9);
+    const gs_status status = run(c, problems, count, started, end, error);
+    c->session->worker.until = 0;
+    return status;
 }
 
 gs_status gs_contest_open(gs_contest **out, gs_device_session *session, const gs_contest_options *options, gs_error *error)
