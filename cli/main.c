@@ -5,8 +5,9 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "command.h"
-#include "kernel/kernel.h"
+#include "evaluate/session.h"
 #include "output.h"
 
 static const cli_command cli_help;
@@ -51,7 +52,7 @@ static void no_command(const char *typed)
     const char *names[GS_COUNT(commands)] = {NULL};
     for (size_t i = 0, count = 0; commands[i]; i++)
         if (!commands[i]->hidden) names[count++] = commands[i]->name;
-    const char *const nearest = cli_nearest(names, typed, strlen(typed));
+    const char *const nearest = gs_text_nearest(names, typed, strlen(typed));
     if (nearest) fprintf(stderr, "gemmsmith: no command '%s'; did you mean %s? (gemmsmith help lists them)\n", typed, nearest);
     else fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", typed);
 }
@@ -63,8 +64,8 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        char sources[GS_SOURCES_ID];
-        printf("gemmsmith %s, kernels %s\n", gs_version(), gs_kernel_sources_id(sources));
+        char version[GS_SESSION_VERSION];
+        printf("gemmsmith %s\n", gs_session_version(version));
         return CLI_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -172,7 +172,7 @@ static int no_option(const cli_command *command, const char *typed, size_t lengt
     for (const cli_option *option = command->options; option && option->name && count < MOST; option++) names[count++] = option->name;
     for (const cli_option *option = common_options; option->name && count < MOST; option++) names[count++] = option->name;
     names[count] = NULL;
-    const char *const nearest = cli_nearest(names, typed, length);
+    const char *const nearest = gs_text_nearest(names, typed, length);
     if (nearest) return cli_usage(command, "no option --%.*s; did you mean --%s?", (int)length, typed, nearest);
     return cli_usage(command, "no option --%.*s", (int)length, typed);
 }

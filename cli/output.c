@@ -79,39 +79,6 @@ const char *cli_needs(gs_status status, const char *device, const char *else_)
     return cli_exit_code(status) == CLI_NO_DEVICE && !(device && strncmp(device, "emu:", 4) == 0) ? "needs an NVIDIA GPU" : else_;
 }
 
-/* Letters to be changed, put in or left out; LIKE and more: too many. */
-static int distance(const char *word, const char *typed, size_t length)
-{
-    enum { LONGEST = 32, LIKE = 3 };
-    int row[LONGEST + 1];
-    const size_t size = strlen(word);
-    if (length > LONGEST || size > LONGEST) return LIKE;
-    for (size_t k = 0; k <= length; k++) row[k] = (int)k;
-    for (size_t i = 0; i < size; i++) {
-        int corner = row[0];
-        row[0] = (int)i + 1;
-        for (size_t k = 0; k < length; k++) {
-            const int same = corner + (word[i] != typed[k]);
-            corner = row[k + 1];
-            row[k + 1] = GS_MIN(same, GS_MIN(corner, row[k]) + 1);
-        }
-    }
-    return row[length];
-}
-
-const char *cli_nearest(const char *const *words, const char *typed, size_t length)
-{
-    const char *nearest = NULL;
-    int least = length < 4 ? 2 : 3;
-    for (; *words; words++) {
-        const int far = distance(*words, typed, length);
-        if (far >= least) continue;
-        least = far;
-        nearest = *words;
-    }
-    return nearest;
-}
-
 void cli_note(const char *format, ...)
 {
     if (quiet_asked) return;

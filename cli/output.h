@@ -24,9 +24,6 @@ int cli_fail(const cli_command *command, const char *what, const gs_error *error
 /* "needs an NVIDIA GPU", where that is what a status says of a device that is no emulated one; else `else_`. device: as --device has it. */
 const char *cli_needs(gs_status status, const char *device, const char *else_);
 
-/* The word of the list (ends with NULL) that is most like the one that was typed; NULL: none is like it. */
-const char *cli_nearest(const char *const *words, const char *typed, size_t length);
-
 /* A line for a person, unless quiet. */
 void cli_note(const char *format, ...) GS_PRINTF(1, 2);
 

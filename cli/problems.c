@@ -66,29 +66,13 @@ static int add_text(const cli_command *command, cli_problems *problems, const cl
     return code;
 }
 
-/* All of standard input, as text. */
-static gs_status read_standard(char **out, gs_error *error)
-{
-    gs_text text = {0};
-    char bytes[4096];
-    size_t got;
-    gs_text_add(&text, "");
-    while ((got = fread(bytes, 1, sizeof bytes, stdin)) > 0 && text.size + got <= FILE_LIMIT) gs_text_add_bytes(&text, bytes, got);
-    gs_status status = got > 0 ? gs_fail(error, GS_ERROR_RANGE, NULL, "standard input has more than %d MiB", (int)(FILE_LIMIT >> 20)) : GS_OK;
-    if (ferror(stdin)) status = gs_fail(error, GS_ERROR_IO, NULL, "standard input cannot be read");
-    if (status == GS_OK && text.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
-    if (status == GS_OK && !(*out = strdup(gs_text_string(&text)))) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
-    gs_text_free(&text);
-    return status;
-}
-
 static int add_file(const cli_command *command, cli_problems *problems, const cli_asked *asked, shard *part)
 {
     gs_error error;
     char *data;
     size_t size;
     const bool standard = strcmp(asked->file, "-") == 0;
-    if ((standard ? read_standard(&data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
+    if ((standard ? gs_file_read_standard(FILE_LIMIT, &data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
     int code = -1, line = 0;
     for (char *rest = data + (strncmp(data, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0); rest && code < 0;) {
         char *text = rest;

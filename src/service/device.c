@@ -184,13 +184,16 @@ static bool unwanted(void *self)
     return is;
 }
 
-/* NULL: somebody wants it; else the verdict of one that nobody does. */
-static const char *given_up(gs_service_evaluator *e, const gs_service_job *job, bool begun)
+typedef enum wish { WANTED, CANCELLED, EXPIRED } wish;
+
+static const char *const wish_verdicts[] = {[WANTED] = NULL, [CANCELLED] = "cancelled", [EXPIRED] = "deadline"};
+
+static wish wish_for(gs_service_evaluator *e, const gs_service_job *job, bool begun)
 {
     pthread_mutex_lock(&e->jobs->lock);
-    const char *const verdict = !is_unwanted(e->jobs, job, begun) ? NULL : job->cancelled ? "cancelled" : "deadline";
+    const wish is = !is_unwanted(e->jobs, job, begun) ? WANTED : job->cancelled ? CANCELLED : EXPIRED;
     pthread_mutex_unlock(&e->jobs->lock);
-    return verdict;
+    return is;
 }
 
 /* Returns false where the job was given back. */
@@ -204,23 +207,23 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, gs_ser
     gs_evaluation got = {0};
     gs_problem problem;
     gs_error error = {0};
-    const char *verdict = given_up(e, job, false);
+    wish is = wish_for(e, job, false);
     gs_status status = text ? gs_problem_parse(&problem, text, &error) : gs_fail(&error, GS_ERROR_CORRUPT, "request", "cannot be read");
-    if (verdict) status = gs_fail(&error, GS_ERROR_INTERRUPTED, NULL, "%s", strcmp(verdict, "cancelled") == 0 ? "was cancelled before it was begun" : "was not begun before its deadline");
+    if (is != WANTED) status = gs_fail(&error, GS_ERROR_INTERRUPTED, NULL, "%s", is == CANCELLED ? "was cancelled before it was begun" : "was not begun before its deadline");
     if (status == GS_OK && what->attempts >= GS_SERVICE_ATTEMPTS)
         status = gs_fail(&error, GS_ERROR_WORKER_DIED, NULL, "was begun %d times, and the service ended each time", what->attempts);
     if (status == GS_OK) {
         if (patiently(e, count_attempt, job->id, &begun) != GS_OK) return false;
         status = evaluate(e, environment, job->id, &problem, &submission, &got, &error);
-        if (status == GS_ERROR_INTERRUPTED && !stopping(e)) verdict = given_up(e, job, true);
-        if (status != GS_OK && !verdict && (status == GS_ERROR_INTERRUPTED || stopping(e))) {
+        if (status == GS_ERROR_INTERRUPTED && !stopping(e)) is = wish_for(e, job, true);
+        if (status != GS_OK && is == WANTED && (status == GS_ERROR_INTERRUPTED || stopping(e))) {
             patiently(e, count_attempt, job->id, &back);
             return false;
         }
     }
     char line[512], *kept = NULL;
     char *const answer = status == GS_OK ? gs_service_answer(text, &got)
-                                         : excuse_of(text ? text : "", verdict ? verdict : is_own(status) ? "problem" : "machine", gs_error_format(&error, line, sizeof line));
+                                         : excuse_of(text ? text : "", is != WANTED ? wish_verdicts[is] : is_own(status) ? "problem" : "machine", gs_error_format(&error, line, sizeof line));
     bool failed = false;
     const ending end = {.answer = answer, .failed = status != GS_OK, .kept = &kept, .kept_failed = &failed};
     const bool good = answer && patiently(e, keep_end, job->id, &end) == GS_OK && kept;
@@ -230,9 +233,9 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, gs_ser
         return false;
     }
     jobs->counts.evaluated += status == GS_OK;
-    jobs->counts.machine += status != GS_OK && !verdict && !is_own(status);
-    jobs->counts.cancelled += verdict && strcmp(verdict, "cancelled") == 0;
-    jobs->counts.expired += verdict && strcmp(verdict, "deadline") == 0;
+    jobs->counts.machine += status != GS_OK && is == WANTED && !is_own(status);
+    jobs->counts.cancelled += is == CANCELLED;
+    jobs->counts.expired += is == EXPIRED;
     jobs->counts.passed += status == GS_OK && got.verdict == GS_VERDICT_PASS;
     tell(e, job, kept, failed);
     return true;

@@ -9,5 +9,5 @@ echo "exit code $?"
 [ $(($(date +%s) - before)) -le 10 ] && echo "in time"
 gemmsmith tune f16:512x512x512:tn --candidates 1 --families simple --budget 2s --quiet
 echo "exit code $?"
-gemmsmith eval f16:64x64x64:nn --contenders simple --budget 2s
+gemmsmith eval f16:64x64x64:nn --contenders simple --budget 2s >eval.out
 echo "exit code $?"
