@@ -116,7 +116,10 @@ static const char *add_quoted(gs_text *out, const char *at)
 {
     const char quote = *at;
     const char *const end = strchr(at + 1, quote);
-    if (!end) return quote == '\'' ? at + 1 : at + strlen(at);
+    if (!end) {
+        gs_text_add(out, " ");   /* what stands on its two sides stays two words */
+        return quote == '\'' ? at + 1 : at + strlen(at);
+    }
     const size_t size = (size_t)(end - at - 1);
     if (is_quotable(at + 1, size)) gs_text_addf(out, "'%.*s'", (int)size, at + 1);
     else gs_text_add(out, "'...'");
@@ -192,6 +195,8 @@ static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
         }
         if (at == before) break;
     }
+    const char last = out->size > 0 ? out->data[out->size - 1] : ' ';
+    if (*instead && (isalnum((unsigned char)last) || last == '_')) gs_text_add(out, " ");
     gs_text_add(out, instead);
 }
 

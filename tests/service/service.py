@@ -179,7 +179,7 @@ class Endpoints(Case):
         s.post("submit", user_kernel(0))   # keeps the device
         began = time.monotonic()
         for candidate, verdict in [({"schedule": "nonsense/1"}, "launch"), ({"schedule": "ws/128x128x64/s99/c1x1/coop/g8"}, "launch"),
-                                   ({"source": "x", "manifest": "manifest 1\nentry\n"}, "launch"), ({"completion": "```schedule\nws/1\n```"}, "launch"),
+                                   ({"source": "x", "manifest": "manifest 1\nentry\n"}, "launch"), ({"schedule": "x" + "\u00e9\u4e16" * 90}, "launch"), ({"completion": "```schedule\nws/1\n```"}, "launch"),
                                    ({"problem": "f16:1024x1024x1025:tn", "schedule": SCHEDULE}, "unsupported")]:
             for path, code in (("evaluate", 200), ("submit", 200)):
                 got = s.post(path, {"problem": PROBLEM, **candidate})
