@@ -31,9 +31,8 @@ check-load: build
 	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
 
 fuzz: setup
-	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer
-	build/fuzz/tests/fuzz/fuzz_parsers_libfuzzer -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/
-	build/fuzz/tests/fuzz/fuzz_emu_libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -timeout=120 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz --target fuzz_parsers fuzz_parsers_libfuzzer fuzz_emu_libfuzzer
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz.sh build/fuzz
 
 build: setup
 	@cmake --preset release >/dev/null

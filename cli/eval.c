@@ -339,8 +339,8 @@ static int evaluate(evaluation *v, gs_contest *contest, const cli_problems *prob
     if (end.there > 0) cli_note("%d of %d problems were in %s already", end.there, problems->count, s->rows);
     if (v->sum.resumed > 0) cli_note("%d of %d problems came from the store; --again measures them again", v->sum.resumed, problems->count);
     if (cli_stopped()) {
-        cli_note("stopped after %d of %d problems; they are kept in %s; run the same command again to continue",
-                 v->sum.problems, problems->count, gs_store_path(v->session->store));
+        if (v->sum.problems > 0) cli_note("stopped after %d of %d problems; they are kept in %s; run the same command again to continue", v->sum.problems, problems->count, gs_store_path(v->session->store));
+        else cli_note("stopped before the first of %d problems was measured", problems->count);
         return cli_stopped();
     }
     if (end.late) return CLI_MORE;

@@ -185,7 +185,7 @@ static int run(const cli_command *command, int argc, char **argv)
         if (s.file[i] && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
     if (code < 0) {
         if (multiply(&j, &error) != GS_OK) {
-            code = cli_fail(command, cli_exit_code(error.status) == CLI_NO_DEVICE ? "needs an NVIDIA GPU" : text, &error);
+            code = cli_fail(command, cli_needs(error.status, s.device, text), &error);
         } else {
             (s.json ? print_json : print_text)(&j, text);
             code = j.product.compare.mismatches ? CLI_VERIFY : CLI_OK;

@@ -66,7 +66,7 @@ static bool name_device(const char *asked, int gpus, int index, char name[GS_DEV
     return true;
 }
 
-static void device_json(gs_json *json, const char *name)
+static bool device_json(gs_json *json, const char *name)
 {
     gs_device *device;
     gs_error error;
@@ -87,9 +87,10 @@ static void device_json(gs_json *json, const char *name)
         gs_device_close(&device);
     }
     gs_json_end(json, '}');
+    return status == GS_OK;
 }
 
-static void info_json(const paths *p, const char *asked, int count, const gs_error *why)
+static bool info_json(const paths *p, const char *asked, int count, const gs_error *why)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
@@ -99,7 +100,8 @@ static void info_json(const paths *p, const char *asked, int count, const gs_err
     gs_json_int(&json, "nvrtc", gs_compiler_version(NULL));
     gs_json_int(&json, "cublaslt", gs_library_version(NULL));
     gs_json_begin(&json, "devices", '[');
-    for (int i = 0; name_device(asked, count, i, name); i++) device_json(&json, name);
+    bool all = true;
+    for (int i = 0; name_device(asked, count, i, name); i++) all &= device_json(&json, name);
     gs_json_end(&json, ']');
     gs_json_string(&json, "no_gpu", count > 0 ? NULL : why->text);
     gs_json_string(&json, "store", p->store);
@@ -111,22 +113,24 @@ static void info_json(const paths *p, const char *asked, int count, const gs_err
     gs_json_end(&json, '}');
     printf("%s\n", gs_text_string(&text));
     gs_text_free(&text);
+    return all;
 }
 
-static void print_device(const char *name)
+static bool print_device(const char *name)
 {
     char driver[GS_CUDA_VERSION_TEXT];
     gs_device *device;
     gs_error error;
     if (gs_device_open(&device, name, "", &error) != GS_OK) {
         printf("%-10s %s\n", name, error.text);
-        return;
+        return false;
     }
     const gs_caps *const caps = &device->caps;
     printf("%-10s %s, %s, %d multiprocessors, %.1f GiB, ", name, caps->name, caps->target, caps->sms, (double)caps->memory_bytes / (1 << 30));
     if (caps->emulated) printf("times are predicted\n");
     else printf("driver CUDA %s\n", gs_format_cuda_version(caps->driver, driver));
     gs_device_close(&device);
+    return true;
 }
 
 static void print_path(const char *label, const char *path)
@@ -147,13 +151,13 @@ static int run_info(const cli_command *command, int argc, char **argv)
     find_paths(&p);
     const int count = gs_device_count(&error);
     if (s.json) {
-        info_json(&p, s.device, count, &error);
-        return CLI_OK;
+        return info_json(&p, s.device, count, &error) || !s.device ? CLI_OK : CLI_NO_DEVICE;
     }
     char name[GS_DEVICE_NAME];
+    bool all = true;
     printf("gemmsmith  %s\n", gs_version());
     if (count == 0 && !s.device) printf("GPU        none: %s\n", error.text);
-    for (int i = 0; name_device(s.device, count, i, name); i++) print_device(name);
+    for (int i = 0; name_device(s.device, count, i, name); i++) all &= print_device(name);
     printf("NVRTC      %s\n", gs_format_cuda_version(gs_compiler_version(NULL), version));
     printf("cuBLASLt   %s\n", gs_format_library_version(gs_library_version(NULL), version));
     print_path("store", p.store);
@@ -162,7 +166,7 @@ static int run_info(const cli_command *command, int argc, char **argv)
     printf("families\n");
     for (int family = 0; family < GS_FAMILIES; family++)
         printf("  %-8s %s\n", gs_family_name((gs_family_id)family), gs_family_summary((gs_family_id)family));
-    return CLI_OK;
+    return all || !s.device ? CLI_OK : CLI_NO_DEVICE;   /* that one was asked for */
 }
 
 const cli_command cli_info = {

@@ -4,7 +4,10 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "command.h"
+#include "evaluate/session.h"
 #include "output.h"
 
 static const cli_command cli_help;
@@ -44,14 +47,25 @@ static const cli_command cli_help = {
     .run      = run_help,
 };
 
+static void no_command(const char *typed)
+{
+    const char *names[GS_COUNT(commands)] = {NULL};
+    for (size_t i = 0, count = 0; commands[i]; i++)
+        if (!commands[i]->hidden) names[count++] = commands[i]->name;
+    const char *const nearest = gs_text_nearest(names, typed, strlen(typed));
+    if (nearest) fprintf(stderr, "gemmsmith: no command '%s'; did you mean %s? (gemmsmith help lists them)\n", typed, nearest);
+    else fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", typed);
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
         fprintf(stderr, "gemmsmith: which command? (gemmsmith help lists them)\n");
         return CLI_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("gemmsmith %s\n", gs_version());
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        char version[GS_SESSION_VERSION];
+        printf("gemmsmith %s\n", gs_session_version(version));
         return CLI_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -60,7 +74,7 @@ static int run(int argc, char **argv)
     }
     const cli_command *const command = find(argv[1]);
     if (!command) {
-        fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", argv[1]);
+        no_command(argv[1]);
         return CLI_USAGE;
     }
     return command->run(command, argc - 1, argv + 1);

@@ -164,13 +164,26 @@ static const cli_option *find(const cli_command *command, const char *typed, siz
     return own ? own : find_in(common_options, typed, length, letter);
 }
 
+static int no_option(const cli_command *command, const char *typed, size_t length)
+{
+    enum { MOST = 96 };
+    const char *names[MOST + 1];
+    int count = 0;
+    for (const cli_option *option = command->options; option && option->name && count < MOST; option++) names[count++] = option->name;
+    for (const cli_option *option = common_options; option->name && count < MOST; option++) names[count++] = option->name;
+    names[count] = NULL;
+    const char *const nearest = gs_text_nearest(names, typed, length);
+    if (nearest) return cli_usage(command, "no option --%.*s; did you mean --%s?", (int)length, typed, nearest);
+    return cli_usage(command, "no option --%.*s", (int)length, typed);
+}
+
 /* One "--name", "--name=value" or "--name value"; *at moves over a value that stands alone. */
 static int read_long(const cli_command *command, int argc, char **argv, int *at, void *settings)
 {
     const char *const typed = argv[*at] + 2;
     const size_t length = strcspn(typed, "=");
     const cli_option *const option = find(command, typed, length, 0);
-    if (!option) return cli_usage(command, "no option --%.*s", (int)length, typed);
+    if (!option) return no_option(command, typed, length);
     if (!option->value) {
         if (typed[length] == '=') return cli_usage(command, "--%s takes no value", option->name);
         return read_value(command, option, NULL, settings);

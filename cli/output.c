@@ -73,6 +73,12 @@ int cli_fail(const cli_command *command, const char *what, const gs_error *error
     return cli_exit_code(error->status);
 }
 
+const char *cli_needs(gs_status status, const char *device, const char *else_)
+{
+    if (!device || !*device) device = getenv("GEMMSMITH_DEVICE");
+    return cli_exit_code(status) == CLI_NO_DEVICE && !(device && strncmp(device, "emu:", 4) == 0) ? "needs an NVIDIA GPU" : else_;
+}
+
 void cli_note(const char *format, ...)
 {
     if (quiet_asked) return;

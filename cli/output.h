@@ -21,6 +21,9 @@ int cli_usage(const cli_command *command, const char *format, ...) GS_PRINTF(2, 
 /* "gemmsmith eval: WHAT: field, column 3: message (status)"; what may be NULL. Returns the status's exit code. */
 int cli_fail(const cli_command *command, const char *what, const gs_error *error);
 
+/* "needs an NVIDIA GPU", where that is what a status says of a device that is no emulated one; else `else_`. device: as --device has it. */
+const char *cli_needs(gs_status status, const char *device, const char *else_);
+
 /* A line for a person, unless quiet. */
 void cli_note(const char *format, ...) GS_PRINTF(1, 2);
 

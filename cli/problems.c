@@ -13,6 +13,7 @@
 #include "problem/layout.h"
 
 #define FILE_LIMIT (64u << 20)
+#define MARK "\xef\xbb\xbf"   /* that some editors put in front of a text in UTF-8 */
 
 int cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem)
 {
@@ -70,9 +71,10 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
     gs_error error;
     char *data;
     size_t size;
-    if (gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    const bool standard = strcmp(asked->file, "-") == 0;
+    if ((standard ? gs_file_read_standard(FILE_LIMIT, &data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
     int code = -1, line = 0;
-    for (char *rest = data; rest && code < 0;) {
+    for (char *rest = data + (strncmp(data, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0); rest && code < 0;) {
         char *text = rest;
         line++;
         rest = strchr(text, '\n');
@@ -82,7 +84,7 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
         for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--) text[end - 1] = '\0';
         if (!*text) continue;
         char where[GS_PATH + 32];
-        snprintf(where, sizeof where, "%s line %d", asked->file, line);
+        snprintf(where, sizeof where, "%s line %d", standard ? "standard input" : asked->file, line);
         code = add_text(command, problems, asked, part, text, where);
     }
     free(data);

@@ -23,7 +23,7 @@ typedef struct cli_asked {
 
 #define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
     {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "an f16 problem by its M, N and K; may be repeated"}, \
-    {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file, one per line, # comments"}, \
+    {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file (-: standard input), one per line, # comments"}, \
     {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "every N-th problem of the list, beginning with number I (from 0)"}, \
     {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "type of the accumulator, instead of the one in the problem"}, \
     {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}

@@ -174,6 +174,14 @@ static int score_one(scoring *t, const gs_problem *problem, scored *c)
     return -1;
 }
 
+/* How long one evaluation takes on an emulated device: the candidate runs for its time, and for its proof. */
+static void announce(const scoring *t, const gs_problem *problem)
+{
+    char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
+    snprintf(what, sizeof what, "scoring %s", gs_problem_format(problem, text));
+    cli_announce(&t->session->caps, t->session->worker.device, what, gs_emulated_seconds(problem, 1, 2) + gs_verify_seconds(problem, 0, true));
+}
+
 /* Waits until this repeat's share of the time begins. Returns -1, or the exit code of the signal that ended it. */
 static int wait_for_turn(const scoring *t)
 {
@@ -223,6 +231,7 @@ static int score_problem(scoring *t, const gs_problem *problem, scored *list, in
             return cli_fail(t->command, NULL, &error);
         }
     }
+    if (code < 0) announce(t, problem);
     for (int64_t repeat = 0; repeat < t->s->repeat && code < 0; repeat++)
         for (int i = 0; i < count && code < 0; i++) {
             code = wait_for_turn(t);

@@ -30,7 +30,7 @@ int cli_devices(const cli_command *command, gs_device_group *group, const char *
     const gs_status status = gs_device_group_name(group, devices, &error);
     if (status == GS_OK) return -1;
     if (status == GS_ERROR_ARGUMENT) return cli_usage(command, "--devices: %s", error.text);
-    return cli_fail(command, cli_exit_code(status) == CLI_NO_DEVICE ? "needs an NVIDIA GPU" : NULL, &error);
+    return cli_fail(command, cli_needs(status, devices, NULL), &error);
 }
 
 static void note(const char *text) { cli_note("%s", text); }
@@ -43,7 +43,7 @@ int cli_session_open(const cli_command *command, cli_session *session, const cha
     cli_signals();
     if (gs_weights_check_named(NULL, &error) != GS_OK) return cli_fail(command, NULL, &error);   /* the library would go on without them */
     if (gs_device_session_open(session, &options, &error) == GS_OK) return -1;
-    return cli_fail(command, cli_exit_code(error.status) == CLI_NO_DEVICE ? "needs an NVIDIA GPU" : NULL, &error);
+    return cli_fail(command, cli_needs(error.status, device, NULL), &error);
 }
 
 void cli_session_close(cli_session *session) { gs_device_session_close(session); }

@@ -27,7 +27,7 @@ int cli_devices(const cli_command *command, gs_device_group *group, const char *
 void cli_session_command(cli_session *session, int argc, char *const *argv);
 
 /* On an emulated device, before something that will take more than CLI_LONG_S there: a note that says how long. device: its name. */
-#define CLI_LONG_S 600
+#define CLI_LONG_S 10
 void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds);
 
 /* $GEMMSMITH_TUNED if it is a file, <slug>.tuned in it if it is a directory, else <slug>.tuned in the user's directory of tables.

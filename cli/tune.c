@@ -80,7 +80,6 @@ static const cli_option options[] = {
 
 enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
 
-#define TIME_IS_UP "time limit reached: %d of %d problems done; run the same command again to continue"
 
 typedef struct watch {
     int     at, total;
@@ -176,6 +175,12 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
         sum->log_sum += !result->confirmed || result->row.library || t->session->caps.emulated || alone ? 0 : log(result->row.ratio);
         return;
     }
+    sum->measured += result->measured;
+    if (status == GS_ERROR_INTERRUPTED && !cli_stopped()) {
+        cli_note("%s: %s", gs_problem_format(problem, text), error->text);
+        sum->late++;
+        return;
+    }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
     sum->failed++;
     /* What is wrong with one problem does not stop the others; what is wrong with the machine does. A device that cannot even run the
@@ -194,10 +199,18 @@ static bool on_finished(void *self, int index, gs_status status, const gs_tune_r
     return t->code < 0;
 }
 
-static int time_is_up(const tuning *t)
+/* What a list that was not finished leaves, in the words of whoever goes on with it. */
+static void note_kept(const gs_group_totals *sum, const char *why, const char *store)
 {
-    if (!t->member) cli_note(TIME_IS_UP, t->w.at, t->w.total);
-    return CLI_MORE;
+    if (sum->measured > 0) cli_note("%s; %d timings of unfinished problems are kept in %s; run the same command again to continue", why, sum->measured, store);
+    else cli_note("%s; run the same command again to continue", why);
+}
+
+static void note_time(const settings *s, const gs_group_totals *sum, int problems, const char *store)
+{
+    char why[128], budget[CLI_TIME_TEXT];
+    snprintf(why, sizeof why, "time limit of %s reached: %d of %d problems done", cli_time(budget, s->budget), sum->tuned + sum->failed, problems);
+    note_kept(sum, why, store);
 }
 
 static int tune_all(tuning *t, const char *table)
@@ -240,9 +253,12 @@ static int tune_all(tuning *t, const char *table)
                                   on_finished, t, &error);
     cli_progress_clear();
     gs_llm_close(&shared);
-    if (status == GS_OK || t->code >= 0) return t->code;
-    if (status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
-    return cli_stopped() ? cli_stopped() : time_is_up(t);
+    if (t->code >= 0) return t->code;
+    if (status != GS_OK && status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
+    if (cli_stopped()) return cli_stopped();
+    const bool late = status == GS_ERROR_INTERRUPTED || t->sum->late > 0;
+    if (late && !member) note_time(s, t->sum, t->problems->count, gs_store_path(session->store));
+    return late ? CLI_MORE : -1;
 }
 
 /* What the last lines speak of. */
@@ -267,7 +283,7 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
         printf("\ntable: %s\n", where->table);
     }
     if (cli_stopped()) {
-        cli_note("stopped: the measurements are kept in %s; run the same command again to continue", where->store);
+        note_kept(sum, "stopped", where->store);
     } else if (s->unconfirmed) {
         cli_note("confirm the results with gemmsmith eval --contenders own,cublaslt-autotuning --record");
     } else if (sum->tuned > 0 && where->emulated) {
@@ -358,6 +374,8 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
         sum.won += m->sum.won;
         sum.alone += m->sum.alone;
         sum.failed += m->sum.failed;
+        sum.late += m->sum.late;
+        sum.measured += m->sum.measured;
         sum.log_sum += m->sum.log_sum;
         emulated &= m->emulated || !m->slug[0];
     }
@@ -365,7 +383,7 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
     list_words(group, offsetof(gs_group_member, table), &tables);
     const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated,
                          group->member[0].device};
-    if (code == CLI_MORE) cli_note(TIME_IS_UP, sum.tuned + sum.failed, problems);
+    if (code == CLI_MORE) note_time(s, &sum, problems, where.store);
     print_totals(s, &where, &sum);
     gs_text_free(&devices);
     gs_text_free(&tables);
@@ -429,7 +447,7 @@ static int check_models(const cli_command *command, const settings *s)
 {
     const char *const idle = idle_option(s);
     gs_error error;
-    if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_fail(command, NULL, &error);
+    if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_usage(command, "--policy: %s", error.text);
     if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
     if (idle && strncmp(idle, "llm_", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
     if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s has no effect with --mode source", idle);

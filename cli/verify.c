@@ -67,7 +67,7 @@ static void print_verdict(const settings *s, const char *problem, const char *ca
         gs_json_string(&json, "candidate", candidate);
         gs_json_string(&json, "verdict", gs_verdict_name(verdict));
         gs_json_int(&json, "part", part);
-        gs_json_string(&json, "failed_on", where);
+        if (verdict != GS_VERDICT_PASS) gs_json_string(&json, "failed_on", where);
         gs_json_string(&json, "reason", reason);
         gs_json_end(&json, '}');
         printf("%s\n", gs_text_string(&line));

@@ -116,13 +116,12 @@ before=$failed
 one "build sanitize" sh -c "cat '$scratch/sanitize.log'; exit \$(cat '$scratch/sanitize.code')"
 [ "$failed" -gt "$before" ] || suite sanitize
 
-# The fuzzers with libFuzzer, as `make fuzz` builds them but not optimized, and a moment of each: most of the time goes into compiling.
+# The fuzzers with libFuzzer, as `make fuzz` builds them but not optimized, a minute of both at once.
 fuzz=build/fuzz-check
 mkdir -p "$fuzz"
 fuzzers() {
-    cmake --preset fuzz -B "$fuzz" -DGS_FUZZ_LEVEL=-O0 && cmake --build "$fuzz" --parallel "$jobs" --target fuzz_parsers_libfuzzer fuzz_emu_libfuzzer &&
-        "$fuzz/tests/fuzz/fuzz_parsers_libfuzzer" -seed=1 -runs=2000 -artifact_prefix="$fuzz/" &&
-        "$fuzz/tests/fuzz/fuzz_emu_libfuzzer" -seed=1 -runs=200 -max_len=16384 -malloc_limit_mb=256 -artifact_prefix="$fuzz/"
+    cmake --preset fuzz -B "$fuzz" -DGS_FUZZ_LEVEL=-O0 && cmake --build "$fuzz" --parallel "$jobs" --target fuzz_parsers fuzz_parsers_libfuzzer fuzz_emu_libfuzzer &&
+        FUZZ_SECONDS=${FUZZ_SECONDS:-60} sh scripts/fuzz.sh "$fuzz"
 }
 if echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return data && size > 9; }' |
     clang -fsanitize=fuzzer -x c - -o "$fuzz/probe" 2>/dev/null; then

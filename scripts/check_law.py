@@ -45,7 +45,7 @@ LAW = {
     "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
-    "service":  {"base", "problem", "schedule", "store", "llm", "verify", "worker", "evaluate"},
+    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate"},
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
@@ -58,7 +58,7 @@ OUTSIDE = {   # third-party headers and the layers that may use them
 FORBIDDEN_CALLS = re.compile(r"(?<![\w.>])(exit|_exit|abort|printf|puts|assert)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 ROOM_LINES = 3200          # "about 3000": beyond it a room is two
-CLI_LINES = 4200           # one file per command, most of it tables of options and lines that are printed: what computes belongs into a room
+CLI_LINES = 4300           # one file per command, most of it tables of options and lines that are printed: what computes belongs into a room
 FILE_LINES = 620
 PARTED = {"emu"}           # a room of any size, made of parts: src/emu/*
 PARTS = {"emu": ("check", "machine", "isa", "run", "")}   # a part includes itself and those before it; "": the files of the room's own folder

@@ -81,7 +81,7 @@ static gs_status compile(reader *in, group *g, int shard, int shards, gs_error *
         for (int j = 0; j < g->count; j++)
             if (!g->library[j]) g->schedule[own++] = g->schedule[j];
         g->count = own;
-        if (i % shards == shard) GS_TRY(gs_precompile(gs_caps_find("h200"), &g->problem, g->schedule, g->count, 1, NULL, &failed, error));
+        if (i % shards == shard) GS_TRY(gs_precompile(gs_caps_find("h200"), &g->problem, g->schedule, g->count, 1, 0, NULL, &failed, error));
     }
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
 }

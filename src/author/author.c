@@ -450,6 +450,14 @@ static gs_status open_notes(writing *w, gs_error *error)
     return w->caps->emulated ? GS_OK : gs_notes_learn(w->notes, w->store, w->session->device, error);
 }
 
+/* Nothing that the run waits for goes on beyond its budget; until 0: it may again. */
+static void limit(const writing *w, int64_t until)
+{
+    gs_worker *const emulator = w->options->environment ? w->options->environment->emulator : NULL;
+    w->worker->until = until;
+    if (emulator) emulator->until = until;
+}
+
 static gs_status write_all(writing *w, gs_error *error)
 {
     GS_TRY(check_from(w, error));
@@ -475,7 +483,9 @@ gs_status gs_author_run(gs_store *store, gs_session *session, gs_worker *worker,
                    .started = gs_clock_ns()};
     gs_problem_format(problem, w->text);
     result->floor_us = gs_floor_us(problem, caps);
+    if (options->budget_s > 0) limit(w, w->started + (int64_t)(options->budget_s * 1e9));
     const gs_status status = write_all(w, error);
+    limit(w, 0);
     for (int i = 0; i < GS_AUTHOR_ISLANDS; i++) result->turns += w->lineages.lineage[i].turns;
     result->seconds = gs_clock_since(w->started);
     gs_environment_destroy(&w->environment);

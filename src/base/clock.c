@@ -30,6 +30,13 @@ static char *format(char text[GS_DATE_TEXT], time_t when)
     return text;
 }
 
+int64_t gs_date_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 char *gs_date_format(char text[GS_DATE_TEXT]) { return format(text, time(NULL)); }
 
 char *gs_date_before(char text[GS_DATE_TEXT], double seconds)

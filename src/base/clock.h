@@ -10,6 +10,7 @@
 int64_t gs_clock_ns(void);                     /* monotonic, nanoseconds since an arbitrary point */
 static inline double gs_clock_since(int64_t began_ns) { return (double)(gs_clock_ns() - began_ns) * 1e-9; }   /* seconds */
 void    gs_clock_sleep_ns(int64_t ns);         /* sleeps at least that long; the last 100 us are spent polling */
+int64_t gs_date_ms(void);                      /* now, milliseconds since 1970; the clock may be set */
 char   *gs_date_format(char text[GS_DATE_TEXT]);   /* now, UTC: 2026-01-31T12:00:00Z; returns text */
 char   *gs_date_before(char text[GS_DATE_TEXT], double seconds);   /* the same, so long ago; at the earliest in 1970 */
 

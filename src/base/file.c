@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/text.h"
 
 gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size, gs_error *error)
 {
@@ -375,4 +376,21 @@ bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const 
     if (!tail) return true;
     const int more = snprintf(path + size, (size_t)(GS_PATH - size), "/%s", tail);
     return more >= 0 && more < GS_PATH - size;
+}
+
+/* ---- standard input ---- */
+
+gs_status gs_file_read_standard(size_t limit, char **out, gs_error *error)
+{
+    gs_text text = {0};
+    char bytes[4096];
+    size_t got;
+    gs_text_add(&text, "");
+    while ((got = fread(bytes, 1, sizeof bytes, stdin)) > 0 && text.size + got <= limit) gs_text_add_bytes(&text, bytes, got);
+    gs_status status = got > 0 ? gs_fail(error, GS_ERROR_RANGE, NULL, "standard input has more than %d MiB", (int)(limit >> 20)) : GS_OK;
+    if (ferror(stdin)) status = gs_fail(error, GS_ERROR_IO, NULL, "standard input cannot be read");
+    if (status == GS_OK && text.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
+    if (status == GS_OK && !(*out = strdup(gs_text_string(&text)))) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for standard input");
+    gs_text_free(&text);
+    return status;
 }

@@ -56,4 +56,7 @@ void      gs_folder_list_free(char ***names, int count);
  * kind 'c': cache, 'd': data. Returns false if it does not fit or no home is known. */
 bool gs_user_path(char path[GS_PATH], char kind, const char *environment, const char *tail);
 
+/* All of standard input as a text, *out is the caller's. RANGE: more than limit bytes; IO, MEMORY. */
+gs_status gs_file_read_standard(size_t limit, char **out, gs_error *error);
+
 #endif

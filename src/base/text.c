@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define DIGITS "0123456789"
 
 static bool reserve(gs_text *text, size_t more)
@@ -163,4 +165,39 @@ size_t gs_scan_word(gs_scan *scan, char *word, size_t size)
 void gs_scan_space(gs_scan *scan)
 {
     while (*scan->at == ' ' || *scan->at == '\t') scan->at++;
+}
+
+/* ---- words that were meant ---- */
+
+/* Letters to be changed, put in or left out; LIKE and more: too many. */
+static int distance(const char *word, const char *typed, size_t length)
+{
+    enum { LONGEST = 32, LIKE = 3 };
+    int row[LONGEST + 1];
+    const size_t size = strlen(word);
+    if (length > LONGEST || size > LONGEST) return LIKE;
+    for (size_t k = 0; k <= length; k++) row[k] = (int)k;
+    for (size_t i = 0; i < size; i++) {
+        int corner = row[0];
+        row[0] = (int)i + 1;
+        for (size_t k = 0; k < length; k++) {
+            const int same = corner + (word[i] != typed[k]);
+            corner = row[k + 1];
+            row[k + 1] = GS_MIN(same, GS_MIN(corner, row[k]) + 1);
+        }
+    }
+    return row[length];
+}
+
+const char *gs_text_nearest(const char *const *words, const char *typed, size_t length)
+{
+    const char *nearest = NULL;
+    int least = length < 4 ? 2 : 3;
+    for (; *words; words++) {
+        const int far = distance(*words, typed, length);
+        if (far >= least) continue;
+        least = far;
+        nearest = *words;
+    }
+    return nearest;
 }

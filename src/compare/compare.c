@@ -158,7 +158,6 @@ static gs_status measure(const gs_contest *c, const asked *a, const gs_worker_be
     gs_device_session *const session = c->session;
     gs_worker_timings timings;
     const double seconds = seconds_of(c, a->problem);
-    TELL(c, estimate, (e->self, a->title, seconds));
     GS_TRY(gs_worker_bench(&session->worker, request, timeout_of(&c->o, gs_floor_us(a->problem, &session->caps)) + PATIENCE * seconds, &timings, error));
     json_t *const reply = timings.json;   /* the row is the reply, and more */
     timings.json = NULL;
@@ -242,6 +241,12 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
     return status;
 }
 
+/* Whether the time limit of the list, and not whoever stopped it, ended a request. */
+static bool is_late(const gs_contest *c, gs_status status)
+{
+    return status == GS_ERROR_INTERRUPTED && !gs_stop_requested && c->session->worker.until != 0 && gs_clock_ns() >= c->session->worker.until;
+}
+
 static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_error *error)
 {
     char text[GS_PROBLEM_TEXT];
@@ -258,7 +263,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
         gs_result_free(row);
     }
     free(row);
-    if (status != GS_OK) TELL(c, failed, (e->self, a.title, error));
+    if (status != GS_OK && !is_late(c, status)) TELL(c, failed, (e->self, a.title, error));
     return status;
 }
 
@@ -280,10 +285,26 @@ static void compile_own(const gs_contest *c, const gs_problem *problems, int pro
         }
     }
     if (count > 0) TELL(c, compiling, (e->self));
-    gs_precompile_pairs(&c->session->caps, list, schedules, count, 0, NULL, &failed, NULL);
+    gs_precompile_pairs(&c->session->caps, list, schedules, count, 0, 0, NULL, &failed, NULL);
     TELL(c, compiled, (e->self));
     free(list);
     free(schedules);
+}
+
+/* Before anything is compiled: how long all that is to be measured takes. */
+static void tell_estimate(const gs_contest *c, const gs_problem *problems, int problem_count, const char *mode)
+{
+    char title[GS_PROBLEM_TEXT + 4], text[GS_PROBLEM_TEXT];
+    double seconds = 0;
+    int count = 0;
+    for (int i = 0; i < problem_count; i++) {
+        if (gs_rows_file_have(&c->rows, &problems[i], mode)) continue;
+        seconds += seconds_of(c, &problems[i]);
+        if (count++ == 0) write_title(&c->o, gs_problem_format(&problems[i], text), title, sizeof title);
+    }
+    if (count == 0) return;
+    if (count > 1) snprintf(title, sizeof title, "%d problems", count);
+    TELL(c, estimate, (e->self, title, seconds));
 }
 
 /* A worker that hung or died costs its problem; what is wrong with the machine ends the run. */
@@ -294,14 +315,14 @@ static bool goes_on(gs_status status)
            status == GS_ERROR_DEVICE || status == GS_ERROR_CORRUPT;
 }
 
-gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, gs_contest_end *end, gs_error *error)
+static gs_status run(gs_contest *c, const gs_problem *problems, int count, int64_t started, gs_contest_end *end, gs_error *error)
 {
-    const int64_t started = gs_clock_ns();
     const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated};
     const char *const mode = gs_result_mode(&like);
     gs_error local;
     if (!error) error = &local;
     *end = (gs_contest_end){0};
+    tell_estimate(c, problems, count, mode);
     if (gs_contender_names_have(&c->o.names, GS_RESULT_OWN)) compile_own(c, problems, count, mode);
     for (; end->at < count; end->at++) {
         if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
@@ -313,9 +334,20 @@ gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, g
         if (end->late) break;
         *error = (gs_error){0};
         const gs_status status = compare(c, &problems[end->at], end->at, error);
+        end->late = is_late(c, status);
+        if (end->late) break;
         if (!goes_on(status)) return status;
     }
     return GS_OK;
+}
+
+gs_status gs_contest_run(gs_contest *c, const gs_problem *problems, int count, gs_contest_end *end, gs_error *error)
+{
+    const int64_t started = gs_clock_ns();
+    if (c->o.budget_s > 0) c->session->worker.until = started + (int64_t)(c->o.budget_s * 1e9);
+    const gs_status status = run(c, problems, count, started, end, error);
+    c->session->worker.until = 0;
+    return status;
 }
 
 gs_status gs_contest_open(gs_contest **out, gs_device_session *session, const gs_contest_options *options, gs_error *error)

@@ -18,7 +18,7 @@ typedef struct gs_contest_events {
     void (*compiling)(void *self);                                /* what "own" is going to run, before the first problem */
     void (*compiled)(void *self);
     void (*begins)(void *self, int at, const char *title, int fresh);   /* fresh: problems that were measured so far */
-    void (*estimate)(void *self, const char *title, double seconds);    /* before a measurement; 0 for a GPU */
+    void (*estimate)(void *self, const char *title, double seconds);    /* once, before the first measurement: of all of them; 0 for a GPU */
     void (*finished)(void *self, const gs_result *row, const char *text);   /* text: the row's JSON */
     void (*failed)(void *self, const char *title, const gs_error *error);
 } gs_contest_events;

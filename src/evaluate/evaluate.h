@@ -65,7 +65,8 @@ typedef struct gs_evaluator_options {
     uint64_t       seed;              /* of the first request; 0: from the operating system */
     const char    *cache_path;        /* cubin cache; NULL: default, "": none */
     double         timeout_s;         /* shortest wait for a reply; 0: 60. The time for the problem's size is added */
-    double         budget_s;          /* after that nothing more is begun; 0: none */
+    double         budget_s;          /* after that nothing more is begun; 0: none. Whoever wants requests to end by then sets gs_worker.until */
+    double         whole_s;           /* of which the budget is a share, for messages; 0: it is no share */
 } gs_evaluator_options;               /* all zero: a sensible one */
 
 /* What evaluates the candidates of one problem. The caller may set the fields of the second part after open. */

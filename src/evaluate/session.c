@@ -37,6 +37,13 @@ static gs_status start(gs_device_session *session, const gs_device_session_optio
     return hello(session, GS_DEVICE_WITHOUT_GPU, error);
 }
 
+char *gs_session_version(char text[GS_SESSION_VERSION])
+{
+    char sources[GS_SOURCES_ID];
+    snprintf(text, GS_SESSION_VERSION, "%s+%s", GS_VERSION_TEXT, gs_kernel_sources_id(sources));
+    return text;
+}
+
 /* What results depend on beside the device: the kernels' sources and, where times are predicted, the profile that predicts them. */
 static void name_version(gs_device_session *session)
 {

@@ -6,6 +6,11 @@
 #include "store/store.h"
 #include "worker/worker.h"
 
+#define GS_SESSION_VERSION 32
+
+/* "0.9.0+e976d235": the program and the sources of its kernels, as results of a GPU carry it. Returns text. */
+char *gs_session_version(char text[GS_SESSION_VERSION]);
+
 typedef struct gs_device_session {
     gs_worker  worker;
     gs_worker  emulator;       /* of the emulated device on which user kernels run before they touch this one; its name is "" where there is none */
@@ -15,7 +20,7 @@ typedef struct gs_device_session {
     gs_session session;
     char       command[1024];  /* the command line; the caller's to fill before open */
     char       device[64];     /* what the store calls it: the slug, with GS_DEPENDENT_SUFFIX where launches are dependent and timed */
-    char       version[32];    /* of the program, and which kernel sources (and profile of an emulated device) it carries: results of
+    char       version[GS_SESSION_VERSION];    /* of the program, and which kernel sources (and profile of an emulated device) it carries: results of
                                   others do not count */
 } gs_device_session;           /* zero but for command; it does not move while it is open */
 

@@ -116,7 +116,10 @@ static const char *add_quoted(gs_text *out, const char *at)
 {
     const char quote = *at;
     const char *const end = strchr(at + 1, quote);
-    if (!end) return quote == '\'' ? at + 1 : at + strlen(at);
+    if (!end) {
+        gs_text_add(out, " ");   /* what stands on its two sides stays two words */
+        return quote == '\'' ? at + 1 : at + strlen(at);
+    }
     const size_t size = (size_t)(end - at - 1);
     if (is_quotable(at + 1, size)) gs_text_addf(out, "'%.*s'", (int)size, at + 1);
     else gs_text_add(out, "'...'");

@@ -50,7 +50,7 @@ static gs_status add(gs_service_completions *out, const char *text, size_t size,
         gs_service_item *const item = &out->request.item[out->request.count];
         item->problem = problem;
         status = gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error);
-        if (status == GS_OK) out->place[out->count] = out->request.count++;
+        if (status == GS_OK) out->place[out->count] = out->request.count++;   /* also one that is refused already: it has its answer */
     }
     out->count++;
     gs_completion_free(&found);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "service/internal.h"
+#include "service/screen.h"
 
 #define PAUSE_NS INT64_C(500000000)   /* before the machine is tried again */
 enum { WAITS = 10 };
@@ -34,40 +35,19 @@ static const char *text_of(const json_t *request, const char *name) { return jso
 
 /* ---- answers ---- */
 
-static char *finish(gs_text *text)
-{
-    char *const answer = text->failed ? NULL : gs_text_take(text);
-    gs_text_free(text);
-    return answer;
-}
-
-/* Every kind of reward, so that one evaluation serves whoever asks for whichever. */
-static char *answer_of(const char *problem, const gs_evaluation *got)
-{
-    gs_text text = {0};
-    gs_json json = gs_json_into(&text);
-    const gs_judged judged = {.passed = got->verdict == GS_VERDICT_PASS, .alone = got->predicted, .ratio = got->ratio, .us = got->us,
-                              .library_us = got->library_us, .floor_us = got->floor_us, .l2_hit = got->l2_hit};
-    gs_json_begin(&json, NULL, '{');
-    gs_evaluation_put(&json, problem, got);
-    gs_json_begin(&json, "rewards", '{');
-    for (int kind = 0; kind < GS_REWARDS; kind++) gs_json_double(&json, gs_reward_name((gs_reward_kind)kind), gs_reward_of((gs_reward_kind)kind, &judged));
-    gs_json_end(&json, '}');
-    gs_json_end(&json, '}');
-    return finish(&text);
-}
-
-/* The machine failed: nothing is said of the candidate, and whoever asks again starts it again. */
-static char *excuse_of(const char *problem, const char *reason)
+/* Nothing is said of the candidate: the machine failed, or nobody wants the answer any more. Whoever asks again starts it again. */
+static char *excuse_of(const char *problem, const char *verdict, const char *reason)
 {
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", problem);
-    gs_json_string(&json, "verdict", "machine");
+    gs_json_string(&json, "verdict", verdict);
     gs_json_string(&json, "reason", reason);
     gs_json_end(&json, '}');
-    return finish(&text);
+    char *const answer = text.failed ? NULL : gs_text_take(&text);
+    gs_text_free(&text);
+    return answer;
 }
 
 /* ---- one job ---- */
@@ -82,6 +62,13 @@ static bool was_killed(const gs_evaluation *got)
 static bool passes(gs_status status)
 {
     return status == GS_ERROR_DISK_FULL || status == GS_ERROR_IO || status == GS_ERROR_STORE_BUSY || status == GS_ERROR_STORE || status == GS_ERROR_MEMORY;
+}
+
+/* Whether a failure is that of this problem or of this candidate's evaluation on a device that is well: it does not fit, or nothing takes it. */
+static bool is_own(gs_status status)
+{
+    return status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_MEMORY || status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_RANGE || status == GS_ERROR_ARGUMENT ||
+           status == GS_ERROR_PARSE || status == GS_ERROR_CORRUPT;
 }
 
 static bool stopping(gs_service_evaluator *e)
@@ -147,6 +134,7 @@ static void tell(gs_service_evaluator *e, gs_service_job *job, char *answer, boo
     pthread_mutex_lock(&jobs->lock);
     e->state.done++;
     e->state.busy = false;
+    e->job = NULL;
     jobs->running--;
     gs_service_done(jobs, job, answer, failed);
     pthread_mutex_unlock(&jobs->lock);
@@ -172,12 +160,40 @@ static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, 
             attempt--;
             continue;
         }
-        set_failing(e, status != GS_OK);
-        if (attempt > 0 || (status == GS_OK && !was_killed(got))) return status;
+        set_failing(e, status != GS_OK && !is_own(status));
+        if (attempt > 0 || is_own(status) || (status == GS_OK && !was_killed(got))) return status;
         gs_log(GS_LOG_WARNING, "job %s is run again: %s", id, status == GS_OK ? "its worker was killed" : gs_status_name(status));
         counts->repeated++;
         if (status != GS_OK) gs_clock_sleep_ns(PAUSE_NS);
     }
+}
+
+/* Whether nobody wants the job's answer any more: it was cancelled, or all who asked have given it up. What is under way goes on then as long as nothing else waits. */
+static bool is_unwanted(gs_service_jobs *jobs, const gs_service_job *job, bool begun)
+{
+    return job->cancelled || (gs_service_job_expired(job) && (!begun || jobs->head));
+}
+
+/* Asked by the worker's call while it waits. */
+static bool unwanted(void *self)
+{
+    gs_service_evaluator *const e = self;
+    pthread_mutex_lock(&e->jobs->lock);
+    const bool is = e->job && is_unwanted(e->jobs, e->job, true);
+    pthread_mutex_unlock(&e->jobs->lock);
+    return is;
+}
+
+typedef enum wish { WANTED, CANCELLED, EXPIRED } wish;
+
+static const char *const wish_verdicts[] = {[WANTED] = NULL, [CANCELLED] = "cancelled", [EXPIRED] = "deadline"};
+
+static wish wish_for(gs_service_evaluator *e, const gs_service_job *job, bool begun)
+{
+    pthread_mutex_lock(&e->jobs->lock);
+    const wish is = !is_unwanted(e->jobs, job, begun) ? WANTED : job->cancelled ? CANCELLED : EXPIRED;
+    pthread_mutex_unlock(&e->jobs->lock);
+    return is;
 }
 
 /* Returns false where the job was given back. */
@@ -191,19 +207,23 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, gs_ser
     gs_evaluation got = {0};
     gs_problem problem;
     gs_error error = {0};
+    wish is = wish_for(e, job, false);
     gs_status status = text ? gs_problem_parse(&problem, text, &error) : gs_fail(&error, GS_ERROR_CORRUPT, "request", "cannot be read");
+    if (is != WANTED) status = gs_fail(&error, GS_ERROR_INTERRUPTED, NULL, "%s", is == CANCELLED ? "was cancelled before it was begun" : "was not begun before its deadline");
     if (status == GS_OK && what->attempts >= GS_SERVICE_ATTEMPTS)
         status = gs_fail(&error, GS_ERROR_WORKER_DIED, NULL, "was begun %d times, and the service ended each time", what->attempts);
     if (status == GS_OK) {
         if (patiently(e, count_attempt, job->id, &begun) != GS_OK) return false;
         status = evaluate(e, environment, job->id, &problem, &submission, &got, &error);
-        if (status != GS_OK && (status == GS_ERROR_INTERRUPTED || stopping(e))) {
+        if (status == GS_ERROR_INTERRUPTED && !stopping(e)) is = wish_for(e, job, true);
+        if (status != GS_OK && is == WANTED && (status == GS_ERROR_INTERRUPTED || stopping(e))) {
             patiently(e, count_attempt, job->id, &back);
             return false;
         }
     }
     char line[512], *kept = NULL;
-    char *const answer = status == GS_OK ? answer_of(text, &got) : excuse_of(text ? text : "", gs_error_format(&error, line, sizeof line));
+    char *const answer = status == GS_OK ? gs_service_answer(text, &got)
+                                         : excuse_of(text ? text : "", is != WANTED ? wish_verdicts[is] : is_own(status) ? "problem" : "machine", gs_error_format(&error, line, sizeof line));
     bool failed = false;
     const ending end = {.answer = answer, .failed = status != GS_OK, .kept = &kept, .kept_failed = &failed};
     const bool good = answer && patiently(e, keep_end, job->id, &end) == GS_OK && kept;
@@ -213,7 +233,9 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, gs_ser
         return false;
     }
     jobs->counts.evaluated += status == GS_OK;
-    jobs->counts.machine += status != GS_OK;
+    jobs->counts.machine += status != GS_OK && is == WANTED && !is_own(status);
+    jobs->counts.cancelled += is == CANCELLED;
+    jobs->counts.expired += is == EXPIRED;
     jobs->counts.passed += status == GS_OK && got.verdict == GS_VERDICT_PASS;
     tell(e, job, kept, failed);
     return true;
@@ -232,6 +254,7 @@ static gs_service_job *next_job(gs_service_evaluator *e)
         if (!jobs->head) jobs->tail = NULL;
         job->after = NULL;
         job->running = e->state.busy = true;
+        e->job = job;
         jobs->running++;
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -245,6 +268,7 @@ static void give_back(gs_service_evaluator *e, gs_service_job *job)
     pthread_mutex_lock(&jobs->lock);
     jobs->running--;
     job->running = e->state.busy = false;
+    e->job = NULL;
     gs_service_enqueue(jobs, job, true);
     pthread_mutex_unlock(&jobs->lock);
     if (!stopping(e)) gs_clock_sleep_ns(PAUSE_NS);
@@ -259,7 +283,7 @@ static void work(gs_service_evaluator *e, gs_environment *environment)
         bool done = false;
         const gs_status status = gs_store_job_get(e->session.store, job->id, load, &what, &error);
         if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s: %s", job->id, error.text);
-        if (status == GS_ERROR_NOT_FOUND) what.answer = excuse_of("", "somebody took it out of the store");
+        if (status == GS_ERROR_NOT_FOUND) what.answer = excuse_of("", "machine", "somebody took it out of the store");
         what.failed |= status == GS_ERROR_NOT_FOUND;
         if (what.answer) tell(e, job, what.answer, what.failed);
         done = what.answer || (status == GS_OK && work_on(e, environment, job, &what));
@@ -274,6 +298,12 @@ static gs_status start(gs_service_evaluator *e, gs_environment **environment, gs
     gs_environment_options how = options->environment;
     GS_TRY(options->opener.open(options->opener.self, (int)(e - e->jobs->evaluator), &e->session, error));
     snprintf(e->state.name, sizeof e->state.name, "%s", e->session.worker->device);
+    e->session.worker->unwanted = unwanted;
+    e->session.worker->self = e;
+    if (e->session.emulator) {
+        e->session.emulator->unwanted = unwanted;
+        e->session.emulator->self = e;
+    }
     how.reward = GS_REWARD_HEADROOM;
     how.emulator = e->session.emulator;
     const gs_status status = gs_environment_create(environment, e->session.worker, e->session.caps, e->session.store, e->session.session, &how, error);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "service/headers.h"
 #include "service/reply.h"
 #include "service/trainer.h"
 #include "service/watch.h"
@@ -51,7 +52,8 @@ typedef struct exchange {
     gs_service_guest      *guest;
     gs_text                body;
     int64_t                reserved;   /* bytes of BODIES_MOST */
-    bool                   answered;
+    bool                   answered, remove;   /* remove: DELETE */
+    bool                   last;               /* nothing that follows on the connection is read: where this request ends is not sure */
 } exchange;
 
 /* ---- answers ---- */
@@ -69,7 +71,7 @@ static enum MHD_Result send_text(exchange *x, int code, const char *type, char *
     }
     if (!text) code = 503;
     gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_ANSWER, text ? strlen(text) : 0);
-    if (gs_service_jobs_stopping(x->http->jobs) || is_extra(x)) MHD_add_response_header(response, "Connection", "close");
+    if (gs_service_jobs_stopping(x->http->jobs) || is_extra(x) || x->last) MHD_add_response_header(response, "Connection", "close");
     MHD_add_response_header(response, "Content-Type", type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     if (code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
@@ -158,11 +160,12 @@ static json_t *result_of(exchange *x, const char *id, const gs_service_found *fo
 
 /* ---- the endpoints ---- */
 
-static enum MHD_Result evaluate_parsed(exchange *x, const gs_service_request *request, bool batch, bool wait)
+static enum MHD_Result evaluate_parsed(exchange *x, gs_service_request *request, bool batch, bool wait)
 {
     gs_service_found *const found = calloc((size_t)request->count, sizeof *found);
     const int64_t until = after(request->deadline_s);
     gs_error error = {0};
+    request->expires = wait || request->timed ? gs_service_jobs_expiry(request->deadline_s) : 0;
     if (!found) return refuse(x, 503, GS_ERROR_MEMORY, NULL, "no memory for a request");
     if (gs_service_jobs_accept(x->http->jobs, request, found, &error) != GS_OK) {
         free(found);
@@ -174,7 +177,7 @@ static enum MHD_Result evaluate_parsed(exchange *x, const gs_service_request *re
     for (int i = 0; i < request->count; i++) {
         const gs_service_item *const item = &request->item[i];
         if (!item->request) {
-            json_array_append_new(list, gs_service_reply_no_candidate(item));
+            json_array_append_new(list, gs_service_reply_item(item, NULL, item->reward, wait, false));
             continue;
         }
         if (wait) code = GS_MAX(code, status_of(x, &found[i]));
@@ -242,12 +245,29 @@ static enum MHD_Result get_result(exchange *x, const char *id)
     if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones");
     if (!number(x, "deadline_s", 0, GS_SERVICE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
     if (!gs_service_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
-    if (gs_service_jobs_find(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);
+    if (gs_service_jobs_find(x->http->jobs, id, seconds, &found, &error) != GS_OK) return failed(x, &error);
     if (seconds > 0) wait_for(x, &found, 1, after(seconds));
     const int code = found.answer ? 200 : 202;
     json_t *const out = result_of(x, id, &found, kind, false);
     gs_service_found_free(x->http->jobs, &found);
     return send_json(x, code, out);
+}
+
+/* 200: it was cancelled, nobody works on it; 202: its worker is being told. */
+static enum MHD_Result delete_result(exchange *x, const char *id)
+{
+    static const char *const none[] = {NULL};
+    gs_service_found found;
+    gs_error error = {0};
+    if (!only(x, none)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+    if (!gs_service_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
+    if (gs_service_jobs_cancel(x->http->jobs, id, &found, &error) != GS_OK) return failed(x, &error);
+    const bool done = found.answer != NULL;
+    if (!done) gs_service_jobs_wait(x->http->jobs, &found, after(0));
+    const bool gone = !done && found.answer;
+    gs_service_found_free(x->http->jobs, &found);
+    if (done) return refuse(x, 409, GS_ERROR_ARGUMENT, "id", "is done already: its result stays");
+    return send_json(x, gone ? 200 : 202, json_pack("{s:s, s:s}", "id", id, "state", gone ? "cancelled" : "cancelling"));
 }
 
 static enum MHD_Result get_tasks(exchange *x, const char *rest)
@@ -282,6 +302,7 @@ static int measure(exchange *x, const gs_problem *problem, double seconds, gs_er
         return 400;
     }
     gs_status status = gs_service_request_schedule(&request, problem, gs_schedule_format(&first, text), &x->http->terms, error);
+    request.expires = gs_service_jobs_expiry(seconds);
     if (status == GS_OK) status = gs_service_jobs_accept(x->http->jobs, &request, &found, error);
     if (status == GS_OK) wait_for(x, &found, 1, after(seconds));
     gs_service_found_free(x->http->jobs, &found);
@@ -315,26 +336,7 @@ static enum MHD_Result get_baselines(exchange *x, const char *rest)
                                        us > 0 ? json_real(us) : json_null(), "floor_us", gs_floor_us(&problem, caps), "predicted", caps->emulated));
 }
 
-/* A trainer that is given a URL and nothing else has the token in it, http://any:TOKEN@host:7811/, which its HTTP library sends as a password. */
-static bool password_is(exchange *x, const char *token)
-{
-    char *password = NULL;
-    char *const name = MHD_basic_auth_get_username_password(x->connection, &password);
-    const bool good = password && gs_service_token_equal(token, password);
-    if (name) MHD_free(name);
-    if (password) MHD_free(password);
-    return good;
-}
-
-static bool authorized(exchange *x)
-{
-    static const char bearer[] = "Bearer ", basic[] = "Basic ";
-    const char *const token = x->http->options.token;
-    if (!token) return true;
-    const char *const given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
-    if (given && strncmp(given, basic, sizeof basic - 1) == 0) return password_is(x, token);
-    return given && strncmp(given, bearer, sizeof bearer - 1) == 0 && gs_service_token_equal(token, given + sizeof bearer - 1);
-}
+static bool authorized(exchange *x) { return !x->http->options.token || gs_service_header_token(x->connection, x->http->options.token); }
 
 static enum MHD_Result get_grammar(exchange *x, const char *rest)
 {
@@ -366,6 +368,7 @@ typedef struct endpoint {
     const char *path;          /* ends in '/': more follows */
     bool        post, open;    /* open: without a token */
     enum MHD_Result (*answer)(exchange *, const char *rest);
+    enum MHD_Result (*remove)(exchange *, const char *rest);   /* of DELETE; NULL: it takes none */
 } endpoint;
 
 static const endpoint endpoints[] = {
@@ -374,7 +377,7 @@ static const endpoint endpoints[] = {
     {"/v1/submit",            true,  false, post_submit},
     {"/v1/adapters/openrlhf", true,  false, post_openrlhf},
     {"/v1/adapters/slime",    true,  false, post_slime},
-    {"/v1/result/",           false, false, get_result},
+    {"/v1/result/",           false, false, get_result, delete_result},
     {"/v1/tasks",             false, false, get_tasks},
     {"/v1/baselines",         false, false, get_baselines},
     {"/v1/grammar",           false, false, get_grammar},
@@ -393,51 +396,30 @@ static const endpoint *find(const char *url)
 
 /* ---- a request ---- */
 
-static const char *header(exchange *x, const char *name) { return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name); }
-
-/* A page of a browser cannot send this type to another site without being asked, which nobody here answers. */
-static bool is_json(const char *type)
-{
-    static const char json[] = "application/json";
-    const size_t size = sizeof json - 1;
-    return type && strncasecmp(type, json, size) == 0 && (type[size] == '\0' || type[size] == ';' || type[size] == ' ');
-}
-
-/* Without a token a page whose name was pointed at this machine, after the browser had loaded it, must not pass for one of ours: its name gives it away. */
-static bool known_host(exchange *x)
-{
-    const char *const given = header(x, "Host");
-    char host[64];
-    if (x->http->options.token || !given) return true;
-    const bool six = given[0] == '[';
-    const size_t size = strcspn(given + six, six ? "]" : ":");
-    if (size >= sizeof host) return false;
-    memcpy(host, given + six, size);
-    host[size] = '\0';
-    return gs_service_address_loopback(host);
-}
-
 /* Before the body is read: what is wrong already. Returns true where it was answered. */
 static bool refuse_early(exchange *x, const endpoint *to, const char *method, enum MHD_Result *result)
 {
-    const char *const length = header(x, "Content-Length");
+    x->last = true;   /* of one that is refused here; its body is not read */
+    const char *const length = gs_service_header(x->connection, "Content-Length"), *const twice = gs_service_header_twice(x->connection);
     gs_scan scan = gs_scan_from(length ? length : "0");
     int64_t size = 0;
     const bool good = gs_scan_int(&scan, &size) && gs_scan_end(&scan) && size >= 0;
-    const bool post = strcmp(method, "POST") == 0;
+    const bool post = strcmp(method, "POST") == 0, chunked = gs_service_header(x->connection, "Transfer-Encoding") != NULL;
+    const bool known = to && (x->remove ? to->remove != NULL : post == to->post && (post || strcmp(method, "GET") == 0));
     if (is_extra(x)) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "connections", "all are taken: come back later");
-    else if (!known_host(x)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
+    else if (twice) *result = refuse(x, 400, GS_ERROR_ARGUMENT, twice, "is there twice");
+    else if (!x->http->options.token && !gs_service_header_loopback(x->connection)) *result = refuse(x, 403, GS_ERROR_ARGUMENT, "Host", "names another machine: without a token only loopback names are answered");
     else if (!to) *result = refuse(x, 404, GS_ERROR_NOT_FOUND, "path", "no such endpoint: docs/howto/serve.md lists them");
     else if (!to->open && !authorized(x)) *result = refuse(x, 401, GS_ERROR_ARGUMENT, "Authorization", "needs the service's token: Authorization: Bearer TOKEN");
-    else if (post != to->post || (!post && strcmp(method, "GET") != 0)) *result = refuse(x, 405, GS_ERROR_ARGUMENT, "method", to->post ? "takes POST" : "takes GET");
+    else if (!known) *result = refuse(x, 405, GS_ERROR_ARGUMENT, "method", to->post ? "takes POST" : to->remove ? "takes GET and DELETE" : "takes GET");
     else if (!good) *result = refuse(x, 400, GS_ERROR_PARSE, "Content-Length", "must be a number");
-    else if (!post && (size > 0 || header(x, "Transfer-Encoding"))) *result = refuse(x, 400, GS_ERROR_ARGUMENT, "body", "takes none");
-    else if (post && (!length || header(x, "Transfer-Encoding"))) *result = refuse(x, 411, GS_ERROR_ARGUMENT, "Content-Length", "is needed");
-    else if (post && !is_json(header(x, "Content-Type"))) *result = refuse(x, 415, GS_ERROR_ARGUMENT, "Content-Type", "must be application/json");
+    else if (!post && (size > 0 || chunked)) *result = refuse(x, 400, GS_ERROR_ARGUMENT, "body", "takes none");
+    else if (post && (!length || chunked)) *result = refuse(x, 411, GS_ERROR_ARGUMENT, "Content-Length", "is needed");
+    else if (post && !gs_service_header_json(x->connection)) *result = refuse(x, 415, GS_ERROR_ARGUMENT, "Content-Type", "must be application/json");
     else if (size > (int64_t)x->http->options.most_body) *result = refuse(x, 413, GS_ERROR_RANGE, "body", "is too long");
     else if (atomic_fetch_add(&x->http->bodies, x->reserved = size) + size > BODIES_MOST) *result = refuse(x, 429, GS_ERROR_TIMEOUT, "body", "too many long requests at once");
-    else return false;
-    return true;
+    else x->last = false;
+    return x->last;
 }
 
 static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data,
@@ -453,6 +435,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         if (!x) return MHD_NO;
         x->http = http;
         x->connection = connection;
+        x->remove = strcmp(method, "DELETE") == 0;
         x->socket_number = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         x->guest = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
         http->active++;
@@ -469,7 +452,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         return x->body.failed ? MHD_NO : MHD_YES;
     }
     gs_log(GS_LOG_INFO, "%s %s", method, to->path);   /* of the table, not of the client */
-    return to->answer(x, url + strlen(to->path));
+    return (x->remove ? to->remove : to->answer)(x, url + strlen(to->path));
 }
 
 static void completed(void *self, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
@@ -489,7 +472,8 @@ static void connected(void *self, struct MHD_Connection *connection, void **gues
 {
     gs_service_http *const http = self;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *guest = gs_service_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+        *guest = gs_service_watch_add(&http->watch, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+                                      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, http->options.connections);
     } else {
         gs_service_watch_remove(&http->watch, *guest);
         *guest = NULL;
@@ -497,15 +481,6 @@ static void connected(void *self, struct MHD_Connection *connection, void **gues
 }
 
 /* ---- listening ---- */
-
-bool gs_service_address_loopback(const char *address)
-{
-    struct in_addr four;
-    struct in6_addr six;
-    if (strcmp(address, "localhost") == 0) return true;
-    if (inet_pton(AF_INET, address, &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
-}
 
 static gs_status listen_at(const char *address, int port, int *out, gs_error *error)
 {
@@ -545,7 +520,7 @@ gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, co
     http->jobs = jobs;
     http->options = *options;
     http->terms = (gs_service_terms){.scope = {"serve 1", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
-                                     .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count};
+                                     .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .caps = gs_service_jobs_caps(jobs)};
     http->started = gs_clock_ns();
     gs_service_watch_open(&http->watch);
     gs_status status = listen_at(options->address, options->port, &listener, error);

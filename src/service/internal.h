@@ -16,7 +16,9 @@ struct gs_service_job {
     char                 id[GS_HASH_TEXT];
     int                  holders;        /* waiting callers, and the table while it is open */
     const gs_service_op *owner;          /* who brought it, as long as it is not in the store */
-    bool                 running, done, failed;
+    bool                 running, done, failed, cancelled;
+    int64_t              expires;        /* gs_date_ms after which nobody wants its answer; 0: somebody always does */
+    int64_t              bytes;          /* of its request */
     gs_status            status;         /* why it could not be kept */
     char                *answer;         /* once done */
     gs_service_job      *next, *after;   /* in its bucket, in the queue */
@@ -27,6 +29,8 @@ struct gs_service_op {
     const gs_service_request *request;   /* accept */
     const char               *id;        /* find */
     const gs_problem         *problem;   /* library */
+    int64_t                   expires;   /* find: until then the answer is waited for; 0: nobody waits */
+    bool                      cancel;    /* find: and end it without an answer */
     gs_service_found         *found;
     double                    us;
     int                       fresh;     /* jobs that it brought */
@@ -40,6 +44,7 @@ typedef struct gs_service_evaluator {
     pthread_t          thread;
     gs_service_session session;
     gs_service_device  state;    /* under the lock */
+    gs_service_job    *job;      /* under way; under the lock */
     bool               started, ready;
     gs_status          status;   /* of the start */
     gs_error           error;
@@ -56,6 +61,7 @@ struct gs_service_jobs {
     gs_service_job      *bucket[GS_SERVICE_BUCKETS];
     gs_service_job      *head, *tail;
     int                  open, running;
+    int64_t              bytes;              /* of the requests of all open ones */
     bool                 stopping;           /* nothing new is begun */
     bool                 closing;            /* whoever waits for a job is told so */
     bool                 ended;              /* nobody asks the keeper any more: it ends */
@@ -71,11 +77,14 @@ struct gs_service_jobs {
 
 /* The table and the queue; the lock is held. */
 gs_service_job *gs_service_open_find(gs_service_jobs *jobs, const char *id);
-gs_service_job *gs_service_open_add(gs_service_jobs *jobs, const char *id);   /* held by the table; NULL: no memory */
+gs_service_job *gs_service_open_add(gs_service_jobs *jobs, const char *id, int64_t bytes, int64_t expires);   /* held by the table; NULL: no memory */
 void            gs_service_open_drop(gs_service_jobs *jobs, gs_service_job *job);
 void            gs_service_hold(gs_service_found *found, gs_service_job *job);
 void            gs_service_release(gs_service_job *job);
 void            gs_service_enqueue(gs_service_jobs *jobs, gs_service_job *job, bool in_front);
+bool            gs_service_unqueue(gs_service_jobs *jobs, gs_service_job *job);   /* false: it is not in the queue */
+void            gs_service_want(gs_service_job *job, int64_t expires);            /* somebody does until then; 0: always */
+bool            gs_service_job_expired(const gs_service_job *job);
 void            gs_service_done(gs_service_jobs *jobs, gs_service_job *job, char *answer, bool failed);   /* takes the answer */
 
 void *gs_service_main(void *evaluator);   /* an evaluating thread */

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/log.h"
 
-enum { PRUNE_MOST = 256 };
+enum { PRUNE_MOST = 256, KEEP_MS = 10000, GRACE_MS = 15000 };
+#define BYTES_MOST ((int64_t)256 << 20)   /* of the requests of all open jobs */
 #define PRUNE_S       60.0                /* between looks for old answers */
 #define PRUNE_NEXT_NS INT64_C(20000000)   /* where there are more */
 
@@ -53,6 +54,17 @@ static gs_status came_with(const gs_service_job *job, const gs_service_item *ite
     return GS_OK;
 }
 
+/* Another one wants the job that is open. The store is told where it would forget the job too early after a restart; a few seconds more are not written down. */
+static gs_status want(gs_service_jobs *jobs, gs_service_job *job, int64_t expires, gs_error *error)
+{
+    pthread_mutex_lock(&jobs->lock);
+    const int64_t before = job->expires;
+    gs_service_want(job, expires);
+    const bool more = job->expires != before && (job->expires == 0 || job->expires - before > KEEP_MS);
+    pthread_mutex_unlock(&jobs->lock);
+    return more && !job->owner ? gs_store_job_keep(jobs->store, job->id, expires, error) : GS_OK;
+}
+
 /* One item: open already, answered, or new and in the table from now on. Only the keeper adds to the table, so what is not in it has its answer or is new. */
 static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_service_item *item, gs_service_found *found)
 {
@@ -61,6 +73,7 @@ static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_se
     gs_service_job *job = gs_service_open_find(jobs, item->id);
     if (job) gs_service_hold(found, job);
     pthread_mutex_unlock(&jobs->lock);
+    if (job) GS_TRY(want(jobs, job, op->request->expires, &op->error));
     if (job && job->owner) return came_with(job, item, &op->error);
     const gs_status status = read_stored(jobs, item->id, &s, &op->error);
     if (status != GS_OK || job || (s.answer && !s.failed)) {
@@ -70,8 +83,9 @@ static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_se
     }
     free(s.answer);
     pthread_mutex_lock(&jobs->lock);
-    const bool full = jobs->open >= jobs->options.queue, stopping = jobs->stopping;
-    job = full || stopping ? NULL : gs_service_open_add(jobs, item->id);
+    const int64_t bytes = (int64_t)strlen(item->request);
+    const bool long_ones = jobs->bytes + bytes > BYTES_MOST, full = jobs->open >= jobs->options.queue || long_ones, stopping = jobs->stopping;
+    job = full || stopping ? NULL : gs_service_open_add(jobs, item->id, bytes, op->request->expires);
     if (job) {
         job->owner = op;
         gs_service_hold(found, job);
@@ -80,6 +94,7 @@ static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_se
     pthread_mutex_unlock(&jobs->lock);
     if (job) return GS_OK;
     if (stopping) return gs_fail(&op->error, GS_ERROR_INTERRUPTED, NULL, "the service stops");
+    if (long_ones) return gs_fail(&op->error, GS_ERROR_TIMEOUT, NULL, "candidates of %d MiB are waiting: come back later", (int)(BYTES_MOST >> 20));
     return full ? gs_fail(&op->error, GS_ERROR_TIMEOUT, NULL, "%d candidates are waiting: come back later", jobs->options.queue)
                 : gs_fail(&op->error, GS_ERROR_MEMORY, NULL, "no memory for a job");
 }
@@ -107,6 +122,26 @@ static void take(gs_service_jobs *jobs, gs_service_op *op)
     }
 }
 
+/* Ends a job that is open: at once where it waits, else its evaluation is told. */
+static gs_status cancel(gs_service_jobs *jobs, gs_service_job *job, gs_error *error)
+{
+    static const char answer[] = "{\"verdict\":\"cancelled\",\"reason\":\"was cancelled before it was begun\"}";
+    if (job->owner) return gs_fail(error, GS_ERROR_TIMEOUT, "id", "is just coming in: try again");
+    pthread_mutex_lock(&jobs->lock);
+    job->cancelled = true;
+    const bool waits = gs_service_unqueue(jobs, job);
+    pthread_mutex_unlock(&jobs->lock);
+    if (!waits) return GS_OK;
+    const gs_status status = gs_store_job_end(jobs->store, job->id, answer, true, error);
+    char *const copy = status == GS_OK ? strdup(answer) : NULL;
+    pthread_mutex_lock(&jobs->lock);
+    if (copy) gs_service_done(jobs, job, copy, true);
+    else gs_service_enqueue(jobs, job, true);   /* whoever takes it sees that it was cancelled */
+    jobs->counts.cancelled += copy != NULL;
+    pthread_mutex_unlock(&jobs->lock);
+    return status;
+}
+
 static void find(gs_service_jobs *jobs, gs_service_op *op)
 {
     stored s = {0};
@@ -114,7 +149,11 @@ static void find(gs_service_jobs *jobs, gs_service_op *op)
     gs_service_job *const job = gs_service_open_find(jobs, op->id);
     if (job) gs_service_hold(op->found, job);
     pthread_mutex_unlock(&jobs->lock);
-    if (job) return;
+    if (job) {
+        if (op->cancel) op->status = cancel(jobs, job, &op->error);
+        else if (op->expires > 0) op->status = want(jobs, job, op->expires, &op->error);
+        return;
+    }
     op->status = read_stored(jobs, op->id, &s, &op->error);
     *op->found = (gs_service_found){.answer = s.answer, .failed = s.failed};
     if (op->status == GS_OK && !s.answer) op->status = gs_fail(&op->error, GS_ERROR_NOT_FOUND, "id", "no such job");
@@ -138,7 +177,8 @@ static gs_status commit(gs_service_jobs *jobs, const gs_service_op *ops, gs_erro
         for (int i = 0; op->status == GS_OK && op->fresh > 0 && i < op->request->count; i++) {
             const gs_service_job *const job = op->found[i].job;
             if (job && job->owner == op)
-                list[count++] = (gs_job){.id = job->id, .device = gs_service_jobs_slug(jobs), .request = op->request->item[i].request};
+                list[count++] = (gs_job){.id = job->id, .device = gs_service_jobs_slug(jobs), .request = op->request->item[i].request,
+                                          .expires = job->expires};
         }
     const gs_status status = gs_store_jobs_put(jobs->store, list, count, error);
     free(list);
@@ -213,7 +253,7 @@ static void go_on(void *self, const gs_job *job)
 {
     gs_service_jobs *const jobs = self;
     if (!gs_service_id_valid(job->id)) return;
-    gs_service_job *const open = gs_service_open_add(jobs, job->id);
+    gs_service_job *const open = gs_service_open_add(jobs, job->id, job->bytes, job->expires);
     if (open) gs_service_enqueue(jobs, open, false);
 }
 
@@ -273,11 +313,26 @@ gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request
     return status;
 }
 
-gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error)
+int64_t gs_service_jobs_expiry(double deadline_s) { return gs_date_ms() + (int64_t)(deadline_s * 1000) + GRACE_MS; }
+
+static gs_status ask_for(gs_service_jobs *jobs, gs_service_op *op, gs_error *error)
 {
-    gs_service_op op = {.id = id, .found = found};
-    *found = (gs_service_found){0};
-    return ask(jobs, &op, error);
+    *op->found = (gs_service_found){0};
+    const gs_status status = ask(jobs, op, error);
+    if (status != GS_OK) gs_service_found_free(jobs, op->found);
+    return status;
+}
+
+gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, double wait_s, gs_service_found *found, gs_error *error)
+{
+    gs_service_op op = {.id = id, .found = found, .expires = wait_s > 0 ? gs_service_jobs_expiry(wait_s) : 0};
+    return ask_for(jobs, &op, error);
+}
+
+gs_status gs_service_jobs_cancel(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error)
+{
+    gs_service_op op = {.id = id, .found = found, .cancel = true};
+    return ask_for(jobs, &op, error);
 }
 
 gs_status gs_service_jobs_library(gs_service_jobs *jobs, const gs_problem *problem, double *us, gs_error *error)

@@ -15,7 +15,7 @@
 enum { GS_SERVICE_ATTEMPTS = 3 };
 
 typedef struct gs_service_counts {
-    _Atomic int64_t accepted, joined, refused, evaluated, passed, machine, repeated, forgotten;
+    _Atomic int64_t accepted, joined, refused, evaluated, passed, machine, repeated, forgotten, cancelled, expired;
     _Atomic int64_t busy_us;   /* spent in evaluations */
 } gs_service_counts;
 
@@ -52,7 +52,14 @@ typedef struct gs_service_found {
  * a collision), INTERRUPTED (stopping), MEMORY, the store's. */
 gs_status gs_service_jobs_accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, gs_error *error);
 /* NOT_FOUND, the store's. */
-gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error);
+gs_status gs_service_jobs_find(gs_service_jobs *jobs, const char *id, double wait_s, gs_service_found *found, gs_error *error);   /* wait_s: so long it will be waited for */
+
+/* Ends an open job without an answer, for all who wait for it: found->job is it, done already or as soon as its worker is killed. One that is done stays as it is, found->answer.
+ * NOT_FOUND, TIMEOUT (it is coming in at this moment), the store's. */
+gs_status gs_service_jobs_cancel(gs_service_jobs *jobs, const char *id, gs_service_found *found, gs_error *error);
+
+/* gs_service_request.expires of somebody who waits so long, and may ask once more a little later. */
+int64_t gs_service_jobs_expiry(double deadline_s);
 gs_status gs_service_jobs_library(gs_service_jobs *jobs, const gs_problem *problem, double *us, gs_error *error);
 
 /* Waits until the job is done, the service stops, or the clock (gs_clock_ns) says until_ns, where it returns false. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 /* ---- the table of open jobs ---- */
@@ -18,16 +19,19 @@ gs_service_job *gs_service_open_find(gs_service_jobs *jobs, const char *id)
     return NULL;
 }
 
-gs_service_job *gs_service_open_add(gs_service_jobs *jobs, const char *id)
+gs_service_job *gs_service_open_add(gs_service_jobs *jobs, const char *id, int64_t bytes, int64_t expires)
 {
     gs_service_job *const job = calloc(1, sizeof *job);
     if (!job) return NULL;
     memcpy(job->id, id, sizeof job->id);
     job->holders = 1;
+    job->bytes = bytes;
+    job->expires = expires;
     gs_service_job **const bucket = bucket_of(jobs, id);
     job->next = *bucket;
     *bucket = job;
     jobs->open++;
+    jobs->bytes += bytes;
     return job;
 }
 
@@ -44,6 +48,7 @@ void gs_service_open_drop(gs_service_jobs *jobs, gs_service_job *job)
         if (*at == job) {
             *at = job->next;
             jobs->open--;
+            jobs->bytes -= job->bytes;
             gs_service_release(job);
             return;
         }
@@ -57,6 +62,27 @@ void gs_service_enqueue(gs_service_jobs *jobs, gs_service_job *job, bool in_fron
     else jobs->tail = jobs->tail->after = job;
     pthread_cond_signal(&jobs->queued);
 }
+
+bool gs_service_unqueue(gs_service_jobs *jobs, gs_service_job *job)
+{
+    gs_service_job *before = NULL;
+    for (gs_service_job *at = jobs->head; at; before = at, at = at->after) {
+        if (at != job) continue;
+        if (before) before->after = job->after;
+        else jobs->head = job->after;
+        if (jobs->tail == job) jobs->tail = before;
+        job->after = NULL;
+        return true;
+    }
+    return false;
+}
+
+void gs_service_want(gs_service_job *job, int64_t expires)
+{
+    if (job->expires != 0 && (expires == 0 || expires > job->expires)) job->expires = expires;
+}
+
+bool gs_service_job_expired(const gs_service_job *job) { return job->expires != 0 && gs_date_ms() > job->expires; }
 
 void gs_service_done(gs_service_jobs *jobs, gs_service_job *job, char *answer, bool failed)
 {

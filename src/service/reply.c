@@ -59,6 +59,15 @@ json_t *gs_service_reply_result(const char *id, const gs_service_found *found, g
     return out;
 }
 
+json_t *gs_service_reply_item(const gs_service_item *item, const gs_service_found *found, gs_reward_kind kind, bool waited, bool stopping)
+{
+    if (item->request) return gs_service_reply_result(item->id, found, kind, waited, stopping);
+    if (!item->answer) return gs_service_reply_no_candidate(item);
+    json_t *const out = gs_service_reply_result("", &(gs_service_found){.answer = item->answer}, kind, waited, stopping);
+    if (out) json_object_set_new(out, "id", json_null());   /* nobody keeps it */
+    return out;
+}
+
 json_t *gs_service_reply_no_candidate(const gs_service_item *item)
 {
     char problem[GS_PROBLEM_TEXT];
@@ -139,6 +148,8 @@ void gs_service_reply_metrics(gs_text *out, gs_service_jobs *jobs, const _Atomic
     metric(out, "evaluations_total", "counter", "evaluations with a verdict", (double)counts->evaluated);
     metric(out, "evaluations_passed_total", "counter", "evaluations with the verdict pass", (double)counts->passed);
     metric(out, "evaluations_failed_total", "counter", "jobs that the machine failed", (double)counts->machine);
+    metric(out, "jobs_cancelled_total", "counter", "jobs ended because a client said so", (double)counts->cancelled);
+    metric(out, "jobs_expired_total", "counter", "jobs ended because their deadline passed while others waited, or before they were begun", (double)counts->expired);
     metric(out, "evaluations_repeated_total", "counter", "attempts that were lost and run again", (double)counts->repeated);
     metric(out, "jobs_forgotten_total", "counter", "answers removed for their age", (double)counts->forgotten);
     metric(out, "evaluation_seconds_total", "counter", "time spent in evaluations, all devices", (double)counts->busy_us / 1e6);

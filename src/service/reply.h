@@ -19,6 +19,9 @@ json_t *gs_service_reply_result(const char *id, const gs_service_found *found, g
 /* Of a completion that has no candidate: verdict "text", reward -1, no id. */
 json_t *gs_service_reply_no_candidate(const gs_service_item *item);
 
+/* Of an item, whichever of these it is; found is looked at where it has a job. */
+json_t *gs_service_reply_item(const gs_service_item *item, const gs_service_found *found, gs_reward_kind kind, bool waited, bool stopping);
+
 /* The families with their parameters and the values of each, in the order of a schedule string. */
 json_t *gs_service_reply_grammar(void);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "llm/completion.h"
+#include "service/screen.h"
 
 enum { VALUES_MOST = 16384 };
 
@@ -64,7 +65,7 @@ static gs_status text_of(const json_t *object, const char *field, size_t most, c
     return GS_OK;
 }
 
-static gs_status deadline_of(const json_t *object, double *out, place *where, gs_error *error)
+static gs_status deadline_of(const json_t *object, gs_service_request *out, place *where, gs_error *error)
 {
     const json_t *const value = json_object_get(object, "deadline_s");
     if (!value) return GS_OK;
@@ -72,7 +73,8 @@ static gs_status deadline_of(const json_t *object, double *out, place *where, gs
     const double seconds = json_number_value(value);
     if (!(seconds >= 0 && seconds <= GS_SERVICE_DEADLINE))
         return gs_fail(error, GS_ERROR_RANGE, at(where, "deadline_s"), "must be from 0 to %g", GS_SERVICE_DEADLINE);
-    *out = seconds;
+    out->deadline_s = seconds;
+    out->timed = true;
     return GS_OK;
 }
 
@@ -95,6 +97,7 @@ gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_se
         plain(line);
         return gs_fail(error, status, field, "%.200s", line);
     }
+    if (terms->caps) GS_TRY(gs_service_screen_problem(out, terms->caps, field, error));
     if (!terms->offered) return GS_OK;
     char asked[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
     gs_problem_format(out, asked);
@@ -118,6 +121,11 @@ gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, co
     gs_text text = {0};
     gs_json json = gs_json_into(&text);
     char problem[GS_PROBLEM_TEXT];
+    if (terms->caps) {
+        bool refused;
+        GS_TRY(gs_service_screen_candidate(&item->answer, &refused, &item->problem, terms->caps, schedule, source, manifest, error));
+        if (refused) return GS_OK;
+    }
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", gs_problem_format(&item->problem, problem));
     if (schedule) gs_json_string(&json, "schedule", schedule);
@@ -179,7 +187,7 @@ static gs_status read_one(gs_service_request *out, const json_t *root, const gs_
 {
     static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", "deadline_s", NULL};
     place where = {0};
-    GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
+    GS_TRY(deadline_of(root, out, &where, error));
     GS_TRY(reserve(out, 1, error));
     return read_item(&out->item[0], root, fields, terms, most, &where, error);
 }
@@ -190,7 +198,7 @@ static gs_status read_batch(gs_service_request *out, const json_t *root, const g
     static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", NULL};
     place where = {0};
     GS_TRY(only(root, top, &where, error));
-    GS_TRY(deadline_of(root, &out->deadline_s, &where, error));
+    GS_TRY(deadline_of(root, out, &where, error));
     const json_t *const list = json_object_get(root, "requests");
     if (!json_is_array(list)) return gs_fail(error, GS_ERROR_PARSE, "requests", "must be a list of candidates");
     const size_t count = json_array_size(list);
@@ -258,7 +266,10 @@ gs_status gs_service_request_schedule(gs_service_request *out, const gs_problem 
 
 void gs_service_request_free(gs_service_request *request)
 {
-    for (int i = 0; i < request->count; i++) free(request->item[i].request);
+    for (int i = 0; i < request->count; i++) {
+        free(request->item[i].request);
+        free(request->item[i].answer);
+    }
     free(request->item);
     request->item = NULL;
     request->count = 0;

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "evaluate/reward.h"
+#include "schedule/caps.h"
 
 enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 64 << 10 };
 #define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
@@ -16,7 +17,8 @@ enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 
 /* One candidate of one problem. The reward is no part of the id: one evaluation gives all kinds. */
 typedef struct gs_service_item {
     char          *request;   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned; NULL: a completion that has no candidate */
-    char           id[GS_HASH_TEXT];   /* empty without a candidate */
+    char          *answer;     /* of a candidate that is refused for its text, which no device needs to look at: as jobs have it; owned. Then there is no request */
+    char           id[GS_HASH_TEXT];   /* empty without a candidate, or with one that is refused */
     gs_problem     problem;
     gs_reward_kind reward;
 } gs_service_item;
@@ -25,6 +27,8 @@ typedef struct gs_service_request {
     gs_service_item *item;
     int              count;
     double           deadline_s;
+    bool             timed;      /* the client named the deadline */
+    int64_t          expires;    /* gs_date_ms until which somebody wants the answers; 0: always. Whoever has the request accepted sets it */
 } gs_service_request;
 
 /* What a service takes. */
@@ -33,6 +37,7 @@ typedef struct gs_service_terms {
     double            deadline_s;   /* where the client names none */
     const gs_problem *offered;      /* NULL: any problem */
     int               offered_count;
+    const gs_caps    *caps;         /* of the devices: what does not fit them is refused; NULL: nobody knows */
 } gs_service_terms;
 
 /* {"problem":...}, or with batch {"requests":[{"problem":...},...]}. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */

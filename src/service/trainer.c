@@ -41,18 +41,19 @@ static gs_status accept(gs_service_jobs *jobs, const gs_service_request *request
 }
 
 /* The answer; NULL with *error: TIMEOUT with the field deadline_s where there is no reward yet. */
-static json_t *evaluate(gs_service_jobs *jobs, gs_service_adapter which, const gs_service_completions *asked, const settings *s, const gs_service_caller *caller, gs_error *error)
+static json_t *evaluate(gs_service_jobs *jobs, gs_service_adapter which, gs_service_completions *asked, const settings *s, const gs_service_caller *caller, gs_error *error)
 {
     const int count = asked->request.count;
     const int64_t until = gs_clock_ns() + (int64_t)(s->deadline_s * 1e9);
     gs_service_found *const found = calloc((size_t)count + 1, sizeof *found);
     json_t **const results = calloc((size_t)count + 1, sizeof *results), *out = NULL;
+    asked->request.expires = gs_service_jobs_expiry(s->deadline_s);
     gs_status status = found && results ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a request");
     if (status == GS_OK && count > 0) status = accept(jobs, &asked->request, found, until, caller, error);
     if (status == GS_OK) {
         caller->wait(caller->self, found, count, until);
         for (int i = 0; i < count; i++) {
-            results[i] = gs_service_reply_result(asked->request.item[i].id, &found[i], s->kind, true, gs_service_jobs_stopping(jobs));
+            results[i] = gs_service_reply_item(&asked->request.item[i], &found[i], s->kind, true, gs_service_jobs_stopping(jobs));
             gs_service_found_free(jobs, &found[i]);
         }
         out = gs_service_adapter_reply(which, asked, results, s->kind, s->has_unknown ? &s->unknown : NULL, s->details, error);

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/watch.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 
 #define TURN_NS     (INT64_C(45) * 1000000000)
+#define SLOW_NS     (INT64_C(2) * 1000000000)            /* beyond that it may have to make room for another one */
 #define SLOWEST_NS  (INT64_C(1000000000) / (64 << 10))   /* a byte: 64 KiB/s, beside that */
 
 struct gs_service_guest {
     int          socket_number, among;
     int64_t      until;            /* 0: as long as it likes */
+    int64_t      since;            /* when its turn began */
+    bool         shut;             /* made room for another one, and counts no more */
+    unsigned char address[16];     /* of the other side; zero: nobody knows */
     gs_service_guest *next, **here;
 };
 
@@ -28,12 +34,49 @@ void gs_service_watch_close(gs_service_watch *watch)
     pthread_mutex_destroy(&watch->lock);
 }
 
-gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number)
+static void take_address(gs_service_guest *guest, const struct sockaddr *address)
+{
+    if (address && address->sa_family == AF_INET) memcpy(guest->address, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    if (address && address->sa_family == AF_INET6) memcpy(guest->address, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+}
+
+static bool is_slow(const gs_service_guest *guest, int64_t now) { return !guest->shut && guest->until != 0 && now - guest->since > SLOW_NS; }
+
+static int slow_ones(const gs_service_watch *watch, const gs_service_guest *like, int64_t now)
+{
+    int count = 0;
+    for (const gs_service_guest *guest = watch->first; guest; guest = guest->next)
+        count += is_slow(guest, now) && memcmp(guest->address, like->address, sizeof guest->address) == 0;
+    return count;
+}
+
+/* The slowest of the client that has the most of them: whoever is at it alone is left in peace by a client with many. The lock is held. */
+static void make_room(gs_service_watch *watch, int64_t now)
+{
+    gs_service_guest *out = NULL;
+    int most = 0;
+    for (gs_service_guest *guest = watch->first; guest; guest = guest->next) {
+        if (!is_slow(guest, now)) continue;
+        const int count = slow_ones(watch, guest, now);
+        if (count < most || (count == most && guest->since > out->since)) continue;
+        most = count;
+        out = guest;
+    }
+    if (!out) return;
+    shutdown(out->socket_number, SHUT_RDWR);
+    out->shut = true;
+    watch->count--;
+}
+
+gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number, const struct sockaddr *address, int most)
 {
     gs_service_guest *const guest = calloc(1, sizeof *guest);
     if (!guest) return NULL;
-    *guest = (gs_service_guest){.socket_number = socket_number, .until = gs_clock_ns() + TURN_NS};
+    const int64_t now = gs_clock_ns();
+    *guest = (gs_service_guest){.socket_number = socket_number, .until = now + TURN_NS, .since = now};
+    take_address(guest, address);
     pthread_mutex_lock(&watch->lock);
+    if (watch->count >= most) make_room(watch, now);
     guest->among = ++watch->count;
     guest->here = &watch->first;
     guest->next = watch->first;
@@ -49,7 +92,7 @@ void gs_service_watch_remove(gs_service_watch *watch, gs_service_guest *guest)
 {
     if (!guest) return;
     pthread_mutex_lock(&watch->lock);
-    watch->count--;
+    watch->count -= !guest->shut;
     *guest->here = guest->next;
     if (guest->next) guest->next->here = guest->here;
     pthread_mutex_unlock(&watch->lock);
@@ -60,7 +103,8 @@ void gs_service_watch_turn(gs_service_watch *watch, gs_service_guest *guest, gs_
 {
     if (!guest) return;
     pthread_mutex_lock(&watch->lock);
-    guest->until = turn == GS_SERVICE_WAIT ? 0 : gs_clock_ns() + TURN_NS + (int64_t)bytes * SLOWEST_NS;
+    guest->since = gs_clock_ns();
+    guest->until = turn == GS_SERVICE_WAIT ? 0 : guest->since + TURN_NS + (int64_t)bytes * SLOWEST_NS;
     pthread_mutex_unlock(&watch->lock);
 }
 

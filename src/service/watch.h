@@ -20,8 +20,11 @@ typedef struct gs_service_watch {
 void gs_service_watch_open(gs_service_watch *watch);
 void gs_service_watch_close(gs_service_watch *watch);
 
-gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number);   /* NULL: no memory. It has its time for a request's headers */
-int          gs_service_watch_among(const gs_service_guest *guest);              /* how many there were when it came, itself included; NULL: 0 */
+/* NULL: no memory. It has its time for a request's headers. Beyond `most` connections it takes the place of one that is slow, if there is any: one that has been at its
+ * request or its answer for two seconds, of the address with the most of them, is shut. address: of the other side, NULL: nobody knows. */
+struct sockaddr;
+gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number, const struct sockaddr *address, int most);
+int          gs_service_watch_among(const gs_service_guest *guest);              /* how many there were when it came, itself included, without those that made room; NULL: 0 */
 void         gs_service_watch_remove(gs_service_watch *watch, gs_service_guest *guest);
 
 /* What a connection is about, from now on, and how many bytes that is; guest may be NULL. */

@@ -24,6 +24,7 @@ static gs_status put_all(gs_store *store, const gs_job *jobs, int count, gs_erro
         gs_sql_text(&put, jobs[i].device);
         gs_sql_text(&put, jobs[i].request);
         gs_sql_text(&put, date);
+        gs_sql_int(&put, jobs[i].expires);
         GS_TRY(gs_sql_status(store, gs_sql_run(&put), error));
     }
     return GS_OK;
@@ -67,6 +68,15 @@ gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_e
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
 }
 
+gs_status gs_store_job_keep(gs_store *store, const char *id, int64_t expires, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query query = gs_sql(store, GS_SQL_KEEP_JOB);
+    gs_sql_text(&query, id);
+    gs_sql_int(&query, expires);
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+}
+
 gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error)
 {
     char date[GS_DATE_TEXT];
@@ -86,7 +96,8 @@ gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit v
     gs_sql_text(&rows, device);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
-        const gs_job job = {.id = (const char *)sqlite3_column_text(rows.statement, 0), .device = device};
+        const gs_job job = {.id = (const char *)sqlite3_column_text(rows.statement, 0), .device = device, .expires = sqlite3_column_int64(rows.statement, 1),
+                            .bytes = sqlite3_column_int64(rows.statement, 2)};
         if (job.id) visit(self, &job);
     }
     const gs_status status = code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);

@@ -200,6 +200,9 @@ static const char *const steps[] = {
     /* 6 -> 7: the candidate cuBLASLt has its own name instead of "library"; the columns library_us, which hold its time, keep theirs */
     RENAME_FAMILY("trial", "candidate", "library", "cublaslt") RENAME_FAMILY("winner", "candidate", "library", "cublaslt")
     RENAME_FAMILY("outcome", "candidate", "library", "cublaslt"),
+
+    /* 7 -> 8: milliseconds since 1970, after which nobody wants a job's answer any more; 0: somebody always does */
+    "ALTER TABLE job ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
 

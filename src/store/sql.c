@@ -52,14 +52,15 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_DONE_LEASE]  = "UPDATE lease SET done = 1, expires = ?7 WHERE " LESSEE " AND device = ?5 AND problem = ?6",
     [GS_SQL_DROP_LEASE]  = "DELETE FROM lease WHERE " LESSEE " AND device = ?5 AND problem = ?6 AND done = 0",
     [GS_SQL_DROP_LEASES] = "DELETE FROM lease WHERE run = ? OR expires < ?",
-    [GS_SQL_PUT_JOB]     = "INSERT INTO job (id, device, request, attempts, answer, failed, date) VALUES (?, ?, ?, 0, NULL, 0, ?)"
-                           " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0 WHERE failed = 1 AND request = excluded.request",
+    [GS_SQL_PUT_JOB]     = "INSERT INTO job (id, device, request, attempts, answer, failed, date, expires) VALUES (?, ?, ?, 0, NULL, 0, ?, ?)"
+                           " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0, expires = excluded.expires WHERE failed = 1 AND request = excluded.request",
     [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed FROM job WHERE id = ?",
     [GS_SQL_TRY_JOB]     = "UPDATE job SET attempts = max(attempts + ?2, 0) WHERE id = ?1 AND answer IS NULL",
+    [GS_SQL_KEEP_JOB]    = "UPDATE job SET expires = CASE WHEN expires = 0 OR ?2 = 0 THEN 0 ELSE max(expires, ?2) END WHERE id = ?1 AND answer IS NULL",
     [GS_SQL_END_JOB]     = "UPDATE job SET answer = ?2, failed = ?3, date = ?4 WHERE id = ?1 AND answer IS NULL",
     [GS_SQL_LOOK_JOBS]   = "SELECT count(*), max(number), min(date) FROM (SELECT number, date FROM job WHERE number > ? ORDER BY number LIMIT ?)",
     [GS_SQL_DROP_JOBS]   = "DELETE FROM job WHERE number > ? AND number <= ? AND answer IS NOT NULL AND date < ?",
-    [GS_SQL_OPEN_JOBS]   = "SELECT id FROM job WHERE device = ? AND answer IS NULL ORDER BY number",
+    [GS_SQL_OPEN_JOBS]   = "SELECT id, expires, length(request) FROM job WHERE device = ? AND answer IS NULL ORDER BY number",
     [GS_SQL_PUT_SOURCE]  = "INSERT INTO source (hash, source, manifest, date) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
     [GS_SQL_GET_SOURCE]  = "SELECT source, manifest FROM source WHERE hash = ?",
     [GS_SQL_PUT_PROMPT]  = "INSERT INTO prompt (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",

@@ -153,6 +153,8 @@ typedef struct gs_job {
     int         attempts;                /* when read: how often it was begun */
     const char *answer;                  /* when read: NULL while it is open */
     bool        failed;
+    int64_t     expires;                 /* milliseconds since 1970, after which nobody wants the answer any more; 0: somebody always does */
+    int64_t     bytes;                   /* of the request; of gs_store_jobs_open */
 } gs_job;
 
 /* All of them or none, in one transaction. One that is there stays as it is, unless it failed. */
@@ -165,10 +167,13 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
 /* Counts an attempt (1) or takes it back (-1). */
 gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error);
 
+/* Somebody wants the answer of an open job until then, too; 0: always. */
+gs_status gs_store_job_keep(gs_store *store, const char *id, int64_t expires, gs_error *error);
+
 /* The answer of an open job; one that has its answer keeps it. */
 gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error);
 
-/* Calls visit with the id alone of every open job of the device, in the order in which they came. visit may not write to the store. */
+/* Calls visit with the id, the end and the length of every open job of the device, in the order in which they came. visit may not write to the store. */
 gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error);
 
 /* Forgets jobs that were answered before a date (gs_date_format's form); open ones never. Looks at no more than so many jobs after the number *after (0: from

@@ -219,7 +219,7 @@ static gs_status prepare(gs_list *l, const gs_tune_options *options, gs_error *e
     l->policy.found_count = l->options.found_count;
     GS_TRY(gs_work_queue_create(&l->turns, l->store, l->session, l->problems, l->count, &l->options, error));
     GS_TRY(look_up(l, error));
-    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->ahead_most, &l->options, error);
+    return gs_ahead_start(&l->ahead, l->caps, l->open, l->open_count, l->ahead_most, &l->options, l->worker->until, error);
 }
 
 gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count,
@@ -231,9 +231,11 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
         .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
     };
     l.options.budget_s = 0;
+    worker->until = options->budget_s > 0 ? l.started + (int64_t)(options->budget_s * 1e9) : 0;
     if (!(options->timeout_s > 0)) l.options.timeout_s = REPLY_S;
     gs_status status = prepare(&l, options, error);
     if (status == GS_OK) status = run_list(&l, error);
+    worker->until = 0;
     gs_ahead_end(&l.ahead);
     gs_work_queue_destroy(&l.turns);
     if (l.policy.destroy) l.policy.destroy(&l.policy);

@@ -41,7 +41,7 @@ static gs_status compile_second(gs_list *l, const int *first, gs_error *error)
             problems[count] = *l->batch[i].run.evaluator.problem;
             all[count++] = l->batch[i].run.list[c].schedule;
         }
-    const gs_status status = problems && all ? gs_precompile_pairs(l->caps, problems, all, count, l->options.jobs, l->options.cache_path, &failed, error)
+    const gs_status status = problems && all ? gs_precompile_pairs(l->caps, problems, all, count, l->options.jobs, l->worker->until, l->options.cache_path, &failed, error)
                                                    : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d candidates", room);
     free(problems);
     free(all);

@@ -172,7 +172,7 @@ static void watch(const gs_device_group *group, child *children)
     bool stopped = false;
     while (collect(children, group->count) > 0) {
         int done = 0;
-        for (int i = 0; i < group->count; i++) done += group->member[i].sum.tuned + group->member[i].sum.failed;
+        for (int i = 0; i < group->count; i++) done += group->member[i].sum.tuned + group->member[i].sum.failed + group->member[i].sum.late;
         const int signal = gs_stop_requested;
         if (signal && !stopped) {
             stopped = true;

@@ -12,6 +12,8 @@ enum { GS_GROUP_MOST = 64 };
 
 typedef struct gs_group_totals {
     int    tuned, won, failed;
+    int    late;       /* whose share of the time was up before there was a winner */
+    int    measured;   /* timings of those, which the store keeps */
     int    alone;      /* of those won: without cuBLASLt beside them */
     double log_sum;
 } gs_group_totals;

@@ -74,7 +74,11 @@ static gs_status work_on(void *self, gs_lane lane, int job)
     return compile_one(w->caps, &w->problems[at * w->step], &w->list[at], w->cache);
 }
 
-static gs_status compile_all(work w, int count, int jobs, int *failed, gs_error *error)
+static bool is_late(int64_t until) { return until != 0 && gs_clock_ns() >= until; }
+
+static gs_status too_late(gs_error *error) { return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the time limit was reached while compiling"); }
+
+static gs_status compile_all(work w, int count, int jobs, int64_t until, int *failed, gs_error *error)
 {
     if (count <= 0 || !w.cache[0]) return GS_OK;
     const gs_pool_plan plan = {
@@ -84,21 +88,23 @@ static gs_status compile_all(work w, int count, int jobs, int *failed, gs_error 
     GS_TRY(gs_pool_start(&pool, &plan, error));
     gs_pool_offer(pool, GS_LANE_NORMAL, count);
     gs_pool_close(pool);
-    while (gs_pool_look(pool)) gs_clock_sleep_ns(LOOK_NS);
+    while (!is_late(until) && gs_pool_look(pool)) gs_clock_sleep_ns(LOOK_NS);
+    const bool late = is_late(until) && gs_pool_look(pool);
     for (int i = 0; i < count; i++) *failed += gs_pool_state(pool, GS_LANE_NORMAL, i) == GS_JOB_FAILED;
     const bool none = gs_pool_no_compiler(pool);
     gs_pool_end(&pool);
     if (none) return no_compiler(error);
+    if (late) return too_late(error);
     return gs_stop_requested ? gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling") : GS_OK;
 }
 
-gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs, int64_t until,
                         const char *cache, int *failed, gs_error *error)
 {
     work w = {.caps = caps, .problems = problem, .list = list};
     *failed = 0;
     choose_cache(w.cache, cache);
-    return compile_all(w, count, jobs, failed, error);
+    return compile_all(w, count, jobs, until, failed, error);
 }
 
 /* What makes a kernel another one: its source and its options. */
@@ -112,7 +118,7 @@ static gs_hash kernel_of(const gs_caps *caps, const gs_problem *problem, const g
     return gs_hash_strings(texts, (size_t)kernel.option_count + 1);
 }
 
-gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, const char *cache,
+gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, int64_t until, const char *cache,
                               int *failed, gs_error *error)
 {
     work w = {.caps = caps, .problems = problems, .step = 1, .list = list};
@@ -136,7 +142,7 @@ gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, c
         }
     }
     w.jobs = which;
-    const gs_status status = compile_all(w, once, jobs, failed, error);
+    const gs_status status = compile_all(w, once, jobs, until, failed, error);
     free(which);
     free(seen);
     return status;
@@ -162,6 +168,7 @@ struct gs_ahead {
     int               count, most;
     const gs_tune_options *options;   /* what the policy needs to know */
     char              cache[GS_PATH];
+    int64_t           until;       /* gs_clock_ns: nobody waits longer; 0: no limit */
     size_t            stride;      /* bytes of one problem's proposals */
     size_t            size;
     char             *shared;      /* proposals, then edge jobs */
@@ -219,13 +226,13 @@ static gs_status work_ahead(void *self, gs_lane lane, int job)
 }
 
 gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *problems, int count, int most,
-                         const gs_tune_options *options, gs_error *error)
+                         const gs_tune_options *options, int64_t until, gs_error *error)
 {
     *out = NULL;
     if (count < 1) return GS_OK;
     gs_ahead *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to compile ahead");
-    *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .options = options};
+    *ahead = (gs_ahead){.caps = caps, .problems = problems, .count = count, .most = most, .options = options, .until = until};
     choose_cache(ahead->cache, options->cache_path);
     ahead->stride = (sizeof(proposals) + (size_t)most * sizeof(gs_schedule) + 15) / 16 * 16;
     const size_t edges = (size_t)count * (size_t)gs_verify_edges_count();
@@ -265,6 +272,7 @@ static gs_status look(gs_ahead *ahead, gs_error *error)
     const bool some = gs_pool_look(ahead->pool);
     if (gs_pool_no_compiler(ahead->pool)) return no_compiler(error);
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while compiling");
+    if (is_late(ahead->until)) return too_late(error);
     if (!some) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no compiler process is left, and none can be started");
     gs_clock_sleep_ns(LOOK_NS);
     return GS_OK;

@@ -8,6 +8,7 @@
 
 enum { GROUP = 12, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };
 #define FIRST_WITHIN 1.5    /* of the best: stays in after the first rounds */
+#define REQUEST_SHARE 0.1   /* of the budget: the longest request of an emulated device */
 #define ALONE_WITHIN 1.03   /* of the best: is verified too where no reference gives an interval */
 
 static int by_ratio(const void *left, const void *right)
@@ -42,12 +43,23 @@ static gs_candidate **still_in(gs_run *run, bool measured, int *count)
     return list;
 }
 
+/* How many run in one request. What a request that is given up has run is lost, so on an emulated device, which takes minutes for a large problem, a request takes
+ * a small part of the budget where that is possible. */
+static int group_of(const gs_run *run)
+{
+    int group = GROUP;
+    if (!run->evaluator.caps->emulated || run->evaluator.options.budget_s <= 0) return group;
+    while (group > 1 && gs_emulated_seconds(run->evaluator.problem, group, 1 + group) > REQUEST_SHARE * run->evaluator.options.budget_s) group /= 2;
+    return group;
+}
+
 /* Group by group, as long as there is time; the first group even in the time that is kept for confirming, if it must. */
 static gs_status race_list(gs_run *run, gs_candidate **list, int count, int rounds, bool must, gs_error *error)
 {
-    for (int at = 0; at < count && (gs_run_may_explore(run) || (must && at == 0)); at += GROUP) {
+    const int most = group_of(run);
+    for (int at = 0; at < count && (gs_run_may_explore(run) || (must && at == 0)); at += most) {
         GS_TRY(gs_evaluator_check(&run->evaluator, error));
-        const int group = GS_MIN(GROUP, count - at);
+        const int group = GS_MIN(most, count - at);
         gs_run_progress(run, GS_TUNE_RACE, at, count, list[at]->text);
         GS_TRY(gs_evaluator_group(&run->evaluator, list + at, group, rounds, GS_STAGE_RACE, error));
         GS_TRY(gs_evaluator_doubted(&run->evaluator, list + at, group, rounds, GS_STAGE_RACE, error));
@@ -64,7 +76,7 @@ gs_status gs_run_compile(gs_run *run, gs_error *error)
     for (int i = 0; i < run->count; i++) list[i] = run->list[i].schedule;
     int failed = 0;
     gs_run_progress(run, GS_TUNE_COMPILE, 0, run->count, NULL);
-    const gs_status status = gs_precompile(run->evaluator.caps, run->evaluator.problem, list, run->count, run->options->jobs,
+    const gs_status status = gs_precompile(run->evaluator.caps, run->evaluator.problem, list, run->count, run->options->jobs, run->evaluator.worker->until,
                                            run->options->cache_path, &failed, error);
     free(list);
     run->result->compiled = run->count - failed;

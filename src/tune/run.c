@@ -43,7 +43,7 @@ gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, cons
 {
     const gs_evaluator_options how = {
         .reward = options->reward, .dependent = options->dependent, .seed = options->seed, .cache_path = options->cache_path,
-        .timeout_s = options->timeout_s, .budget_s = options->budget_s,
+        .timeout_s = options->timeout_s, .budget_s = options->budget_s, .whole_s = options->whole_s,
     };
     gs_run run = {.evaluator = gs_evaluator_open(store, session, worker, caps, problem, &how), .options = options, .result = result};
     run.evaluator.may_lack = true;

@@ -90,10 +90,10 @@ gs_status gs_run_keep_search(const gs_run *run, const gs_candidate *best, gs_err
 /* ---- compiling ahead (precompile.c) ---- */
 
 /* Child processes that propose and compile the candidates of a list of problems, `most` each, in the order of the list. The problems and the
- * options must stay where they are. */
+ * options must stay where they are. until: gs_clock_ns at which take and wait_edges give up, INTERRUPTED; 0: never. */
 typedef struct gs_ahead gs_ahead;
 gs_status gs_ahead_start(gs_ahead **out, const gs_caps *caps, const gs_problem *problems, int count, int most, const gs_tune_options *options,
-                         gs_error *error);   /* no problems: NULL, which end and wait_edges take */
+                         int64_t until, gs_error *error);   /* no problems: NULL, which end and wait_edges take */
 void      gs_ahead_end(gs_ahead **ahead);
 
 /* Waits for a problem's proposals (room for `most`) and their compilation. INTERRUPTED, NO_COMPILER. */

@@ -30,6 +30,7 @@ static bool share_time(singly *s)
     if (!(s->budget_s > 0)) return true;
     const double left = s->budget_s - gs_clock_since(s->started);
     s->how.budget_s = GS_MIN(left * s->tuners / gs_work_queue_left(s->turns), left);
+    s->how.whole_s = s->budget_s;
     return left >= LEAST_S;
 }
 

@@ -166,8 +166,10 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
     *result = (gs_tune_result){0};
     GS_TRY(gs_evaluator_takes(problem, "tune", error));
     gs_run run = gs_run_open(store, session, worker, caps, problem, options, result);
+    worker->until = options->budget_s > 0 ? run.evaluator.started + (int64_t)(options->budget_s * 1e9) : 0;
     const gs_status status = tune(&run, error);
     if (status == GS_ERROR_INTERRUPTED) gs_evaluator_check(&run.evaluator, error);   /* says how to go on, whoever noticed first */
+    worker->until = 0;
     result->seconds = gs_clock_since(run.evaluator.started);
     return status;
 }

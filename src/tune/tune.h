@@ -31,7 +31,8 @@ typedef struct gs_tune_options {
     const char *policy;                /* NULL: "enumerate" */
     uint32_t    families;              /* bit set, 0: all */
     int         candidates;            /* most that are measured per problem; 0: 48, gs_tune_list: 16 (emulated device: 8) */
-    double      budget_s;              /* for the whole call; 0: none */
+    double      budget_s;              /* for the whole call; 0: none. A request that is under way then is given up, and its worker killed */
+    double      whole_s;               /* gs_tune: the budget is a share of this one, which messages name; 0: it is not */
     int         jobs;                  /* parallel compiles; 0: all cores */
     uint64_t    seed;
     gs_reward_kind reward;             /* the kind that a learning policy is told */
@@ -139,12 +140,12 @@ double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options
 
 /* Compiles schedules into the cubin cache with `jobs` child processes (0: all cores); *failed counts those that do not compile.
  * A child that crashes costs its one schedule. cache NULL: the default; "": there is none, nothing is done.
- * INTERRUPTED: gs_stop_requested was set. NO_COMPILER. */
-gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs,
+ * INTERRUPTED: gs_stop_requested was set, or gs_clock_ns came to `until` (0: no limit). NO_COMPILER. */
+gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs_schedule *list, int count, int jobs, int64_t until,
                         const char *cache, int *failed, gs_error *error);
 
 /* The same for schedules of a problem each; pairs that need the same kernel are one. */
-gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, const char *cache,
+gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, const gs_schedule *list, int count, int jobs, int64_t until, const char *cache,
                               int *failed, gs_error *error);
 
 #endif

@@ -166,16 +166,23 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
 
 gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error)
 {
+    p->dependent = dependent;
+    return gs_device_open(&p->device, device, NULL, error);
+}
+
+/* What takes seconds: whoever opened the device could say before how long all of it takes. */
+static gs_status prepare(gs_product *p, gs_error *error)
+{
     gs_config config = gs_config_default();
-    GS_TRY(gs_device_open(&p->device, device, NULL, error));
     config.device = p->device->name;
-    config.dependent = dependent ? 1 : -1;
+    config.dependent = p->dependent ? 1 : -1;
     GS_TRY(gs_open(&p->context, &config, error));
     return gs_verifier_create(&p->verifier, p->device, error);
 }
 
 gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
 {
+    GS_TRY(prepare(p, error));
     GS_TRY(fill_operands(p, seed, error));
     const gs_args args = {.size = sizeof args, .a = (const void *)(uintptr_t)p->m[0].device, .b = (const void *)(uintptr_t)p->m[1].device,
                           .c = (const void *)(uintptr_t)p->m[2].device, .d = (void *)(uintptr_t)p->m[3].device};

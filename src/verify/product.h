@@ -35,6 +35,7 @@ typedef struct gs_product {
     gs_pointer   reference;
     gs_compare   compare;    /* of gs_product_check */
     bool         checked;    /* false: there is nothing to check, or nobody did */
+    bool         dependent;
     bool         on_cpu;     /* the reference was computed there */
 } gs_product;
 
@@ -45,7 +46,7 @@ void gs_product_make(gs_product *p, const gs_problem *problem);
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
 
 gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error);
-gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* D is on the device then */
+gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D is on the device then */
 gs_status gs_product_check(gs_product *p, gs_error *error);
 gs_status gs_product_write(gs_product *p, const char *path, gs_error *error);   /* D, as gs_product_read reads it: .npy by the name's end */
 void      gs_product_free(gs_product *p);

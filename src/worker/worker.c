@@ -265,6 +265,18 @@ static heard receive_some(gs_worker *worker)
     return newline ? HEARD_LINE : HEARD_PART;
 }
 
+/* Whether whoever asked wants no answer any more: the time for all of its work is up, or it said so. */
+static bool given_up(const gs_worker *worker, int64_t now)
+{
+    return (worker->until != 0 && now >= worker->until) || (worker->unwanted && worker->unwanted(worker->self));
+}
+
+static gs_status give_up(const gs_worker *worker, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "given up while the worker of %s was busy: %s", worker->device,
+                   worker->until != 0 && gs_clock_ns() >= worker->until ? "the time limit of the whole work is reached" : "nobody wants the answer any more");
+}
+
 /* Until a line is whole, the child is gone, or `until`. */
 static gs_status converse(gs_worker *worker, const char *request, double timeout_s, gs_error *error)
 {
@@ -280,13 +292,17 @@ static gs_status converse(gs_worker *worker, const char *request, double timeout
             reap(worker, 0, &killed);
             return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while the worker of %s was busy", worker->device);
         }
+        if (given_up(worker, now)) {
+            reap(worker, 0, &killed);
+            return give_up(worker, error);
+        }
         if (now >= until) {
             reap(worker, 0, &killed);
             return gs_fail(error, GS_ERROR_WORKER_HUNG, NULL, "the worker of %s did not answer within %.3g s and was killed",
                            worker->device, timeout_s);
         }
         struct pollfd list[3] = {{worker->from, POLLIN, 0}, {worker->errors, POLLIN, 0}, {s.left ? worker->to : -1, POLLOUT, 0}};
-        const int64_t wait_ms = (until - now) / 1000000 + 1;
+        const int64_t next = worker->until != 0 && worker->until < until ? worker->until : until, wait_ms = (next - now) / 1000000 + 1;
         if (poll(list, 3, wait_ms < 200 ? (int)wait_ms : 200) < 0 && errno != EINTR) {
             const int why = errno;
             reap(worker, 0, &killed);   /* or the next call would take this one's reply for its own */
@@ -317,6 +333,7 @@ gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_
     worker->signal = 0;
     if (strchr(request, '\n')) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "a request is one line");
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
+    if (given_up(worker, gs_clock_ns())) return give_up(worker, error);
     int code;
     bool killed;
     /* It may have died between two calls. */

@@ -70,6 +70,9 @@ typedef struct gs_worker {
     gs_text pending;            /* bytes of the line being read */
     int     started;            /* how many children so far */
     int     signal;             /* that ended the child during the last call; 0: none did */
+    int64_t until;              /* gs_clock_ns: a call that is not answered by then is given up, whatever its own time; 0: none is */
+    bool  (*unwanted)(void *self);   /* asked several times a second during a call: true gives it up; NULL: nobody does */
+    void   *self;               /* of unwanted */
 } gs_worker;
 
 /* Remembers what to start; the child starts at the first call. program NULL: /proc/self/exe. The child runs
@@ -79,8 +82,9 @@ void gs_worker_init(gs_worker *worker, const char *device, const char *program);
 
 /* Sends one request line and waits for one reply line (*reply is the caller's, free()). WORKER_HUNG: no reply within
  * timeout_s, the child was killed. WORKER_DIED: it exited, was killed by a signal, could not be started or wrote a line that is
- * too long; *error says which. INTERRUPTED: gs_stop_requested was set before the call, or 10 s passed since it was set; a reply
- * that arrives within these 10 s is returned as usual. The next call starts a fresh child. */
+ * too long; *error says which. INTERRUPTED: gs_stop_requested was set before the call, or 10 s passed since it was set (a reply
+ * that arrives within these 10 s is returned as usual); or worker->until has passed, or worker->unwanted said so: the child is
+ * killed at once then. The next call starts a fresh child. */
 gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_s, char **reply, gs_error *error);
 
 /* Whether such a status says that the worker is gone, or its device with it. */

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "support/fork.h"
 
 #define NOBODY 65534
 
@@ -168,7 +169,7 @@ static void standard_output_is_a_file_of_its_own(void **state)
 {
     (void)state;
     fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         const int out = open(in_folder("plain"), O_RDWR | O_CREAT | O_TRUNC, 0600), other = open(in_folder("zero"), O_RDWR | O_CREAT | O_TRUNC, 0600);

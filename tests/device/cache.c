@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "device/cache.h"
+#include "support/fork.h"
 
 static char folder[GS_PATH];
 static const gs_hash key = {0x1122334455667788ull, 0x99aabbccddeeff00ull};
@@ -263,7 +264,7 @@ static void test_concurrent_writers(void **state)
     (void)state;
     pid_t child[4];
     for (int i = 0; i < 4; i++) {
-        child[i] = fork();
+        child[i] = test_fork();
         assert_true(child[i] >= 0);
         if (child[i] == 0) {
             const gs_image image = sample(10 * (i + 1));
@@ -327,7 +328,7 @@ static void test_full_disk(void **state)
     (void)state;
     size_t size;
     free(good_file(&size));
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         const gs_image image = sample(9);

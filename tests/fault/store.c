@@ -17,6 +17,7 @@
 
 #include "store/sql.h"
 #include "store_folder.h"
+#include "support/fork.h"
 
 #define NOBODY 65534
 
@@ -117,7 +118,7 @@ static void save(const char *name, const void *data, size_t size)
 /* Runs in a child without root's rights; the child's answer is its exit code, 0: as it should be. */
 static void as_nobody(int (*run)(void))
 {
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (geteuid() == 0 && (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)) _exit(99);
@@ -258,7 +259,7 @@ static void a_file_size_limit_loses_nothing(void **state)
     (void)state;
     int ends[2], status, kept = -1;
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) _exit(fill_to_the_limit(ends[1]));
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -397,7 +398,7 @@ static void other_versions_and_programs_are_refused(void **state)
     size_t size = load("newer.db", &before);
     assert_int_equal(gs_store_open(&refused, path_of(path, "newer.db"), &error), GS_ERROR_STORE_VERSION);
     assert_non_null(strstr(error.text, "version 99"));
-    assert_non_null(strstr(error.text, "up to 7:"));
+    assert_non_null(strstr(error.text, "up to 8:"));
     assert_int_equal(gs_store_merge(store, path, &copied, &error), GS_ERROR_STORE_VERSION);
     assert_int_equal(load("newer.db", &after), size);
     assert_memory_equal(before, after, size);
@@ -445,7 +446,7 @@ static void run_killed_writer(int rows)
     int ends[2], status, last = -1, kept = 0;
     save("killed.db", "", 0);
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         close(ends[0]);
@@ -483,7 +484,7 @@ static void a_held_lock_is_busy(void **state)
     make_store("busy.db", 2);
     assert_int_equal(pipe(ready), 0);
     assert_int_equal(pipe(done), 0);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         char path[GS_PATH];

@@ -21,6 +21,7 @@
 #include "worker/client.h"
 #include "base/clock.h"
 #include "worker/worker.h"
+#include "support/fork.h"
 
 #define PROGRAM GS_BINARY_DIR "/tests/fake/fake_worker"
 #define HELLO   "{\"op\":\"hello\"}"
@@ -241,6 +242,50 @@ static void stop_during_a_call(void **state)
     signal(SIGALRM, SIG_DFL);
 }
 
+static const char slow[] = "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"rounds\":3}";
+
+/* The time limit of a whole work ends a request that is under way, long before the request's own. */
+static void the_time_limit_of_the_work(void **state)
+{
+    gs_worker *const worker = *state;
+    gs_error error = {0};
+    char *reply;
+    gs_caps caps;
+    setenv("FAKE_WORKER", "delay=60000", 1);
+    assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
+    const int64_t began = gs_clock_ns();
+    worker->until = began + 300000000;
+    assert_int_equal(gs_worker_call(worker, slow, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
+    assert_non_null(strstr(error.text, "time limit"));
+    assert_in_range((int64_t)(1000 * seconds_since(began)), 300, 10000);
+    assert_int_equal(worker->pid, 0);   /* and nobody works on */
+    assert_int_equal(gs_worker_call(worker, HELLO, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);   /* nothing is begun any more */
+    assert_int_equal(worker->started, 1);
+    worker->until = 0;
+    assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
+}
+
+static bool unwanted_at(void *self) { return gs_clock_ns() >= *(const int64_t *)self; }
+
+static void an_answer_that_nobody_wants(void **state)
+{
+    gs_worker *const worker = *state;
+    gs_error error = {0};
+    char *reply;
+    gs_caps caps;
+    setenv("FAKE_WORKER", "delay=60000", 1);
+    assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
+    int64_t at = gs_clock_ns() + 300000000;
+    worker->unwanted = unwanted_at;
+    worker->self = &at;
+    assert_int_equal(gs_worker_call(worker, slow, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
+    assert_non_null(strstr(error.text, "nobody wants"));
+    assert_in_range((int64_t)(1000 * seconds_since(at)), 0, 10000);
+    assert_int_equal(worker->pid, 0);
+    worker->unwanted = NULL;
+    assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
+}
+
 /* A parent that is killed takes its worker with it, even one that never looks at its pipe. */
 static void dies_with_its_parent(void **state)
 {
@@ -248,7 +293,7 @@ static void dies_with_its_parent(void **state)
     int pipe_ends[2];
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     assert_int_equal(pipe(pipe_ends), 0);
-    const pid_t parent = fork();
+    const pid_t parent = test_fork();
     assert_true(parent >= 0);
     if (parent == 0) {
         gs_caps caps;
@@ -301,7 +346,7 @@ int main(void)
         CASE(writes_garbage), CASE(writes_half_a_line), CASE(writes_100_mib), CASE(never_answers), CASE(never_reads),
         CASE(slow_start_is_no_fault), CASE(cannot_be_started), CASE(the_environment_names_another_program),
         CASE(dies_between_two_calls), CASE(last_reply_ends_the_child), CASE(a_request_is_one_line), CASE(stop_before_a_call),
-        CASE(stop_during_a_call), CASE(leaks_no_descriptors), CASE(dies_with_its_parent),
+        CASE(stop_during_a_call), CASE(the_time_limit_of_the_work), CASE(an_answer_that_nobody_wants), CASE(leaks_no_descriptors), CASE(dies_with_its_parent),
     };
     return cmocka_run_group_tests_name("fault/worker", tests, NULL, NULL);
 }

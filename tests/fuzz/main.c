@@ -2,8 +2,10 @@
  * Fuzzing without a fuzzer: valid seeds, mutated by a fixed random sequence, through the harness of parsers.c.
  *
  *     fuzz_parsers [iterations [seed]]
+ *     fuzz_parsers --seeds FOLDER
  *
- * The same arguments try the same texts. On a crash the last text is the one at fault: run again with FUZZ_PRINT=1 to see it. */
+ * The same arguments try the same texts. On a crash the last text is the one at fault: run again with FUZZ_PRINT=1 to see it. The second form
+ * writes the seeds into files, the corpus that libFuzzer begins with. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -140,8 +142,27 @@ static void mutate(input *in, gs_random *random)
     }
 }
 
+/* Each into a file of its own, as libFuzzer takes a corpus. */
+static int write_seeds(const char *folder)
+{
+    for (size_t i = 0; i < GS_COUNT(seeds); i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%02zu", folder, i);
+        FILE *const file = fopen(path, "wb");
+        if (!file) {
+            perror(path);
+            return 1;
+        }
+        fputc(seeds[i][0] - '0', file);
+        fputs(seeds[i] + 1, file);
+        if (fclose(file) != 0) return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) return write_seeds(argv[2]);
     const long iterations = argc > 1 ? atol(argv[1]) : 200000;
     gs_random random = {argc > 2 ? (uint64_t)atoll(argv[2]) : 1};
     const bool print = getenv("FUZZ_PRINT") != NULL;

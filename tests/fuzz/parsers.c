@@ -19,6 +19,7 @@
 #include "plan/table.h"
 #include "schedule/schedule.h"
 #include "service/adapter.h"
+#include "service/reply.h"
 #include "service/request.h"
 #include "worker/metrics.h"
 #include "dataset/dataset.h"
@@ -317,6 +318,28 @@ static void fuzz_ledger(const char *text)
 }
 
 /* What clients of gemmsmith serve send, one candidate and several: what is accepted is accepted again in its own words, under the same id. */
+/* Of a service that knows its device: a candidate has a job or, where its text is at fault, an answer that can be read, with the lowest reward. */
+static void require_screened(const char *text, bool batch)
+{
+    const gs_service_terms fitting = {.scope = {"a", "b"}, .deadline_s = 1, .caps = gs_caps_find("h200")};
+    gs_service_request request;
+    gs_error error = {0};
+    if (gs_service_request_parse(&request, text, strlen(text), batch, &fitting, &error) != GS_OK) {
+        REQUIRE(error.field[0] != '\0' && error.text[0] != '\0');
+        return;
+    }
+    for (int i = 0; i < request.count; i++) {
+        const gs_service_item *const item = &request.item[i];
+        REQUIRE(!(item->request && item->answer));
+        if (!item->answer) continue;
+        json_t *const out = gs_service_reply_item(item, NULL, item->reward, true, false);
+        REQUIRE(json_is_object(out) && json_number_value(json_object_get(out, "reward")) == -1 && json_is_null(json_object_get(out, "id")));
+        REQUIRE(json_string_length(json_object_get(out, "verdict")) > 0 && json_string_length(json_object_get(out, "reason")) > 0);
+        json_decref(out);
+    }
+    gs_service_request_free(&request);
+}
+
 static void fuzz_serve(const char *text)
 {
     static const gs_problem offered[] = {{.in = GS_F16}};
@@ -324,6 +347,7 @@ static void fuzz_serve(const char *text)
     gs_service_request request, again;
     for (int batch = 0; batch < 2; batch++) {
         gs_error error = {0};
+        require_screened(text, batch);
         const gs_status status = gs_service_request_parse(&request, text, strlen(text), batch, &any, &error);
         if (status != GS_OK) {
             REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');

@@ -34,6 +34,7 @@
 #include "gpu/emu_data.h"
 #include "plan/loaded.h"
 #include "schedule/family.h"
+#include "support/fork.h"
 
 enum {
     SMALL    = 160,      /* problems of up to 300 per extent */
@@ -300,7 +301,7 @@ static int run_all(void)
     const pid_t parent = getpid();
     int worst = 0;
     for (int i = 0; i < jobs; i++) {
-        const pid_t child = fork();
+        const pid_t child = test_fork();
         if (child == 0) job_main(i, jobs, parent);
         if (child < 0) return 1;
     }

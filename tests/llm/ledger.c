@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "llm/ledger.h"
+#include "support/fork.h"
 
 static char      path[GS_PATH];
 static gs_error  error;
@@ -251,7 +252,7 @@ static void shared(void **state)
     (void)state;
     enum { CHILDREN = 4, MOST = 60 };
     for (int i = 0; i < CHILDREN; i++) {
-        const pid_t child = fork();
+        const pid_t child = test_fork();
         if (child == 0) {
             gs_ledger *const ledger = open_ledger(path, (gs_spent){.requests = MOST});
             uint64_t id;

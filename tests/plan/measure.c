@@ -22,6 +22,7 @@
 #include "folder.h"
 #include "plan/plan_internal.h"
 #include "stage_clock.h"
+#include "support/fork.h"
 
 #define FAKE_LT  GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so"
 #define PROBLEM  "f16:64x256x256:tn"
@@ -604,7 +605,7 @@ static void test_processes(void **state)
     const gs_row row = row_in(table, PROBLEM);
     close_all(&plan, &context);
     for (int i = 0; i < PROCESSES; i++) {
-        if (fork() != 0) continue;
+        if (test_fork() != 0) continue;
         int failed = 0;
         for (int j = 0; j < EACH; j++) {
             gs_row own = row;

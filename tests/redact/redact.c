@@ -234,6 +234,9 @@ static void reasons_say_nothing_else(void **state)
             if (word > GS_SOURCE_NAME) fail_msg("of\n%s\nis shown\n%s", text, got);
         }
     }
+    /* nothing that is left out between two words makes one of them, which would be longer than what may be shown */
+    assert_string_equal(reason_of("a_word_of_thirty_characters_in_\'another_one_of_thirty_characters", NULL), "a_word_of_thirty_characters_in_ another_one_of_thirty_characters");
+    assert_string_equal(reason_of("thirty_characters_of_a_word_in_\"another_one_of_thirty_characters", NULL), "thirty_characters_of_a_word_in_");
     for (const char *at = reason_of("```<|x|></think>\x1b[31m\xff\\", "int a;"); *at; at++) assert_true(*at >= ' ' && *at < 127 && *at != '`' && *at != '\\');
     assert_null(strstr(reason_of("<|im_start|>", "int a;"), "<|"));
     assert_null(strstr(reason_of("<think>", "int a;"), "<think"));

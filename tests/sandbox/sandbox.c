@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "sandbox/restrict.h"
 #include "sandbox/sandbox.h"
+#include "support/fork.h"
 
 #define TARGET  "sm_90a"
 #define KERNEL  "extern \"C\" __global__ void gs_kernel(float *p) { p[threadIdx.x] = 1; }\n"
@@ -228,7 +229,7 @@ static int exit_code_of(void (*what)(int pipe))
 {
     int ends[2], code = 0;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    const pid_t pid = fork();
+    const pid_t pid = test_fork();
     if (pid == 0) what(ends[1]);
     assert_true(pid > 0);
     close(ends[1]);

@@ -196,12 +196,15 @@ class Client(threading.Thread):
         """From what a request said of a candidate to its final answer."""
         if "id" not in result:
             raise AssertionError(result)
+        if result["id"] is None:   # refused at once: nobody keeps it
+            candidate.heard(result)
+            return
         with candidate.lock:
             candidate.named(result["id"])
         self.load.accepted(result["id"])
-        while result["state"] != "done" or result["verdict"] == "machine":
-            if result["state"] == "done":   # the machine failed it; whoever asks again starts it again
-                self.load.count("machine")
+        while result["state"] != "done" or result["verdict"] in ("machine", "deadline"):
+            if result["state"] == "done":   # the machine failed it, or all had given it up; whoever asks again starts it again
+                self.load.count(result["verdict"])
                 status, result = self.call("POST", "evaluate", candidate.body)
             else:
                 status, result = self.call("GET", f"result/{candidate.id}?deadline_s=20&reward={candidate.reward}")
@@ -280,7 +283,7 @@ class Load:
         began = time.monotonic()
         status = 0
         while status != 507 or time.monotonic() < began + 1:   # nobody is told that something was accepted
-            body = json.dumps({"problem": "f16:16x16x16:tn", "schedule": f"no-room/{time.monotonic_ns()}"})
+            body = json.dumps({"problem": "f16:16x16x16:tn", "source": f"// no room {time.monotonic_ns()}\n", "manifest": MANIFEST})
             connection.request("POST", "/v1/submit", body, {"Content-Type": "application/json"})
             reply = connection.getresponse()
             reply.read()
@@ -367,10 +370,15 @@ class Load:
         assert self.service.descriptors() <= self.fresh[0] + 4, (self.service.descriptors(), self.fresh)   # the stores' files; those of workers
         connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=60)
         for candidate in self.candidates:   # whoever comes later hears the same
-            connection.request("GET", f"/v1/result/{candidate.id}?reward={candidate.reward}")
+            if candidate.id is None:
+                connection.request("POST", "/v1/evaluate", json.dumps(candidate.body), {"Content-Type": "application/json"})
+            else:
+                connection.request("GET", f"/v1/result/{candidate.id}?reward={candidate.reward}")
             candidate.heard(json.loads(connection.getresponse().read()))
         connection.close()
-        assert self.ids == {c.id for c in self.candidates} and len(self.ids) == len(self.candidates), "ids are not one to one"
+        kept = [c for c in self.candidates if c.id is not None]
+        assert self.ids == {c.id for c in kept} and len(self.ids) == len(kept), "ids are not one to one"
+        assert all(c.id is None or c.verdict != "launch" for c in self.candidates), "a bad schedule has waited"
         code = self.service.end(signal.SIGTERM, 30 * SLOW)
         assert code == 128 + signal.SIGTERM, f"exit code {code}"
         with sqlite3.connect(os.path.join(self.service.folder, "store.db")) as store:
@@ -379,13 +387,13 @@ class Load:
             count = store.execute("SELECT count(*) FROM job").fetchone()[0]
             texts = {f"source:{name}": tuple(rest) for name, *rest in store.execute("SELECT hash, source, manifest FROM source")}
         store.close()
-        assert count == len(rows) == len(self.candidates), (count, len(rows), len(self.candidates))
-        for candidate in self.candidates:
-            heard, kept = json.loads(candidate.answer), json.loads(rows[candidate.id])
+        assert count == len(rows) == len(kept), (count, len(rows), len(kept))
+        for candidate in kept:
+            heard, stored = json.loads(candidate.answer), json.loads(rows[candidate.id])
             if "source" in candidate.body:
                 assert texts.pop(heard["candidate"], None) == (candidate.body["source"], candidate.body["manifest"]), "the store has other texts"
-            kept["reward"] = kept["rewards"][candidate.reward]
-            assert {k: heard[k] for k in kept} == kept, f"the store has another answer: {kept}, heard {heard}"
+            stored["reward"] = stored["rewards"][candidate.reward]
+            assert {k: heard[k] for k in stored} == stored, f"the store has another answer: {stored}, heard {heard}"
         assert not texts, "kernels that nobody sent"
 
     def report(self, seconds, samples):

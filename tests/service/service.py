@@ -168,10 +168,37 @@ class Endpoints(Case):
 
         code, health = s.get("health")
         self.assertEqual((code, health["ok"], health["devices"][0]["name"], health["queued"]), (200, True, "cuda:0", 0))
-        self.assertEqual(s.metric("jobs_accepted_total"), 6)
-        self.assertEqual(s.metric("evaluations_total"), 6)
+        self.assertEqual(s.metric("jobs_accepted_total"), 5)   # the one that cannot be read was none
+        self.assertEqual(s.metric("evaluations_total"), 5)
         self.assertEqual(s.end(), 128 + signal.SIGTERM)
         self.assertNotIn("fake:", s.said())   # no candidate's text in the log
+
+    def test_refused_before_they_wait(self):
+        """What no device needs to look at: a text that is no candidate, one that does not take the problem, a problem that does not fit the device."""
+        s = self.serve("library=1.1;delay=3000")
+        s.post("submit", user_kernel(0))   # keeps the device
+        began = time.monotonic()
+        for candidate, verdict in [({"schedule": "nonsense/1"}, "launch"), ({"schedule": "ws/128x128x64/s99/c1x1/coop/g8"}, "launch"),
+                                   ({"source": "x", "manifest": "manifest 1\nentry\n"}, "launch"), ({"schedule": "x" + "\u00e9\u4e16" * 90}, "launch"), ({"completion": "```schedule\nws/1\n```"}, "launch"),
+                                   ({"problem": "f16:1024x1024x1025:tn", "schedule": SCHEDULE}, "unsupported")]:
+            for path, code in (("evaluate", 200), ("submit", 200)):
+                got = s.post(path, {"problem": PROBLEM, **candidate})
+                self.assertEqual((got[0], got[1]["verdict"], got[1]["reward"], got[1]["id"], got[1]["stage"]), (code, verdict, -1, None, "text"), got)
+                self.assertTrue(got[1]["reason"])
+        for problem in ("f16:300000x300000x64:tn", "bf16:600000x600000x64:nn:d=f32"):
+            code, got = s.post("evaluate", {"problem": problem, "schedule": "simple"})
+            self.assertEqual((code, got["error"]["field"]), (400, "problem"), got)
+            self.assertIn("GiB", got["error"]["reason"])
+            self.assertEqual(s.get("baselines?problem=" + problem)[0], 400)
+        self.assertLess(time.monotonic() - began, 2.5)
+        self.assertEqual((s.metric("jobs_accepted_total"), s.get("health")[0]), (1, 200))
+
+    def test_a_problem_that_the_device_cannot_take(self):
+        """Found out by the worker alone: nothing is said of the candidate, and the machine is well."""
+        s = self.serve("library=1.1;reference=GS_ERROR_DEVICE_MEMORY")
+        code, got = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE})
+        self.assertEqual((code, got["verdict"], got["reward"]), (200, "problem", None), got)
+        self.assertEqual((s.get("health")[0], s.metric("evaluations_failed_total"), s.metric("devices_failing")), (200, 0, 0))
 
     def test_only_listed_problems(self):
         s = self.serve(options=["64_64_64"])
@@ -238,6 +265,44 @@ class BadRequests(Case):
         self.assertEqual(s.get("health")[0], 200)
 
 
+    def raw(self, s, text):
+        """What is answered to that text, until the connection is closed or nothing comes."""
+        with socket.create_connection(("127.0.0.1", s.port), timeout=5) as raw:
+            raw.sendall(text)
+            said = b""
+            with contextlib.suppress(TimeoutError, ConnectionResetError):
+                while piece := raw.recv(65536):
+                    said += piece
+            return said
+
+    def test_headers_that_are_there_twice(self):
+        """The request ends at the first one or the second one, and what follows is its body or another request: neither is believed, and nothing more is read."""
+        s = self.serve()
+        hidden = b"GET /v1/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        for twice in (b"Content-Length: 2\r\nContent-Length: %d\r\n" % (2 + len(hidden)), b"content-length: 2\r\nContent-Length: 2\r\n",
+                      b"Content-Length: 2\r\nHost: localhost\r\n", b"Content-Length: 2\r\nContent-Type: text/plain\r\n",
+                      b"Content-Length: 2\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n"):
+            said = self.raw(s, head + twice + b"\r\n{}" + hidden)
+            self.assertTrue(said.startswith(b"HTTP/1.1 400"), said)
+            self.assertEqual(said.count(b"HTTP/1.1"), 1, said)
+            self.assertNotIn(b"gemmsmith_", said)
+        self.assertEqual(s.get("health")[0], 200)
+
+    def test_slow_clients_make_room(self):
+        """One client that begins many requests and ends none keeps nobody out."""
+        s = self.serve(options=["--connections", "4"])
+        slow = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(4)]
+        for c in slow:
+            c.sendall(b"GET /v1/health HTTP/1.1\r\nX: ")
+        began = time.monotonic()
+        while s.call("GET", "/v1/health")[0] != 200:
+            time.sleep(0.1)
+        self.assertLess(time.monotonic() - began, 10)
+        for c in slow:
+            c.close()
+
+
 class Tokens(Case):
     def test_token(self):
         s = self.serve(token=TOKEN, options=["--address", "0.0.0.0"])
@@ -292,6 +357,49 @@ class Together(Case):
         self.assertEqual(s.get("result/" + got["id"])[0], 202)
         self.assertEqual(s.result(got["id"])[1]["verdict"], "pass")
         self.assertEqual(s.post("evaluate", user_kernel(1, deadline_s=0))[1]["verdict"], "pass")
+
+    def test_cancel(self):
+        s = self.serve("library=1.1;delay=60000")
+        running, queued = s.post("submit", user_kernel(1))[1]["id"], s.post("submit", user_kernel(2))[1]["id"]
+        while s.requests('"op":"bench"') == 0:
+            time.sleep(0.01)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(s.result, running)
+            self.assertEqual(s.call("DELETE", "/v1/result/" + queued)[:2], (200, {"id": queued, "state": "cancelled"}))
+            self.assertEqual(s.result(queued)[1]["verdict"], "cancelled")
+            self.assertIn(s.call("DELETE", "/v1/result/" + running)[0], (200, 202))
+            code, got = waiting.result()
+        self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "cancelled", None, "done"))
+        self.assertEqual((s.metric("jobs_cancelled_total"), s.metric("jobs_queued"), s.metric("jobs_running"), s.get("health")[0]), (2, 0, 0, 200))
+        self.assertEqual(s.requests("// 2"), 0)   # it never reached a worker
+        for identity, code in [(running, 409), ("0" * 32, 404), ("x", 400)]:
+            self.assertEqual(s.call("DELETE", "/v1/result/" + identity)[0], code)
+        self.assertEqual(s.post("submit", user_kernel(1))[0], 202)   # asked again, it is begun again
+
+    def test_a_deadline_lets_others_go_first(self):
+        """An evaluation that nobody waits for any more is given up for one that somebody does; nor is it resumed."""
+        s = self.serve("library=1.1;delay=60000")
+        slow = s.post("evaluate", user_kernel(1, deadline_s=0.2))[1]["id"]
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
+            self.assertGreater(store.execute("SELECT expires FROM job WHERE id = ?", (slow,)).fetchone()[0], 1000 * time.time())
+        time.sleep(16)   # the time in which it may be asked for once more
+        self.assertEqual(s.get("result/" + slow)[1]["state"], "running")   # nobody else is there
+        other = s.post("submit", user_kernel(2))[1]["id"]
+        until = time.monotonic() + 20   # to wait for it would be to want it
+        while (answer := s.get("result/" + slow))[0] == 202 and time.monotonic() < until:
+            time.sleep(0.1)
+        code, got = answer
+        self.assertEqual((code, got.get("verdict"), got["state"]), (200, "deadline", "done"), got)
+        self.assertEqual((s.metric("jobs_expired_total"), s.get("result/" + other)[0], s.get("health")[0]), (1, 202, 200))
+        # after a restart: one whose deadline has passed meanwhile is not begun
+        late = s.post("submit", user_kernel(3, deadline_s=60))[1]["id"]
+        s.end(signal.SIGKILL)
+        with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
+            store.execute("UPDATE job SET expires = 1 WHERE id = ?", (late,))
+        s.rules = "library=1.1"
+        s.start()
+        self.assertEqual([s.result(i)[1]["verdict"] for i in (other, late)], ["pass", "deadline"])
+        self.assertEqual(s.requests("// 3"), 0)
 
     def test_whoever_has_gone_is_not_waited_for(self):
         """A caller that closes its connection, or its half of it, keeps no thread until its deadline."""

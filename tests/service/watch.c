@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static void what_is_never_done_is_shut(void **state)
     gs_service_watch_open(&watch);
     for (int i = 0; i < PAIRS; i++) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-        guest[i] = gs_service_watch_add(&watch, pair[i][0]);
+        guest[i] = gs_service_watch_add(&watch, pair[i][0], NULL, 100);
         assert_non_null(guest[i]);
         assert_int_equal(gs_service_watch_among(guest[i]), i + 1);
     }
@@ -55,6 +56,36 @@ static void what_is_never_done_is_shut(void **state)
     }
 }
 
+/* The client with the most slow connections loses its oldest; those that wait for an evaluation and those that have just begun are left alone. */
+static void slow_ones_make_room(void **state)
+{
+    enum { PAIRS = 6 };
+    struct sockaddr_in many = {.sin_family = AF_INET, .sin_addr.s_addr = 1}, one = {.sin_family = AF_INET, .sin_addr.s_addr = 2};
+    gs_service_watch watch;
+    gs_service_guest *guest[PAIRS];
+    int pair[PAIRS][2];
+    (void)state;
+    gs_service_watch_open(&watch);
+    for (int i = 0; i < PAIRS; i++) assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+    guest[0] = gs_service_watch_add(&watch, pair[0][0], (struct sockaddr *)&one, 4);   /* slow, too, but alone */
+    for (int i = 1; i < 4; i++) guest[i] = gs_service_watch_add(&watch, pair[i][0], (struct sockaddr *)&many, 4);
+    gs_service_watch_turn(&watch, guest[1], GS_SERVICE_WAIT, 0);
+    guest[4] = gs_service_watch_add(&watch, pair[4][0], (struct sockaddr *)&one, 4);
+    assert_int_equal(gs_service_watch_among(guest[4]), 5);   /* nobody was slow yet */
+    gs_service_watch_remove(&watch, guest[4]);
+    gs_clock_sleep_ns(SECOND * 21 / 10);
+    guest[5] = gs_service_watch_add(&watch, pair[5][0], (struct sockaddr *)&one, 4);
+    assert_int_equal(gs_service_watch_among(guest[5]), 4);
+    for (int i = 0; i < PAIRS; i++) assert_int_equal(is_open(pair[i]), i != 2);
+    gs_service_watch_remove(&watch, guest[2]);
+    assert_int_equal(watch.count, 4);
+    gs_service_watch_close(&watch);
+    for (int i = 0; i < PAIRS; i++) {
+        close(pair[i][0]);
+        close(pair[i][1]);
+    }
+}
+
 static void who_has_gone_is_seen(void **state)
 {
     int pair[2];
@@ -71,6 +102,6 @@ static void who_has_gone_is_seen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(who_has_gone_is_seen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(slow_ones_make_room), cmocka_unit_test(who_has_gone_is_seen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

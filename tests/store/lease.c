@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "store/sql.h"
 #include "store_folder.h"
+#include "support/fork.h"
 
 #define PROBLEM "f16:64x64x64:tn"
 #define LONG    1000.0
@@ -138,7 +139,7 @@ static void a_killed_owner_ends_it(void **state)
     int ends[2], status;
     char byte = 0;
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         gs_store *const store = open_store("killed.db");
@@ -223,7 +224,7 @@ static void many_do_everything_once(void **state)
     pid_t children[TUNERS];
     assert_int_equal(pipe(ends), 0);
     for (int i = 0; i < TUNERS; i++) {
-        children[i] = fork();
+        children[i] = test_fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) _exit(work(ends[1], i, i % 2 == 1));
     }
@@ -259,7 +260,7 @@ static void an_older_store_gets_the_table(void **state)
     assert_int_equal(take(store, PROBLEM, &mine, LONG), GS_LEASE_TAKEN);
     assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM winner", &count), SQLITE_OK);
     assert_int_equal(gs_sql_number(store, "PRAGMA user_version", &version), SQLITE_OK);
-    assert_true(count == 1 && version == 7);
+    assert_true(count == 1 && version == 8);
 
     char path[GS_PATH];
     gs_store *fresh = open_store("fresh.db");

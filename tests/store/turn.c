@@ -287,10 +287,10 @@ static void an_older_store_gets_the_tables(void **state)
     gs_session session = begin(store, DEVICE);
     const gs_trial trial = {.us = 1, .problem = PROBLEM, .candidate = "source:01"};
     CHECK(gs_store_put(store, &session, &trial, &error));
-    assert_int_equal(gs_sql_text_run(store, DROP_STEP_4 "PRAGMA user_version = 4"), SQLITE_OK);
+    assert_int_equal(gs_sql_text_run(store, DROP_STEP_4 "ALTER TABLE job DROP COLUMN expires; PRAGMA user_version = 4"), SQLITE_OK);
     gs_store_close(&store);
     store = open_store("older.db");
-    assert_int_equal(number(store, "PRAGMA user_version"), 7);
+    assert_int_equal(number(store, "PRAGMA user_version"), 8);
     assert_int_equal(number(store, "SELECT count(*) FROM trial"), 1);
     const gs_turn turn = make_turn(0, 1);
     CHECK(gs_store_turn_put(store, &session, &turn, &error));
@@ -311,7 +311,7 @@ static void old_names_become_the_new_ones(void **state)
         snprintf(trial.candidate, sizeof trial.candidate, "%s", names[i][0]);
         CHECK(gs_store_put(store, &session, &trial, &error));
     }
-    assert_int_equal(gs_sql_text_run(store, "UPDATE outcome SET candidate = 'dot/8x8'; PRAGMA user_version = 5"), SQLITE_OK);
+    assert_int_equal(gs_sql_text_run(store, "UPDATE outcome SET candidate = 'dot/8x8'; ALTER TABLE job DROP COLUMN expires; PRAGMA user_version = 5"), SQLITE_OK);
     gs_store_close(&store);
     store = open_store("names.db");
     for (size_t i = 0; i < GS_COUNT(names); i++) {

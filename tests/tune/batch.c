@@ -364,7 +364,7 @@ static void kernels_are_compiled_ahead(void **state)
     snprintf(cache, sizeof cache, "%s/cache", b->folder);
     const gs_tune_options options = {.cache_path = cache, .seed = 1, .families = 1u << GS_FAMILY_WS};
     for (int i = 0; i < 2; i++) problems[i] = problem_of(three[i]);
-    assert_int_equal(gs_ahead_start(&ahead, gs_caps_find("h200"), problems, 2, 4, &options, &error), GS_OK);
+    assert_int_equal(gs_ahead_start(&ahead, gs_caps_find("h200"), problems, 2, 4, &options, 0, &error), GS_OK);
     assert_int_equal(gs_ahead_take(ahead, 1, second, &count, &failed, &error), GS_OK);
     assert_int_equal(count, 4);
     assert_int_equal(failed, 0);
@@ -388,7 +388,7 @@ static void kernels_are_compiled_ahead(void **state)
     assert_int_equal(gs_ahead_wait_edges(ahead, &error), GS_OK);
     assert_int_equal(files_in(cache), after);
     int again;
-    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problems[0], first, 4, 1, cache, &again, &error), GS_OK);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problems[0], first, 4, 1, 0, cache, &again, &error), GS_OK);
     assert_int_equal(files_in(cache), after);          /* nothing was left to do */
     gs_ahead_end(&ahead);
     assert_null(ahead);

@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "patience.h"
 #include "tuning.h"
+#include "support/fork.h"
 
 static void expect_winner(bench *b, const gs_tune_result *result, const char *problem, const answer *best, double library)
 {
@@ -325,6 +326,12 @@ static void a_budget_ends_the_run(void **state)
     assert_int_equal(winners(b), 0);
     assert_false(gs_file_exists(b->table_path));
 
+    /* inside a request, too */
+    options.budget_s = 1.5;
+    assert_int_equal(tune_with(b, PROBLEM, "delay=60000", &options, &result), GS_ERROR_INTERRUPTED);
+    assert_true(result.seconds < 5 * patience());
+    assert_int_equal(winners(b), 0);
+
     options.budget_s = 60;
     assert_int_equal(tune_with(b, PROBLEM, "", &options, &result), GS_OK);
     assert_int_equal(winners(b), 1);
@@ -357,7 +364,7 @@ static void two_tuners_share_store_and_table(void **state)
     gs_store_close(&b->store);
     pid_t pid[2];
     for (int i = 0; i < 2; i++) {
-        pid[i] = fork();
+        pid[i] = test_fork();
         assert_true(pid[i] >= 0);
         if (pid[i] != 0) continue;
         int failed = 0;
@@ -530,10 +537,10 @@ static void precompile_fills_the_cache(void **state)
     snprintf(cache, sizeof cache, "%s/cache", b->folder);
     list[0] = gs_schedule_first(GS_FAMILY_SIMPLE);
     assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << GS_FAMILY_WS, &list[1], 1), 1);
-    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 2, 0, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 2);
-    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 0, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 0, 0, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 2);
 
@@ -543,17 +550,17 @@ static void precompile_fills_the_cache(void **state)
     pairs[1].m = 2048;
     pairs[2].layout = GS_NN;
     pairs[2].ldb = pairs[2].n;
-    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 3, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 3, 2, 0, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 0);
     assert_int_equal(files_in(cache), 3);
-    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 0, 2, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile_pairs(gs_caps_find("h200"), pairs, same, 0, 2, 0, cache, &failed, &error), GS_OK);
 
     gs_caps nonsense = *gs_caps_find("h200");
     snprintf(nonsense.target, sizeof nonsense.target, "sm_1");
-    assert_int_equal(gs_precompile(&nonsense, &problem, list, 2, 1, cache, &failed, &error), GS_OK);
+    assert_int_equal(gs_precompile(&nonsense, &problem, list, 2, 1, 0, cache, &failed, &error), GS_OK);
     assert_int_equal(failed, 2);
     gs_stop_requested = 1;
-    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 1, cache, &failed, &error), GS_ERROR_INTERRUPTED);
+    assert_int_equal(gs_precompile(gs_caps_find("h200"), &problem, list, 2, 1, 0, cache, &failed, &error), GS_ERROR_INTERRUPTED);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 

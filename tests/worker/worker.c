@@ -17,6 +17,7 @@
 #include "worker/contenders.h"
 #include "worker/wire.h"
 #include "worker/worker.h"
+#include "support/fork.h"
 
 /* ---- names and layouts ---- */
 
@@ -77,7 +78,7 @@ static child serve(const char *device)
     int in[2], out[2];
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
-    const pid_t pid = fork();
+    const pid_t pid = test_fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         dup2(in[0], STDIN_FILENO);

@@ -3,6 +3,10 @@ try() { gemmsmith "$@"; echo "exit $?"; }
 try
 try frobnicate
 try --frobnicate
+try tunee
+try eval --budgett 3 f16:64x64x64:tn
+try info --device foo | tail -n 1
+try tune --policy telepathy f16:64x64x64:tn
 try help frobnicate
 try help worker
 try help tune eval
