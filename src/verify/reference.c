@@ -78,8 +78,8 @@ void gs_reference_cpu(const gs_problem *p, const void *a, const void *b, const v
         }
 }
 
-gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, gs_queue queue,
-                                gs_error *error)
+gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld,
+                                gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     const size_t bytes = (size_t)(p->m * p->batch) * (size_t)p->n * sizeof(double);
@@ -94,7 +94,10 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, cons
     }
     if (status == GS_OK) {
         gs_reference_cpu(p, host[0], host[1], host[2], result);
-        status = device->ops->copy_in(device, out, result, bytes, error);
+        const int64_t rows = ld == p->n ? 1 : p->m * p->batch;
+        const size_t row = bytes / (size_t)rows;
+        for (int64_t i = 0; status == GS_OK && i < rows; i++)
+            status = device->ops->copy_in(device, out + (gs_pointer)(i * ld) * sizeof(double), result + i * p->n, row, error);
     }
     for (int i = 0; i < 3; i++) free(host[i]);
     free(result);
