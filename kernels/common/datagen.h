@@ -227,6 +227,13 @@ GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
     return bits & 1 ? value : -value;
 }
 
+/* Where in the sum an inf or a NaN stands: often among the first or the last eight, where kernels have other code. */
+GS_SHARED long long gs_special_place(gs_u64 bits, long long k)
+{
+    const long long few = k < 8 ? k : 8, at = gs_pick_below(bits, few);
+    return bits & 4 ? gs_pick_below(bits, k) : bits & 8 ? at : k - 1 - at;
+}
+
 GS_SHARED float gs_range_inf(gs_u64 bits) { return bits & 1 ? gs_infinity() : -gs_infinity(); }
 
 GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long line, long long k)
@@ -236,9 +243,9 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
     const int lone = g->operand == r->lone, kind = gs_range_class(g, lone, line);
     const gs_u64 where = gs_draw(g, 1, batch, line, 0);
     if (kind == GS_LINE_ZERO) return 0.0f;
-    if (kind == GS_LINE_NAN && gs_pick_below(where, g->k) == k) return gs_infinity() - gs_infinity();
+    if (kind == GS_LINE_NAN && gs_special_place(where, g->k) == k) return gs_infinity() - gs_infinity();
     if (!lone) {
-        if (kind == GS_LINE_INF && gs_pick_below(where, g->k) == k) return gs_range_inf(where);
+        if (kind == GS_LINE_INF && gs_special_place(where, g->k) == k) return gs_range_inf(where);
         return gs_range_number(bits, gs_range_middle(g, batch, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
     }
     int exponent;

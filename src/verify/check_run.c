@@ -273,7 +273,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     const uint16_t inf = (uint16_t)((p->in == GS_BF16 ? 0x7f80 : 0x7c00) | (bits & 1) << 15), nan = p->in == GS_BF16 ? 0x7fc0 : 0x7e00;
     gs_poked *const to = &trial->poked;
     *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, p->m * p->batch), .col = gs_pick_below(more, p->n),
-                     .k_a = gs_pick_below(gs_mix(more), p->k), .k_b = gs_pick_below(gs_mix(more + 1), p->k)};
+                     .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
     const int64_t batch = to->row / p->m;
     GS_TRY(device->ops->copy_in(device, place_in_a(trial, to->row, to->k_a), nan_in_a ? &nan : &inf, sizeof nan, error));
     GS_TRY(device->ops->copy_in(device, place_in_b(trial, batch, to->k_b, to->col), nan_in_a ? &inf : &nan, sizeof nan, error));

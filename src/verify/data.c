@@ -156,7 +156,7 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
         r->plain[0] = -14, r->plain[1] = 14, r->over[0] = 20, r->over[1] = wide ? 100 : 25, r->under[0] = -28, r->under[1] = -16;
     } else if (wide) {
         r->plain[0] = -110, r->plain[1] = 110, r->over[0] = 134, r->over[1] = 180;
-        if (one) r->under[0] = -138, r->under[1] = -130;   /* subnormal, and exact in f32 */
+        if (one) r->under[0] = p->out == GS_F32 ? -138 : -132, r->under[1] = -129;   /* subnormal, and exact in f32 */
     } else {
         r->plain[0] = -38, r->plain[1] = 26;
     }

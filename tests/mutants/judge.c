@@ -5,8 +5,9 @@
  *     family SCHEDULE PROBLEM SOURCE       the kernel of the schedule with another source, without edge problems
  *     user MANIFEST PROBLEM SOURCE PARTS   a user kernel, not inspected; PARTS: all, main (without edge problems)
  *
- * The answer: "CODE VERDICT PART REASON"; CODE is a hash of the machine-independent code, 0 where there is none. A child of its own judges each, so
+ * The answer: "CODE VERDICT PART REASON"; CODE is a hash of the compiled code, 0 where there is none. A child of its own judges each, so
  * that one that crashes, or takes longer than LIMIT seconds, ends nothing else: "0 crash 0", "0 time 0". */
+#include <elf.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "common/datagen.h"
 #include "plan/loaded.h"
 #include "kernel/kernel.h"
 #include "plan/contender.h"
@@ -46,23 +48,33 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Of the compiled kernel, PTX without the numbers of lines, so that mutants without an effect show as such. */
+/* Of the instructions and constants of the compiled kernel, so that mutants without an effect show as such; not of what debuggers need. */
+static uint64_t hash_code(const char *code, size_t size)
+{
+    static const char *const kept[] = {".text.", ".nv.constant2", ".nv.constant3", ".nv.constant4", ".nv.global.init"};
+    uint64_t hash = 0;
+    Elf64_Ehdr head;
+    if (size < sizeof head) return 0;
+    memcpy(&head, code, sizeof head);
+    for (int i = 0; i < head.e_shnum; i++) {
+        Elf64_Shdr section, names;
+        memcpy(&section, code + head.e_shoff + (size_t)i * sizeof section, sizeof section);
+        memcpy(&names, code + head.e_shoff + head.e_shstrndx * sizeof names, sizeof names);
+        for (size_t k = 0; k < GS_COUNT(kept); k++)
+            if (section.sh_type != SHT_NOBITS && strncmp(code + names.sh_offset + section.sh_name, kept[k], strlen(kept[k])) == 0)
+                hash = gs_mix(hash + gs_hash64(code + section.sh_offset, section.sh_size));
+    }
+    return hash;
+}
+
 static unsigned long long code_of(gs_device *device, const gs_kernel *kernel)
 {
     gs_kernel_source source;
     gs_image image = {0};
     gs_error error = {0};
     gs_kernel_to_source(kernel, &source);
-    const gs_status status = device->ops->compile(device, &source.source, &image, &error);
-    if (status != GS_OK) give_up("compile", &error);
-    unsigned long long hash = 0;
-    const char *const end = (const char *)image.code + image.size;
-    for (const char *at = image.code, *next; at < end; at = next) {
-        const char *const found = memchr(at, '\n', (size_t)(end - at));
-        next = found ? found + 1 : end;
-        while (at < next && (*at == ' ' || *at == '\t')) at++;
-        if (strncmp(at, ".loc", 4) != 0 && strncmp(at, ".file", 5) != 0 && strncmp(at, "//", 2) != 0) hash = hash * 0x9e3779b97f4a7c15ull + gs_hash64(at, (size_t)(next - at));
-    }
+    if (device->ops->compile(device, &source.source, &image, &error) != GS_OK) give_up("compile", &error);
+    const uint64_t hash = hash_code(image.code, image.size);
     gs_image_free(&image);
     return hash;
 }
