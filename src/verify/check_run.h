@@ -78,7 +78,7 @@ gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *coun
 
 /* What the first mismatch of the launch before says about single products, where the data are GS_VALUES_INDEX or GS_VALUES_RANGE, into the verdict. */
 gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *counts, const char *where, gs_error *error);
-void      gs_check_run_blame_range(gs_check_run *trial, int part, const char *where);
+void      gs_check_run_blame_range(gs_check_run *trial, int part, const gs_check_counts *counts, const char *where);
 
 /* Finds the most specific reason for a wrong result of the launch before, and writes the verdict. part: 1 to 5. */
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);

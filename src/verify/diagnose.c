@@ -184,10 +184,10 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_poked(trial, part, tolerance, where, error));
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_c(trial, part, tolerance, where, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    if (rounded_down)
+    if (trial->kind == GS_VALUES_RANGE) gs_check_run_blame_range(trial, part, counts, where);
+    else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
-    else if (trial->kind == GS_VALUES_RANGE) gs_check_run_blame_range(trial, part, where);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else blame_plain(trial, part, where);
     return GS_OK;

@@ -22,6 +22,12 @@ static uint32_t bits_of(gs_type type, double value)
     return type == GS_F32 ? bits : type == GS_BF16 ? gs_f32_to_bf16(narrow) : gs_f32_to_f16(narrow);
 }
 
+static float round_once(gs_type type, double value)
+{
+    const float odd = gs_round_to_odd(value);
+    return type == GS_F32 ? (float)value : type == GS_BF16 ? gs_bf16_to_f32(gs_f32_to_bf16(odd)) : gs_f16_to_f32(gs_f32_to_f16(odd));
+}
+
 /* Number of the bit in which the two differ, if it is one; -1. */
 static int single_bit(gs_type type, double got, double want)
 {
@@ -68,6 +74,10 @@ gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *c
         gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; of single products too, where bit %d alone is wrong: look at what changes a result after its sum", text, bit);
         return GS_OK;
     }
+    if (isnan(got)) {
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; single products give NaN too: look at divisions and at reads of memory that nothing was written to", where);
+        return GS_OK;
+    }
     bool found;
     int64_t row = 0, col = 0;
     GS_TRY(find_owner(trial, got, &found, &row, &col, error));
@@ -91,6 +101,7 @@ static const char *range_hint(gs_type in, gs_type out, double a, double b, doubl
     if (isnan(got) && want == 0) return "a row of zeros must give 0: look at divisions by the size of a row";
     if (isnan(want)) return "an input is NaN, or inf beside zeros: look at what drops NaN, skips zeros or clamps inf";
     if (isinf(want) && single && isfinite(a) && isfinite(b)) return "the product overflows and must give inf: look at what saturates";
+    if (isinf(want) && isnan(got)) return "inf times a number must give inf: look at what flushes subnormal inputs to zero";
     if (isinf(want)) return "an input is inf: look at what clamps it";
     if (want == 0 && !single) return "no product is here: look at what is added to a sum of zeros, C included";
     if (subnormal(in, a) || subnormal(in, b)) return "an input is subnormal: look at what flushes it to zero";
@@ -98,7 +109,7 @@ static const char *range_hint(gs_type in, gs_type out, double a, double b, doubl
     return "look at what limits the size of inputs or loses their bits";
 }
 
-void gs_check_run_blame_range(gs_check_run *trial, int part, const char *where)
+void gs_check_run_blame_range(gs_check_run *trial, int part, const gs_check_counts *counts, const char *where)
 {
     const gs_problem *const p = &trial->problem;
     const gs_verdict *const v = trial->verdict;
@@ -112,7 +123,13 @@ void gs_check_run_blame_range(gs_check_run *trial, int part, const char *where)
     const bool single = x != 0 && y != 0;
     char product[96] = "";
     if (single && isfinite(x) && isfinite(y)) snprintf(product, sizeof product, " (%.6g x %.6g)", x, y);
-    const bool special = isnan(v->want) || (isinf(v->want) && product[0] == '\0');
+    const double want = (double)round_once(p->out, v->want);   /* which may have overflowed */
+    const int bit = isfinite(v->got) && isfinite(want) ? single_bit(p->out, v->got, want) : -1;
+    if (counts->mismatches < FEW && bit >= 0) {
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s%s; bit %d alone is wrong: look at what changes a result after its sum", where, product, bit);
+        return;
+    }
+    const bool special = isnan(want) || (isinf(want) && product[0] == '\0');
     gs_check_run_blame(trial, special ? GS_VERDICT_SPECIAL : GS_VERDICT_EXACT, part, "%s%s; %s", where, product,
-                       range_hint(p->in, p->out, x, y, v->got, v->want, single));
+                       range_hint(p->in, p->out, x, y, v->got, want, single));
 }

@@ -143,9 +143,9 @@ def code_places(source):
 
 def mutate_code(base, rng):
     kind, start, end, new = rng.choice(mutate_code.places.setdefault(base.name, list(code_places(base.source))))
-    line = base.source.count("\n", 0, start) + 1
+    line, column = base.source.count("\n", 0, start) + 1, start - base.source.rfind("\n", 0, start)
     old = " ".join(base.source[start:end].split())
-    return kind, "line %d: %s -> %s" % (line, old, new.strip()), base.source[:start] + new + base.source[end:]
+    return kind, "line %d.%d: %s -> %s" % (line, column, old, new.strip()), base.source[:start] + new + base.source[end:]
 
 
 mutate_code.places = {}
