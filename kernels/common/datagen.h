@@ -31,13 +31,12 @@ enum {                     /* the first five are gs_data */
 enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* of RANGE */
 
 #define GS_RANGE_SPREAD 3   /* binary exponents about the middle that a k has */
-#define GS_RANGE_TRIES  8
 
 /* Exponents are those of the leading bit. The lone operand has one number per line (row of A, column of B) and zeros; the other one is full. */
 typedef struct gs_data_range {
     int lone;              /* operand: 0 a, 1 b */
     int lone_bits, bits;   /* of the significands, of either operand */
-    int low, high;         /* inputs */
+    int low, high, step;   /* inputs; from one k to the next */
     int plain[2], over[2], under[2];   /* products of lines of these classes */
     int lone_classes, full_classes;    /* the operand has lines that are zero, or hold inf or NaN */
     int idle_c;            /* beta is 0: C is full of numbers that nobody may look at */
@@ -167,46 +166,50 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
 
 /* ---- RANGE ---- */
 
-/* Bits that any operand's generator finds for a line of the lone operand, or for a k. */
-GS_SHARED gs_u64 gs_range_draw(const gs_datagen *g, int salt, long long batch, long long line)
-{
-    return gs_mix(gs_mix(g->seed + 0x9e3779b97f4a7c15ull * (gs_u64)(977 + salt)) + (gs_u64)line * 0xd1342543de82ef95ull +
-                  (gs_u64)batch * 0xaf251af3b0f025b5ull);
-}
-
-GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (int)gs_pick_below(bits, high - low + 1); }
-
 /* Sixteen neighbouring lines have every class. */
 GS_SHARED int gs_range_class(const gs_datagen *g, int lone, long long line)
 {
     const gs_data_range *const r = &g->plan.range;
-    const int place = (int)((line + (long long)(gs_range_draw(g, 8 + lone, 0, 0) >> 60)) % 16);
+    const int place = (int)((line + (long long)(g->seed >> (lone ? 60 : 56) & 15)) % 16);
     if (place <= GS_LINE_INF) return (lone ? r->lone_classes : r->full_classes) ? place : GS_LINE_PLAIN;
-    if (!lone || place >= GS_LINE_PLAIN) return GS_LINE_PLAIN;
-    return place;
+    return lone && place < GS_LINE_PLAIN ? place : GS_LINE_PLAIN;
 }
 
-/* Middle of the exponents that the full operand has at k. */
-GS_SHARED int gs_range_middle(const gs_datagen *g, long long batch, long long k)
+/* Middle of the exponents that the full operand has at k: so many of them, a step apart, follow each other, from whichever stands at k = 0. */
+GS_SHARED int gs_range_middles(const gs_datagen *g)
 {
-    return gs_range_between(gs_range_draw(g, 0, batch, k), g->plan.range.low + GS_RANGE_SPREAD, g->plan.range.high - GS_RANGE_SPREAD);
+    return (g->plan.range.high - g->plan.range.low - 2 * GS_RANGE_SPREAD) / g->plan.range.step + 1;
+}
+GS_SHARED int gs_range_start(const gs_datagen *g) { return (int)((g->seed & 0xffffffu) % (unsigned)gs_range_middles(g)); }
+GS_SHARED int gs_range_middle(const gs_datagen *g, long long k)
+{
+    const int which = (int)((unsigned)(k + gs_range_start(g)) % (unsigned)gs_range_middles(g));   /* K fits an int */
+    return g->plan.range.low + GS_RANGE_SPREAD + g->plan.range.step * which;
 }
 
-/* Where the lone number of a line stands, and its exponent: with what stands there in the other operand it makes a product of the line's class. */
+GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (int)gs_pick_below(bits, high - low + 1); }
+
+/* Where the lone number of a line stands, and its exponent: with what stands there in the other operand it makes a product of the line's class, or, where K is
+ * short, a plain one. */
 GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long long line, int *exponent)
 {
     const gs_data_range *const r = &g->plan.range;
-    const int kind = gs_range_class(g, 1, line);
+    const int kind = gs_range_class(g, 1, line), middles = gs_range_middles(g), first = r->low + GS_RANGE_SPREAD;
     const int *const wanted = kind == GS_LINE_OVER && r->over[0] <= r->over[1] ? r->over
                             : kind == GS_LINE_UNDER && r->under[0] <= r->under[1] ? r->under : r->plain;
-    const int product = gs_range_between(gs_range_draw(g, 1, batch, line), wanted[0], wanted[1]);
-    long long k = 0;
-    for (int i = 0; i < GS_RANGE_TRIES; i++) {
-        k = gs_pick_below(gs_range_draw(g, 32 + i, batch, line), g->k);
-        *exponent = product - gs_range_middle(g, batch, k);
-        if (*exponent >= r->low && *exponent <= r->high) return k;
+    const gs_u64 bits = gs_mix(gs_mix(g->seed + (gs_u64)line * 0xd1342543de82ef95ull) + (gs_u64)batch * 0xaf251af3b0f025b5ull);
+    const int product = gs_range_between(bits, wanted[0], wanted[1]);
+    const int below = product - r->high - first, above = product - r->low - first;   /* of the middle, from the first */
+    const int least = below > 0 ? (below + r->step - 1) / r->step : 0, most = above < (middles - 1) * r->step ? above / r->step : middles - 1;
+    if (above >= 0 && least <= most && g->k >= middles) {
+        const int which = gs_range_between(bits << 20, least, most), from = (which - gs_range_start(g) + middles) % middles;
+        *exponent = product - first - r->step * which;
+        return from + middles * gs_pick_below(bits << 40, (g->k - from + middles - 1) / middles);
     }
-    *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, batch, k);   /* a plain product, as far from the ends as can be */
+    const long long k = gs_pick_below(bits << 40, g->k);
+    *exponent = product - gs_range_middle(g, k);
+    if (*exponent >= r->low && *exponent <= r->high) return k;
+    *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, k);   /* as far from the ends as can be */
     if (*exponent < r->low) *exponent = r->low;
     if (*exponent > r->high) *exponent = r->high;
     return k;
@@ -239,19 +242,20 @@ GS_SHARED float gs_range_inf(gs_u64 bits) { return bits & 1 ? gs_infinity() : -g
 GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long line, long long k)
 {
     const gs_data_range *const r = &g->plan.range;
-    const gs_u64 bits = gs_draw(g, 0, batch, line, k);
     const int lone = g->operand == r->lone, kind = gs_range_class(g, lone, line);
-    const gs_u64 where = gs_draw(g, 1, batch, line, 0);
-    if (kind == GS_LINE_ZERO) return 0.0f;
-    if (kind == GS_LINE_NAN && gs_special_place(where, g->k) == k) return gs_infinity() - gs_infinity();
-    if (!lone) {
-        if (kind == GS_LINE_INF && gs_special_place(where, g->k) == k) return gs_range_inf(where);
-        return gs_range_number(bits, gs_range_middle(g, batch, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
-    }
     int exponent;
-    if (gs_range_place(g, batch, line, &exponent) != k) return 0.0f;
-    if (kind == GS_LINE_INF) return gs_range_inf(where);
-    return gs_range_number(bits, exponent, kind == GS_LINE_UNDER ? 1 : r->lone_bits);
+    if (kind == GS_LINE_ZERO) return 0.0f;
+    if (kind == GS_LINE_NAN || (kind == GS_LINE_INF && !lone)) {
+        const gs_u64 where = gs_draw(g, 1, batch, line, 0);
+        if (gs_special_place(where, g->k) == k) return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
+    }
+    if (lone) {
+        if (gs_range_place(g, batch, line, &exponent) != k) return 0.0f;
+        const gs_u64 bits = gs_draw(g, 0, batch, line, k);
+        return kind == GS_LINE_INF ? gs_range_inf(bits) : gs_range_number(bits, exponent, kind == GS_LINE_UNDER ? 1 : r->lone_bits);
+    }
+    const gs_u64 bits = gs_draw(g, 0, batch, line, k);
+    return gs_range_number(bits, gs_range_middle(g, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
 }
 
 /* C is zero wherever there is a product, so that one rounding gives every output; with beta 0, where nobody may look, it is full. */

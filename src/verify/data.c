@@ -145,7 +145,7 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
     gs_data_range *const r = &plan->range;
     if (p->k == 0 || alpha == 0) return false;
     *r = (gs_data_range){.lone = p->m < p->n, .lone_bits = few ? 1 : wide || !power ? 8 : 11, .bits = wide ? 8 : few && !power ? 7 : 11,
-                         .low = wide ? -133 : -24, .high = wide ? 127 : 15, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
+                         .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
     r->lone_classes = GS_MAX(p->m, p->n) >= 4;
     r->full_classes = GS_MIN(p->m, p->n) >= 16;
     if (few && !(one && p->out == GS_F16)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Why single products are wrong: data of GS_VALUES_INDEX and GS_VALUES_RANGE have one product per output, so that the wrong value itself
- * says much. */
+ * Where a result is wrong, and why single products are: data of GS_VALUES_INDEX and GS_VALUES_RANGE have one product per output, so that
+ * the wrong value itself says much. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,36 @@
 #include "verify/check_run.h"
 
 #define FEW 16   /* wrong elements that are no permutation */
+
+/* ---- where ---- */
+
+/* " all in rows 64 to 127, columns 0 to 63": of several wrong elements, if there are right ones outside. */
+static void describe_area(const gs_problem *p, const gs_check_counts *counts, char *text, size_t size)
+{
+    const uint64_t rows = counts->row_high - counts->row_low + 1, cols = counts->col_high - counts->col_low + 1;
+    text[0] = '\0';
+    if (counts->mismatches < 2 || (rows == (uint64_t)(p->m * p->batch) && cols == (uint64_t)p->n)) return;
+    snprintf(text, size, ", all in rows %llu to %llu, columns %llu to %llu", (unsigned long long)counts->row_low, (unsigned long long)counts->row_high,
+             (unsigned long long)counts->col_low, (unsigned long long)counts->col_high);
+}
+
+gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *counts, char text[GS_WHERE], gs_error *error)
+{
+    gs_compare compare;
+    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, counts, trial->operand[3].at, trial->reference, &compare, error));
+    gs_verdict *const verdict = trial->verdict;
+    verdict->mismatches = compare.mismatches;
+    verdict->row = compare.row;
+    verdict->col = compare.col;
+    verdict->got = compare.got;
+    verdict->want = compare.want;
+    char area[96];
+    const double elements = (double)trial->problem.m * (double)trial->problem.batch * (double)trial->problem.n;
+    describe_area(&trial->problem, counts, area, sizeof area);
+    snprintf(text, GS_WHERE, "%lld of %.0f elements, first (%lld, %lld): got %.9g, want %.9g%s", (long long)compare.mismatches, elements,
+             (long long)compare.row, (long long)compare.col, compare.got, compare.want, area);
+    return GS_OK;
+}
 
 /* ---- INDEX ---- */
 
