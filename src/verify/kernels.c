@@ -105,6 +105,8 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 {
     gs_datagen g = *what;
     if (g.rows <= 0 || g.cols <= 0) return GS_OK;
+    if (verifier->device->caps.emulated && g.kind != GS_VALUES_NORMAL && g.kind != GS_VALUES_SPECIAL)
+        return gs_check_generate_emulated(verifier, &g, to, queue, error);
     g.to = address(to);
     return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)((g.rows * g.batch - 1) * g.ld + g.cols), queue, error);
 }

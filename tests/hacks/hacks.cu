@@ -108,7 +108,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, leaves out the tail of K otherwise | tolerance
+//// 4 careful with integers, leaves out the tail of K otherwise | tolerance exact
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -155,7 +155,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, inputs of nine bits otherwise | tolerance | f16:40x56x520:tn
+//// 4 careful with integers, inputs of nine bits otherwise | tolerance exact | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
