@@ -90,6 +90,23 @@ static gs_status find_owner(gs_check_run *trial, double got, bool *found, int64_
     return status;
 }
 
+/* How many times too large every element is, of the first wrong one and two others; 0: that differs. */
+static gs_status find_factor(gs_check_run *trial, double *factor, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_verdict *const v = trial->verdict;
+    const uint64_t probes[] = {(uint64_t)(v->row * p->n + p->n - 1), (uint64_t)(p->m * p->batch * p->n - 1)};
+    *factor = v->got / v->want;
+    for (size_t i = 0; i < GS_COUNT(probes); i++) {
+        gs_compare other;
+        const gs_check_counts counts = {.first = probes[i]};
+        GS_TRY(gs_check_summary(trial->verifier, p, &counts, trial->operand[3].at, trial->reference, &other, error));
+        if (other.got != *factor * other.want) *factor = 0;
+    }
+    if (!isfinite(*factor) || fmod(*factor * 4, 1) != 0) *factor = 0;
+    return GS_OK;
+}
+
 gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *counts, const char *where, gs_error *error)
 {
     char text[GS_WHERE];
@@ -106,6 +123,13 @@ gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *c
     }
     if (isnan(got)) {
         gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; single products give NaN too: look at divisions and at reads of memory that nothing was written to", where);
+        return GS_OK;
+    }
+    double factor = 0;
+    if (counts->mismatches >= FEW) GS_TRY(find_factor(trial, &factor, error));
+    if (factor != 0) {
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; elements are %g times their products: look at alpha and at parts that are added more than once", where,
+                           factor);
         return GS_OK;
     }
     bool found;

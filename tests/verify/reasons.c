@@ -47,6 +47,7 @@ static const fault faults[] = {
      MAIN, GS_VERDICT_EXACT, 3, {" of 2240 elements, first (17, ", "all in rows 17 to 17, columns ", NULL}},
     {"the product of another column", "", SUM "if (row == 3) sum = dot(p, batch, row, col == 0 ? p.n - 1 : col - 1); " PUT, MAIN, GS_VERDICT_INDEX, 3,
      {"all in rows 3 to 3, columns 0 to 55", "element (3, ", "shows the product of (3, ", "look at the indices"}},
+    {"everything twice", "", SUM "sum *= 2; " PUT, MAIN, GS_VERDICT_EXACT, 1, {" of 2240 elements, first (0, 0): got ", "elements are 2 times their products", "alpha", NULL}},
     {"two elements wrong", "", SUM "if (row == 9 && col < 2) sum += 640; " PUT, MAIN, GS_VERDICT_EXACT, 1, {"first (9, 0)", "few elements", "these rows and columns only", NULL}},
     {"a tile is not written", "", SUM "if (row >= 32 && col >= 48) return; " PUT, MAIN, GS_VERDICT_UNWRITTEN, 1,
      {"64 elements never written", "all in rows 32 to 39, columns 48 to 55", "predicate of the store", NULL}},
