@@ -129,6 +129,7 @@ static void run(char *line)
 int main(void)
 {
     char line[4096];
+    if (!gs_compiler_version(NULL)) return 77;
     while (fgets(line, sizeof line, stdin)) {
         const pid_t child = fork();
         if (child == 0) {

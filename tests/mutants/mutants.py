@@ -32,8 +32,8 @@ ENTRY = "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
 FAMILIES = [
     ("simple", "f16:40x56x72:tn:lda=80:ldb=96:ldd=64", ["f16:40x56x0:tn", "f16:3x70x33:tn:b=2", "f16:24x40x48:tn:alpha=0.5"]),
     ("simple", "bf16:24x40x48:nn:ldb=48:ldc=56:ldd=64:beta=0.5", ["bf16:24x40x0:nn:beta=0.5", "bf16:70x3x33:nn:b=2:beta=1"]),
-    ("mma/32x64x64/w2x2/s5/g1/k2", "f16:72x96x136:tn:lda=144:ldb=152:ldd=112", ["f16:72x96x0:tn", "f16:40x72x520:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
-    ("mma/16x64x64/w1x4/s6/g1/k2", "bf16:40x72x96:nn:d=f32:lda=104:ldb=88:ldd=80", ["bf16:72x96x0:nn:d=f32", "bf16:40x72x520:nn:d=f32:b=2"]),
+    ("mma/32x64x64/w2x2/s5/g1/k2", "f16:72x96x136:tn:lda=144:ldb=152:ldd=112", ["f16:72x96x0:tn", "f16:40x72x1544:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
+    ("mma/16x64x64/w1x4/s6/g1/k2", "bf16:40x72x96:nn:d=f32:lda=104:ldb=88:ldd=80", ["bf16:72x96x0:nn:d=f32", "bf16:40x72x1544:nn:d=f32:b=2"]),
     ("ws/64x64x64/s4/c1x1/coop/g1", "f16:72x96x136:tn:lda=144:ldb=152:ldd=112", ["f16:72x96x0:tn", "f16:200x72x520:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
     ("slicek/32x32/w1x1x8/d2/k1/any/f128", "f16:40x56x264:tn:lda=272:ldb=280:ldd=64", ["f16:40x72x1032:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
     ("splitk/64x32x128/s4/ab/c1x1/k1/any", "f16:72x96x264:tn:lda=272:ldb=280:ldd=104", ["f16:40x72x1032:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
@@ -88,11 +88,14 @@ class Judge:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def ask(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit("the judge ended")
+            sys.exit(77 if self.process.wait() == 77 else "the judge ended")   # 77: there is no compiler
         return (answer.strip().split(" ", 3) + ["", "", ""])[:4]
 
     def close(self):
