@@ -86,7 +86,7 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
 
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };
 
-/* f64 accumulation into doubles at p.d, packed M x N. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
+/* f64 accumulation into doubles at p.d, rows p.ldd apart. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
  * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). */
 extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_kernel_args p)
 {
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
 #if GS_BETA
                     value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
 #endif
-                    ((double *)p.d)[(batch * p.m + row) * p.n + col] = value;
+                    ((double *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
                 }
             }
         }

@@ -130,6 +130,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
+    gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
         const gs_u64 at = i / p.cols * p.ld + i % p.cols;
         const unsigned int bits = load_bits(p.d, at, p.type), right_bits = round_bits(p.reference[i], p.type);
@@ -157,6 +158,11 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         if (!wrong) continue;
         mismatches++;
         if (i < first) first = i;
+        const gs_u64 row = i / p.cols, col = i % p.cols;
+        if (row < row_low) row_low = row;
+        if (row > row_high) row_high = row;
+        if (col < col_low) col_low = col;
+        if (col > col_high) col_high = col;
         if (bits == poison) unwritten++;
         else if (got_nan) nans++;
         else if (got == 0) zeros++;
@@ -171,7 +177,12 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     add_count(&p.counts->zeros, zeros);
     add_count(&p.counts->truncated, truncated);
     if (worst > 0) atomicMax(&p.counts->worst, double_bits(worst));
-    if (first != ~0ull) atomicMin(&p.counts->first, first);
+    if (first == ~0ull) return;
+    atomicMin(&p.counts->first, first);
+    atomicMin(&p.counts->row_low, row_low);
+    atomicMax(&p.counts->row_high, row_high);
+    atomicMin(&p.counts->col_low, col_low);
+    atomicMax(&p.counts->col_high, col_high);
 }
 
 /* Adds a sum that depends on every 64-bit word and its place. */

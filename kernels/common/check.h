@@ -34,6 +34,7 @@ typedef struct gs_check_counts {
     double error2, signed_error, absolute_error;   /* over finite references; signed: away from zero is positive */
     gs_u64 worst;             /* largest error over its bound: the bits of a double >= 0 */
     gs_u64 first;             /* smallest row * n + column of a mismatch, all ones if none */
+    gs_u64 row_low, row_high, col_low, col_high;   /* the least rectangle that holds every mismatch; row_low all ones if there is none */
     gs_u64 mismatches;
     gs_u64 unwritten;         /* of these: still the poison */
     gs_u64 nans;              /* of these: another NaN where a number should be */

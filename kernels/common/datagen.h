@@ -24,14 +24,30 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_QUIET,       /* -1, 0, 1: every partial sum stays below 2048 */
     GS_VALUES_LOUD,        /* small positive integers: sums of thousands, but no input needs more than four bits */
     GS_VALUES_ZERO,
-    GS_VALUES_NAN
+    GS_VALUES_NAN,
+    GS_VALUES_RANGE        /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
 };
+
+enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* of RANGE */
+
+#define GS_RANGE_SPREAD 3   /* binary exponents about the middle that a k has */
+
+/* Exponents are those of the leading bit. The lone operand has one number per line (row of A, column of B) and zeros; the other one is full. */
+typedef struct gs_data_range {
+    int lone;              /* operand: 0 a, 1 b */
+    int lone_bits, bits;   /* of the significands, of either operand */
+    int low, high, step;   /* inputs; from one k to the next */
+    int plain[2], over[2], under[2];   /* products of lines of these classes */
+    int lone_classes, full_classes;    /* the operand has lines that are zero, or hold inf or NaN */
+    int idle_c;            /* beta is 0: C is full of numbers that nobody may look at */
+} gs_data_range;
 
 typedef struct gs_data_plan {
     int light;             /* largest magnitude of the small integers; INDEX: of B's codes */
     int heavy;             /* largest magnitude of the long odd integers; 0: none */
     int segment;           /* length of a segment of K, even; A's long integer stands on an even k, B's on an odd one */
     int sparse;            /* small integers are 0 but for one in 2^sparse */
+    gs_data_range range;   /* of RANGE only */
 } gs_data_plan;
 
 typedef struct gs_datagen {
@@ -148,6 +164,111 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
     return gs_normal(gs_draw(g, 0, batch, line, k));
 }
 
+/* ---- RANGE ---- */
+
+/* Sixteen neighbouring lines have every class. */
+GS_SHARED int gs_range_class(const gs_datagen *g, int lone, long long line)
+{
+    const gs_data_range *const r = &g->plan.range;
+    const int place = (int)((line + (long long)(g->seed >> (lone ? 60 : 56) & 15)) % 16);
+    if (place <= GS_LINE_INF) return (lone ? r->lone_classes : r->full_classes) ? place : GS_LINE_PLAIN;
+    return lone && place < GS_LINE_PLAIN ? place : GS_LINE_PLAIN;
+}
+
+/* Middle of the exponents that the full operand has at k: so many of them, a step apart, follow each other, from whichever stands at k = 0. */
+GS_SHARED int gs_range_middles(const gs_datagen *g)
+{
+    return (g->plan.range.high - g->plan.range.low - 2 * GS_RANGE_SPREAD) / g->plan.range.step + 1;
+}
+GS_SHARED int gs_range_start(const gs_datagen *g) { return (int)((g->seed & 0xffffffu) % (unsigned)gs_range_middles(g)); }
+GS_SHARED int gs_range_middle(const gs_datagen *g, long long k)
+{
+    const int which = (int)((unsigned)(k + gs_range_start(g)) % (unsigned)gs_range_middles(g));   /* K fits an int */
+    return g->plan.range.low + GS_RANGE_SPREAD + g->plan.range.step * which;
+}
+
+GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (int)gs_pick_below(bits, high - low + 1); }
+
+/* Where the lone number of a line stands, and its exponent: with what stands there in the other operand it makes a product of the line's class, or, where K is
+ * short, a plain one. */
+GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long long line, int *exponent)
+{
+    const gs_data_range *const r = &g->plan.range;
+    const int kind = gs_range_class(g, 1, line), middles = gs_range_middles(g), first = r->low + GS_RANGE_SPREAD;
+    const int *const wanted = kind == GS_LINE_OVER && r->over[0] <= r->over[1] ? r->over
+                            : kind == GS_LINE_UNDER && r->under[0] <= r->under[1] ? r->under : r->plain;
+    const gs_u64 bits = gs_mix(gs_mix(g->seed + (gs_u64)line * 0xd1342543de82ef95ull) + (gs_u64)batch * 0xaf251af3b0f025b5ull);
+    const int product = gs_range_between(bits, wanted[0], wanted[1]);
+    const int below = product - r->high - first, above = product - r->low - first;   /* of the middle, from the first */
+    const int least = below > 0 ? (below + r->step - 1) / r->step : 0, most = above < (middles - 1) * r->step ? above / r->step : middles - 1;
+    if (above >= 0 && least <= most && g->k >= middles) {
+        const int which = gs_range_between(bits << 20, least, most), from = (which - gs_range_start(g) + middles) % middles;
+        *exponent = product - first - r->step * which;
+        return from + middles * gs_pick_below(bits << 40, (g->k - from + middles - 1) / middles);
+    }
+    const long long k = gs_pick_below(bits << 40, g->k);
+    *exponent = product - gs_range_middle(g, k);
+    if (*exponent >= r->low && *exponent <= r->high) return k;
+    *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, k);   /* as far from the ends as can be */
+    if (*exponent < r->low) *exponent = r->low;
+    if (*exponent > r->high) *exponent = r->high;
+    return k;
+}
+
+/* A number of so many significant bits at most. */
+GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
+{
+    union { unsigned int u; float f; } number = {(unsigned int)(bits >> 33) & 0x7fffffu & ~((1u << (24 - length)) - 1)};
+    float value;
+    if (exponent >= -126) {
+        number.u |= (unsigned int)(exponent + 127) << 23;
+        value = number.f;
+    } else {   /* a subnormal f32: what the exponent leaves of the bits */
+        number.u = (number.u | 0x800000u) >> (-126 - exponent);
+        value = number.f;
+    }
+    return bits & 1 ? value : -value;
+}
+
+/* Where in the sum an inf or a NaN stands: often among the first or the last eight, where kernels have other code. */
+GS_SHARED long long gs_special_place(gs_u64 bits, long long k)
+{
+    const long long few = k < 8 ? k : 8, at = gs_pick_below(bits, few);
+    return bits & 4 ? gs_pick_below(bits, k) : bits & 8 ? at : k - 1 - at;
+}
+
+GS_SHARED float gs_range_inf(gs_u64 bits) { return bits & 1 ? gs_infinity() : -gs_infinity(); }
+
+GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long line, long long k)
+{
+    const gs_data_range *const r = &g->plan.range;
+    const int lone = g->operand == r->lone, kind = gs_range_class(g, lone, line);
+    int exponent;
+    if (kind == GS_LINE_ZERO) return 0.0f;
+    if (kind == GS_LINE_NAN || (kind == GS_LINE_INF && !lone)) {
+        const gs_u64 where = gs_draw(g, 1, batch, line, 0);
+        if (gs_special_place(where, g->k) == k) return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
+    }
+    if (lone) {
+        if (gs_range_place(g, batch, line, &exponent) != k) return 0.0f;
+        const gs_u64 bits = gs_draw(g, 0, batch, line, k);
+        return kind == GS_LINE_INF ? gs_range_inf(bits) : gs_range_number(bits, exponent, kind == GS_LINE_UNDER ? 1 : r->lone_bits);
+    }
+    const gs_u64 bits = gs_draw(g, 0, batch, line, k);
+    return gs_range_number(bits, gs_range_middle(g, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
+}
+
+/* C is zero wherever there is a product, so that one rounding gives every output; with beta 0, where nobody may look, it is full. */
+GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long row, long long col)
+{
+    const gs_u64 bits = gs_draw(g, 0, batch, row, col);
+    const int least = g->type == 0 ? -24 : -100, most = g->type == 0 ? 15 : 100;
+    if (g->plan.range.idle_c) return gs_range_number(bits, gs_range_between(bits << 20, -6, 6), 8);
+    if (gs_range_class(g, 1, g->plan.range.lone == 0 ? row : col) != GS_LINE_ZERO) return 0.0f;
+    if ((bits >> 4 & 15) == 0) return bits & 2 ? gs_infinity() - gs_infinity() : gs_range_inf(bits);
+    return gs_range_number(bits, gs_range_between(bits << 20, least, most), 8);
+}
+
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */
 GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, long long col)
 {
@@ -157,6 +278,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     case GS_VALUES_SPECIAL: return gs_value_special(g, batch, line, k, g->operand == 2 ? g->cols : g->k);
     case GS_VALUES_ZERO:    return 0.0f;
     case GS_VALUES_NAN:     return gs_infinity() - gs_infinity();
+    case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;
     }
     if (g->operand == 2) return (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15);   /* C: integers up to 15 */

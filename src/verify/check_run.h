@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A trial: one contender on one problem, with guarded buffers, test data, their reference, and launches over poison.
- * Functions return the state of the machine; what the contender did wrong is written to the verdict, and trial_failed says so. */
+ * Functions return the state of the machine; what the contender did wrong is written to the verdict, and gs_check_run_failed says so. */
 #ifndef GS_VERIFY_CHECK_RUN_H
 #define GS_VERIFY_CHECK_RUN_H
 
@@ -10,6 +10,13 @@ typedef struct gs_buffer {
     gs_pointer base, at;       /* allocation; first element: guard bands lie before it and behind the last */
     size_t     bytes;
 } gs_buffer;
+
+/* Where A and B have been given an infinity and a NaN. */
+typedef struct gs_poked {
+    bool    any, nan_in_a;
+    int64_t row, k_a;          /* of A, of the rows of all matrices */
+    int64_t k_b, col;          /* of B, of the same matrix */
+} gs_poked;
 
 typedef struct gs_check_run {
     gs_verifier  *verifier;
@@ -24,9 +31,11 @@ typedef struct gs_check_run {
     gs_pointer    reference;
     uint64_t      hash[3];     /* of the inputs */
     int           kind;        /* of the data */
+    gs_poked      poked;       /* and what has been put into them */
     uint32_t      poison;      /* of the last launch */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
+    bool          edge;        /* the problem is one of part 5's: reasons name it */
     bool          right;       /* a launch since prepare gave a right result */
 } gs_check_run;
 
@@ -51,6 +60,9 @@ gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error);
 /* Changes one element of A, and with it the reference and the hash. Integer data stay exact. m, n and k must not be 0. */
 gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 
+/* An infinity in one element of A and a NaN in one of B, or the other way round, somewhere; everything else stays. m, n and k must not be 0. */
+gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
+
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);
 
@@ -59,6 +71,14 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
 
 /* Writes a verdict. */
 void gs_check_run_blame(gs_check_run *trial, gs_verdict_code code, int part, const char *format, ...) GS_PRINTF(4, 5);
+
+/* First mismatch of the launch before into the verdict, and into a line. */
+#define GS_WHERE 192
+gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *counts, char text[GS_WHERE], gs_error *error);
+
+/* What the first mismatch of the launch before says about single products, where the data are GS_VALUES_INDEX or GS_VALUES_RANGE, into the verdict. */
+gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *counts, const char *where, gs_error *error);
+void      gs_check_run_blame_range(gs_check_run *trial, int part, const gs_check_counts *counts, const char *where);
 
 /* Finds the most specific reason for a wrong result of the launch before, and writes the verdict. part: 1 to 5. */
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);

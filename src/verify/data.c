@@ -4,7 +4,8 @@
  *     f32 accumulation   B < 2^22                                  exact in any order, with room for the tensor cores' alignment
  *     f16 accumulation   likely partial sums <= 2048               exact
  *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048)
- *     f16 output         |alpha| likely sum + 15 |beta| < 65504 */
+ *     f16 output         |alpha| likely sum + 15 |beta| < 65504
+ * RANGE has no sums: every output is one product, or none (plan_range). */
 #include "verify/data.h"
 
 #include <math.h>
@@ -114,10 +115,10 @@ static bool plan_sparse(const gs_problem *problem, int kind, int light, gs_data_
     return false;
 }
 
-/* Half of K sums to about 16000: partial sums that f16 must round, where it is not the accumulator. */
+/* Half of K sums to about 80000, which f16 cannot hold, where it is not the accumulator. */
 static bool plan_cancel(const gs_problem *problem, gs_data_plan *plan)
 {
-    const double target = problem->acc == GS_F16 ? 600 : 16000, pairs = fmax((double)(problem->k / 2), 1);
+    const double target = problem->acc == GS_F16 ? 600 : 80000, pairs = fmax((double)(problem->k / 2), 1);
     const int light = (int)fmin(fmax(2 * sqrt(target / pairs) - 1, 2), 127);
     for (int smaller = light; smaller >= 2; smaller /= 2)
         if (plan_sparse(problem, GS_VALUES_CANCEL, smaller, plan) && plan->sparse == 0) return true;
@@ -134,6 +135,34 @@ static bool plan_loud(const gs_problem *problem, gs_data_plan *plan)
     return problem->acc == GS_F32 && gs_data_largest(problem, GS_VALUES_LOUD, plan) < F32_SAFE;
 }
 
+/* One product is one rounding in every order, if it is exact in the accumulator, or the output's rounding is the accumulator's, and neither
+ * overflows nor loses bits before the scalars are applied. */
+static bool plan_range(const gs_problem *p, gs_data_plan *plan)
+{
+    const double alpha = fabs((double)p->alpha);
+    int exponent;
+    const bool one = alpha == 1, power = frexp(alpha, &exponent) == 0.5, wide = p->in == GS_BF16, few = p->acc == GS_F16;
+    gs_data_range *const r = &plan->range;
+    if (p->k == 0 || alpha == 0) return false;
+    *r = (gs_data_range){.lone = p->m < p->n, .lone_bits = few ? 1 : wide || !power ? 8 : 11, .bits = wide ? 8 : few && !power ? 7 : 11,
+                         .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
+    r->lone_classes = GS_MAX(p->m, p->n) >= 4;
+    r->full_classes = GS_MIN(p->m, p->n) >= 16;
+    if (few && !(one && p->out == GS_F16)) {
+        r->low = -9, r->high = 9, r->plain[0] = -6, r->plain[1] = 6;
+        return true;
+    }
+    if (p->out == GS_F16) {
+        r->plain[0] = -14, r->plain[1] = 14, r->over[0] = 20, r->over[1] = wide ? 100 : 25, r->under[0] = -28, r->under[1] = -16;
+    } else if (wide) {
+        r->plain[0] = -110, r->plain[1] = 110, r->over[0] = 134, r->over[1] = 180;
+        if (one) r->under[0] = p->out == GS_F32 ? -138 : -132, r->under[1] = -129;   /* subnormal, and exact in f32 */
+    } else {
+        r->plain[0] = -38, r->plain[1] = 26;
+    }
+    return true;
+}
+
 bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
 {
     *plan = (gs_data_plan){0};
@@ -145,6 +174,7 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
     case GS_VALUES_INDEX:
         for (plan->light = 127; plan->light > 1 && !fits(problem, kind, plan); plan->light /= 2) continue;
         return true;
+    case GS_VALUES_RANGE: return plan_range(problem, plan);
     default: return true;
     }
 }

@@ -14,7 +14,7 @@
 gs_problem gs_problem_exact(const gs_problem *problem);
 
 /* The plan of an integer kind (GS_VALUES_*). False: no such data are exact for this problem (f16 accumulation over a very long K).
- * NORMAL, SPECIAL, ZERO and NAN need no plan: true, all zero. */
+ * RANGE: also where alpha or K is 0. NORMAL, SPECIAL, ZERO and NAN need no plan: true, all zero. */
 bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan);
 
 /* Bounds that a plan was chosen by: on the sum of the magnitudes of all products of one output, and (but for one chance in 1e9)

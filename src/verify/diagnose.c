@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held
  * before, C, chance, rounding, and then with data that only one kind of fault gets wrong. */
-#include <stdio.h>
 
 #include "base/error.h"
 #include "verify/check_run.h"
@@ -11,23 +10,6 @@
 static const gs_verdict_code of_part[6] = {
     GS_VERDICT_EXACT, GS_VERDICT_EXACT, GS_VERDICT_CANCELLATION, GS_VERDICT_INDEX, GS_VERDICT_TOLERANCE, GS_VERDICT_EDGE,
 };
-
-/* First mismatch into the verdict, and into a line. */
-static gs_status describe(gs_check_run *trial, const gs_check_counts *counts, char text[128], gs_error *error)
-{
-    gs_compare compare;
-    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, counts, trial->operand[3].at, trial->reference, &compare, error));
-    gs_verdict *const verdict = trial->verdict;
-    verdict->mismatches = compare.mismatches;
-    verdict->row = compare.row;
-    verdict->col = compare.col;
-    verdict->got = compare.got;
-    verdict->want = compare.want;
-    const double elements = (double)trial->problem.m * (double)trial->problem.batch * (double)trial->problem.n;
-    snprintf(text, 128, "%lld of %.0f elements, first (%lld, %lld): got %.9g, want %.9g", (long long)compare.mismatches, elements,
-             (long long)compare.row, (long long)compare.col, compare.got, compare.want);
-    return GS_OK;
-}
 
 /* Another launch over the same data; *right says whether it was right. Nothing is blamed here but a fault, after which the device
  * is lost. */
@@ -52,23 +34,47 @@ static gs_status with_data(gs_check_run *trial, int kind, bool *right, gs_check_
     return try_again(trial, false, 0, right, counts, error);
 }
 
-/* The conditions of memory. */
-static gs_status diagnose_memory(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
+/* Right over zeros? */
+static gs_status diagnose_memory(gs_check_run *trial, double tolerance, const char *where, gs_error *error)
 {
     bool right;
     gs_check_counts counts;
     GS_TRY(try_again(trial, true, tolerance, &right, &counts, error));
-    if (right) {
+    if (right)
         gs_check_run_blame(trial, GS_VERDICT_STATE, 6,
-                       "right only when output and workspace are zero before the launch; otherwise %s", where);
-        return GS_OK;
-    }
-    if (gs_check_run_failed(trial) || trial->problem.beta != 0) return GS_OK;
+                           "right only when output and workspace are zero before the launch; otherwise %s", where);
+    return GS_OK;
+}
+
+/* Right over another C, which nobody may look at when beta is 0? */
+static gs_status diagnose_c(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
+{
+    bool right;
+    gs_check_counts counts;
+    if (trial->problem.beta != 0) return GS_OK;
     GS_TRY(gs_check_run_data(trial, trial->kind, GS_VALUES_ZERO, error));
     GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    if (right) gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "reads C although beta is 0: right only when C holds zeros");
+    if (right) gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "reads C although beta is 0: right only when C holds zeros; otherwise %s", where);
     return right ? GS_OK : gs_check_run_data(trial, trial->kind, -1, error);
+}
+
+/* Right without the inf and the NaN that were put into the data? */
+static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
+{
+    const gs_poked poked = trial->poked;
+    bool right;
+    gs_check_counts counts;
+    if (!poked.any) return GS_OK;
+    GS_TRY(gs_check_run_data(trial, trial->kind, -1, error));
+    GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    if (right)
+        gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
+                           "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld): look at what drops NaN or clamps inf, minima and tests of size",
+                           where, poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a, poked.nan_in_a ? "inf" : "NaN",
+                           (long long)poked.k_b, (long long)poked.col);
+    return GS_OK;
 }
 
 static gs_status diagnose_chance(gs_check_run *trial, double tolerance, const char *where, gs_error *error)
@@ -99,10 +105,8 @@ static gs_status diagnose_exact(gs_check_run *trial, const char *where, gs_error
     if (!right) {
         GS_TRY(with_data(trial, GS_VALUES_INDEX, &right, &counts, error));
         if (gs_check_run_failed(trial)) return GS_OK;
-        if (right) gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; single products are right, sums are not", where);
-        else if (counts.zeros == counts.mismatches)
-            gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; terms of the sum are missing", where);
-        else gs_check_run_blame(trial, GS_VERDICT_INDEX, 3, "%s; elements show the product of another row or column", where);
+        if (!right) return gs_check_run_blame_index(trial, &counts, where, error);
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%s; single products are right, sums are not: look at the loop over K and at what adds its parts", where);
         return GS_OK;
     }
     gs_data_plan plan;
@@ -115,34 +119,47 @@ static gs_status diagnose_exact(gs_check_run *trial, const char *where, gs_error
         }
     }
     gs_check_run_blame(trial, GS_VERDICT_EXACT, 1,
-                   "%s; right for inputs of four bits: inputs are rounded to fewer bits than they have", where);
+                       "%s; right for inputs of four bits: inputs are rounded to fewer bits than they have", where);
     return GS_OK;
+}
+
+/* What is wrong under every condition. */
+static void blame_plain(gs_check_run *trial, int part, const char *where)
+{
+    static const char *const look[6] = {
+        "", "", ": look at partial sums, which lose a small remainder or overflow", ": look at which row and column each element's operands come from",
+        ": look at precision, of partial sums and of the last rounding", ": look at what is read and written beyond the last full tile",
+    };
+    if (trial->kind == GS_VALUES_SPECIAL)
+        gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "inf or NaN in the inputs: %s: look at what drops NaN or clamps inf, and at zeros, 0 x inf is NaN", where);
+    else gs_check_run_blame(trial, of_part[part], part, "%s%s", where, look[part]);
 }
 
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error)
 {
-    char where[128];
-    GS_TRY(describe(trial, counts, where, error));
+    char where[GS_WHERE];
+    GS_TRY(gs_check_run_describe(trial, counts, where, error));
     if (counts->unwritten && trial->right) {
-        gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "an earlier launch was right, this one left %llu elements unwritten",
-                       (unsigned long long)counts->unwritten);
+        gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "an earlier launch was right, this one left %llu elements unwritten; %s",
+                           (unsigned long long)counts->unwritten, where);
         return GS_OK;
     }
     if (counts->unwritten) {
-        gs_check_run_blame(trial, GS_VERDICT_UNWRITTEN, part, "%llu elements never written; %s",
-                       (unsigned long long)counts->unwritten, where);
+        gs_check_run_blame(trial, GS_VERDICT_UNWRITTEN, part, "%llu elements never written; %s: look at the grid and at the predicate of the store",
+                           (unsigned long long)counts->unwritten, where);
         return GS_OK;
     }
     const bool rounded_down = tolerance == 0 && counts->truncated == counts->mismatches && counts->mismatches >= LEAN;
-    const bool special = part == 5 && trial->kind == GS_VALUES_SPECIAL;
-    GS_TRY(diagnose_memory(trial, part, tolerance, where, error));
+    GS_TRY(diagnose_memory(trial, tolerance, where, error));
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_chance(trial, tolerance, where, error));
+    if (!gs_check_run_failed(trial)) GS_TRY(diagnose_poked(trial, part, tolerance, where, error));
+    if (!gs_check_run_failed(trial)) GS_TRY(diagnose_c(trial, part, tolerance, where, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    if (rounded_down)
+    if (trial->kind == GS_VALUES_RANGE) gs_check_run_blame_range(trial, part, counts, where);
+    else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
-    else if (special) gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "inf or NaN in the inputs: %s", where);
     else if (part == 1) return diagnose_exact(trial, where, error);
-    else gs_check_run_blame(trial, of_part[part], part, "%s", where);
+    else blame_plain(trial, part, where);
     return GS_OK;
 }

@@ -59,11 +59,14 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
 
 static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
+    const double tolerance = e->special ? 1 : 0;
+    gs_data_plan plan;
+    const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
     GS_TRY(gs_check_run_alloc(trial, false, error));
     GS_TRY(gs_check_run_data(trial, e->special ? GS_VALUES_SPECIAL : GS_VALUES_INTEGER, -1, error));
-    const double tolerance = e->special ? 1 : 0;
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;
+        if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
         GS_TRY(gs_check_run_launch(trial, false, error));
         if (gs_check_run_failed(trial)) return GS_OK;
         GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
@@ -83,6 +86,7 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
 {
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
+    trial->edge = true;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
         const gs_problem p = gs_verify_edge(problem, (int)i);
         GS_TRY(gs_check_run_prepare(trial, &p, error));

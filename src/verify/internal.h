@@ -32,9 +32,19 @@ struct gs_verifier {
 
 gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
-/* gs_reference of an emulated device, whose memory the host reaches: emulating its kernel takes fifty times as long. Waits. */
-gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], gs_pointer out, gs_queue queue,
+/* gs_reference of an emulated device, whose memory the host reaches: emulating its kernel takes fifty times as long. Rows of the result are ld
+ * elements apart. Waits. */
+gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue,
                                 gs_error *error);
+
+/* gs_check_generate of an emulated device, of data that no library function of the device goes into: the same bits in a fraction of the time. Waits. */
+gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
+
+/* What gs_reference writes for one row (of m * batch), or for one column of a matrix, and nothing else. */
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue,
+                           gs_error *error);
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
+                           gs_queue queue, gs_error *error);
 
 /* Any even number of bytes at any even address. */
 gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);

@@ -111,6 +111,8 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 {
     gs_datagen g = *what;
     if (g.rows <= 0 || g.cols <= 0) return GS_OK;
+    if (verifier->device->caps.emulated && g.kind != GS_VALUES_NORMAL && g.kind != GS_VALUES_SPECIAL)
+        return gs_check_generate_emulated(verifier, &g, to, queue, error);
     g.to = address(to);
     return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)((g.rows * g.batch - 1) * g.ld + g.cols), queue, error);
 }
@@ -243,22 +245,56 @@ static gs_status reference_function(gs_verifier *verifier, const gs_problem *pro
     return GS_OK;
 }
 
-gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
-                       gs_queue queue, gs_error *error)
+/* Rows of the result are ld elements apart. */
+static gs_status launch_reference(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue,
+                                  gs_error *error)
 {
     if (p->m == 0 || p->n == 0) return GS_OK;
-    if (verifier->device->caps.emulated) return gs_reference_emulated(verifier, p, (const gs_pointer[]){a, b, c}, out, queue, error);
+    if (verifier->device->caps.emulated) return gs_reference_emulated(verifier, p, operand, out, ld, queue, error);
     gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
     GS_TRY(reference_function(verifier, p, &what.function, error));
     gs_kernel_args args = {
-        .a = address(a), .b = address(b), .c = address(c), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
-        .ldd = p->n, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
+        .a = address(operand[0]), .b = address(operand[1]), .c = address(operand[2]), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
+        .ldd = ld, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
     };
     what.grid[0] = (uint32_t)((p->m + 63) / 64);
     what.grid[1] = (uint32_t)GS_MIN((p->n + 63) / 64, 65535);
     what.grid[2] = (uint32_t)GS_MIN(p->batch, 65535);
     what.params = (void *[]){&args};
     return verifier->device->ops->launch(verifier->device, &what, queue, error);
+}
+
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
+                       gs_queue queue, gs_error *error)
+{
+    return launch_reference(verifier, p, (const gs_pointer[]){a, b, c}, out, p->n, queue, error);
+}
+
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
+{
+    const int64_t batch = row / p->m, rows_b = p->layout == GS_TN ? p->n : p->k;
+    gs_problem one = *p;
+    one.m = one.batch = 1;
+    const gs_pointer at[] = {
+        operand[0] + (gs_pointer)(row * p->lda) * gs_type_size(p->in), operand[1] + (gs_pointer)(batch * rows_b * p->ldb) * gs_type_size(p->in),
+        operand[2] + (gs_pointer)(row * p->ldc) * gs_type_size(p->out),
+    };
+    return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
+}
+
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
+                           gs_queue queue, gs_error *error)
+{
+    const bool tn = p->layout == GS_TN;
+    const int64_t first = batch * p->m, rows_b = tn ? p->n : p->k;
+    gs_problem one = *p;
+    one.n = one.batch = 1;
+    const gs_pointer at[] = {
+        operand[0] + (gs_pointer)(first * p->lda) * gs_type_size(p->in),
+        operand[1] + (gs_pointer)(batch * rows_b * p->ldb + (tn ? col * p->ldb : col)) * gs_type_size(p->in),
+        operand[2] + (gs_pointer)(first * p->ldc + col) * gs_type_size(p->out),
+    };
+    return launch_reference(verifier, &one, at, out + (gs_pointer)(first * p->n + col) * sizeof(double), p->n, queue, error);
 }
 
 /* ---- comparison ---- */
@@ -274,7 +310,7 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_
         .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison,
         .counts = address(verifier->counts),
     };
-    *out = (gs_check_counts){.first = UINT64_MAX};
+    *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
     GS_TRY(device->ops->copy_in(device, verifier->counts, out, sizeof *out, error));
     GS_TRY(launch(verifier, GS_CHECK_MEASURE, &check, check.rows * check.cols, queue, error));

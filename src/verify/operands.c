@@ -74,4 +74,7 @@ gs_args gs_operand_args(const gs_pointer at[4])
     };
 }
 
-int gs_operand_c_kind(const gs_problem *problem, int kind) { return problem->beta != 0 ? kind : GS_VALUES_NAN; }
+int gs_operand_c_kind(const gs_problem *problem, int kind)
+{
+    return problem->beta != 0 || kind == GS_VALUES_CANCEL || kind == GS_VALUES_RANGE ? kind : GS_VALUES_NAN;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The f64 reference on the CPU. Its sums are those of the kernel gs_reference bit for bit: the products of two 16-bit numbers are exact
+ * On the CPU: the f64 reference, and the data of an emulated device. Its sums are those of the kernel gs_reference bit for bit: the products of two 16-bit numbers are exact
  * in f64, and both add them up by rising k. */
 #include <math.h>
 #include <stdlib.h>
@@ -78,8 +78,8 @@ void gs_reference_cpu(const gs_problem *p, const void *a, const void *b, const v
         }
 }
 
-gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, gs_queue queue,
-                                gs_error *error)
+gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld,
+                                gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     const size_t bytes = (size_t)(p->m * p->batch) * (size_t)p->n * sizeof(double);
@@ -94,9 +94,37 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, cons
     }
     if (status == GS_OK) {
         gs_reference_cpu(p, host[0], host[1], host[2], result);
-        status = device->ops->copy_in(device, out, result, bytes, error);
+        const int64_t rows = ld == p->n ? 1 : p->m * p->batch;
+        const size_t row = bytes / (size_t)rows;
+        for (int64_t i = 0; status == GS_OK && i < rows; i++)
+            status = device->ops->copy_in(device, out + (gs_pointer)(i * ld) * sizeof(double), result + i * p->n, row, error);
     }
     for (int i = 0; i < 3; i++) free(host[i]);
     free(result);
+    return status;
+}
+
+static void store(void *at, gs_type type, size_t index, float value)
+{
+    if (type == GS_F32) ((float *)at)[index] = value;
+    else ((uint16_t *)at)[index] = type == GS_BF16 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value);
+}
+
+gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *g, gs_pointer to, gs_queue queue, gs_error *error)
+{
+    gs_device *const device = verifier->device;
+    const size_t total = (size_t)((g->rows * g->batch - 1) * g->ld + g->cols), bytes = total * gs_type_size((gs_type)g->type);
+    void *const host = malloc(bytes);
+    if (!host) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for test data");
+    for (int64_t row = 0; row < g->rows * g->batch; row++) {
+        const int64_t batch = row / g->rows, line = row % g->rows, stored = GS_MIN(g->ld, (int64_t)total - row * g->ld);
+        for (int64_t col = 0; col < stored; col++) {
+            const float value = col >= g->cols ? NAN : g->transposed ? gs_value(g, batch, col, line) : gs_value(g, batch, line, col);
+            store(host, (gs_type)g->type, (size_t)(row * g->ld + col), value);
+        }
+    }
+    gs_status status = device->ops->queue_wait(device, queue, error);
+    if (status == GS_OK) status = device->ops->copy_in(device, to, host, bytes, error);
+    free(host);
     return status;
 }

@@ -221,7 +221,7 @@ static void reference_on_host(const gs_kernel_args *p, const code *module)
             for (int64_t k = 0; k < p->k; k++) sum += (double)f16_values[line[k]] * (double)f16_values[column[k * step_k]];
             sum *= (double)p->alpha;
             if (p->beta != 0) sum += (double)p->beta * (double)f16_values[c[row * p->ldc + col]];
-            ((double *)p->d)[row * p->n + col] = sum;
+            ((double *)p->d)[row * p->ldd + col] = sum;
         }
 }
 

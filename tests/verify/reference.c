@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "plan/loaded.h"
 #include "schedule/family.h"
-#include "verify/verify.h"
+#include "verify/internal.h"
 
 #define OK(call)                                                        \
     do {                                                                \
@@ -123,8 +123,61 @@ static void the_kernel_and_the_cpu_agree(void **state)
     gs_device_close(&device);
 }
 
+/* Data that the host makes for an emulated device are those that the kernel makes on a GPU. */
+static void generated(gs_verifier *verifier, gs_device *device, const gs_datagen *g, gs_pointer to, bool emulated, unsigned char *out, size_t bytes)
+{
+    gs_error error = {0};
+    const gs_caps caps = device->caps;
+    OK(device->ops->fill(device, to, 0, (bytes + 3) / 4 * 4, NULL, &error));
+    device->caps.emulated = emulated;
+    const gs_status status = gs_check_generate(verifier, g, to, NULL, &error);
+    device->caps = caps;
+    OK(status);
+    OK(device->ops->queue_wait(device, NULL, &error));
+    OK(device->ops->copy_out(device, out, to, bytes, &error));
+}
+
+static void the_kernel_and_the_host_make_the_same_data(void **state)
+{
+    (void)state;
+    static unsigned char kernel[1 << 16], host[1 << 16];
+    static const int kinds[] = {GS_VALUES_INTEGER, GS_VALUES_CANCEL, GS_VALUES_INDEX, GS_VALUES_QUIET, GS_VALUES_LOUD, GS_VALUES_ZERO, GS_VALUES_NAN, GS_VALUES_RANGE};
+    gs_error error = {0};
+    gs_device *device;
+    gs_verifier *verifier;
+    gs_pointer memory;
+    if (!gs_compiler_version(NULL)) skip();
+    OK(gs_device_open(&device, "emu:h200", getenv("GS_TEST_CACHE"), &error));
+    OK(gs_verifier_create(&verifier, device, &error));
+    OK(device->ops->alloc(device, sizeof host, &memory, &error));
+    for (size_t i = 0; i < GS_COUNT(kinds); i++)
+        for (int variant = 0; variant < 4; variant++)
+            for (char operand = 'a'; operand <= 'c'; operand++) {
+                gs_problem p = gs_problem_make(variant & 1 ? GS_BF16 : GS_F16, variant & 2 ? GS_TN : GS_NN, 37, 43, 53);
+                p.out = (gs_type)((variant + 1) % 3);
+                p.batch = 2, p.beta = (float)(variant & 1);
+                p.lda += 3, p.ldb += 5, p.ldc += 7;
+                const gs_datagen g = gs_datagen_make(&p, operand, kinds[i], 0x123456789abcdefu * (uint64_t)(variant + 1));
+                const size_t bytes = gs_problem_bytes(&p, operand);
+                assert_true(bytes <= sizeof host);
+                generated(verifier, device, &g, memory, true, host, bytes);
+                generated(verifier, device, &g, memory, false, kernel, bytes);
+                for (size_t at = 0; at < bytes; at += gs_type_size((gs_type)g.type)) {
+                    uint32_t a = 0, b = 0;
+                    memcpy(&a, kernel + at, gs_type_size((gs_type)g.type));
+                    memcpy(&b, host + at, gs_type_size((gs_type)g.type));
+                    const uint32_t exponent = g.type == GS_F16 ? 0x7c00 : g.type == GS_BF16 ? 0x7f80 : 0x7f800000, all = g.type == GS_F32 ? 0x7fffffff : 0x7fff;
+                    if ((a & all) > exponent && (b & all) > exponent) continue;   /* NaN is NaN */
+                    if (a != b) fail_msg("kind %d, variant %d, %c: byte %zu on: %08x of the kernel, %08x of the host", kinds[i], variant, operand, at, a, b);
+                }
+            }
+    device->ops->free(device, memory);
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_kernel_and_the_cpu_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_kernel_and_the_cpu_agree), cmocka_unit_test(the_kernel_and_the_host_make_the_same_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
