@@ -110,6 +110,14 @@ bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
     return out->kernel[0] != '\0';
 }
 
+/* Clusters that the device holds at the same time. Registers that are not known limit nothing: no block is said to be shut out by a guess. */
+static uint32_t clusters_held(const gs_emu_device *emu, const gs_emu_work *work)
+{
+    gs_launch_shape shape = gs_emu_shape_of(work);
+    shape.registers = GS_MAX(shape.registers, 1);
+    return (uint32_t)GS_MAX(gs_launch_resident(&shape, emu->profile) * (emu->caps.sms / shape.cluster), 1);
+}
+
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
@@ -122,6 +130,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     memcpy(launch.grid, work->grid, sizeof launch.grid);
     memcpy(launch.block, work->block, sizeof launch.block);
     memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
+    launch.resident = clusters_held(emu, work);
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);

@@ -207,6 +207,8 @@ struct gs_emu_warp {
     uint32_t        alive;        /* lanes that have not exited */
     uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
     uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
+    uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at one place and found nothing new */
+    uint64_t        polled;       /* that place */
     gs_emu_fragment fragment[GS_EMU_LANES];
     int             fragments;    /* used entries, dense */
     int             current;      /* fragment that executes */
@@ -284,6 +286,7 @@ struct gs_emu_launch {
     uint64_t           seed;
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
+    uint32_t           resident;      /* clusters that the device holds at the same time; 0: any number */
     uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
