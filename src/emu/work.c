@@ -87,13 +87,14 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
 }
 
 /* Predicts the time of a launch that ran, and keeps what it did. */
-static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_counters *counters)
+static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch)
 {
     gs_emu_last *const last = &emu->last;
-    const gs_launch_counts counts = gs_emu_counts(counters);
-    *last = (gs_emu_last){.shape = gs_emu_shape_of(work), .counters = *counters};
+    const gs_launch_counts counts = gs_emu_counts(&launch->counters);
+    const gs_launch_peak peak = {gs_emu_counts(&launch->peak.counters), launch->peak.share};
+    *last = (gs_emu_last){.shape = gs_emu_shape_of(work), .counters = launch->counters};
     last->resident = gs_launch_resident(&last->shape, emu->profile);
-    last->us = gs_launch_us(&counts, &last->shape, emu->profile);
+    last->us = gs_launch_bound_us(gs_launch_us(&counts, &last->shape, emu->profile), &peak, &last->shape, emu->profile);
     snprintf(last->kernel, sizeof last->kernel, "%s", work->function->code->entry->name);
     memcpy(last->grid, work->grid, sizeof last->grid);
     memcpy(last->block, work->block, sizeof last->block);
@@ -134,7 +135,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);
-    if (status == GS_OK) *us = remember(emu, work, &launch.counters);
+    if (status == GS_OK) *us = remember(emu, work, &launch);
     free(launch.finding);
     return status;
 }

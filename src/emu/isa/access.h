@@ -98,6 +98,7 @@ static inline gs_emu_result gs_emu_reach_op(gs_emu_warp *w, const gs_emu_op *op,
 static inline void gs_emu_count_poll(gs_emu_warp *w, uint64_t address, bool news)
 {
     w->polls = news || address != w->polled ? 0 : w->polls + 1;
+    w->all_polls += w->polls > 0;
     w->polled = address;
 }
 

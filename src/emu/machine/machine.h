@@ -209,6 +209,8 @@ struct gs_emu_warp {
     uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
     uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at one place and found nothing new */
     uint64_t        polled;       /* that place */
+    uint64_t        all_polls;    /* such looks since it started */
+    uint64_t        steps;        /* instructions executed */
     gs_emu_fragment fragment[GS_EMU_LANES];
     int             fragments;    /* used entries, dense */
     int             current;      /* fragment that executes */
@@ -268,10 +270,19 @@ struct gs_emu_cluster {
     struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
     uint32_t       copy_number;       /* of bulk copies, for the checker */
     gs_emu_counters counters;
+    gs_emu_counters began;            /* the counters when this cluster began */
     struct gs_emu_cluster_barrier *cluster_barrier;   /* barriers.c */
     uint32_t       told;              /* findings reported */
     bool           failed;
 };
+
+/* The cluster whose longest warp executed most. */
+typedef struct gs_emu_peak {
+    gs_emu_counters counters;
+    uint64_t        longest;          /* instructions of that warp */
+    uint32_t        cluster;
+    double          share;            /* of them, to the average of its warps */
+} gs_emu_peak;
 
 /* One launch. Filled by the caller up to the line, then gs_emu_run. */
 struct gs_emu_launch {
@@ -292,6 +303,8 @@ struct gs_emu_launch {
     int                registers_sm;  /* for setmaxnreg */
     /* ---- results ---- */
     gs_emu_counters    counters;
+    gs_emu_peak        peak;
+    uint64_t           polls;         /* looks at flags that found nothing new */
     gs_emu_finding    *finding;       /* owned: free() */
     int                findings;
     uint64_t           findings_total;

@@ -176,6 +176,7 @@ static void start_warp(gs_emu_warp *w)
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;
     w->polls = 0;
+    w->all_polls = w->steps = 0;
     gs_emu_warp_start(w);
 }
 
@@ -199,6 +200,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->expired = 0;
     cluster->expiries = cluster->told = 0;
     cluster->steps = cluster->quiet_steps = cluster->advanced = 0;
+    gs_emu_peak_start(cluster);
     draw_character(cluster);
     if (cluster->check) gs_emu_check_reset(cluster->check);
     gs_emu_order_start(cluster);
@@ -291,6 +293,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
             gs_emu_stop(cluster);
             return true;
         }
+        w->steps += cluster->steps - before;
         if (cluster->steps == before) cluster->quiet_steps++;
         if (cluster->steps > limit || cluster->quiet_steps > QUIET_LIMIT) {
             gs_emu_report_endless(cluster, w);
@@ -299,6 +302,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
     }
     if (is_alive(cluster)) return false;
     while (cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) gs_emu_task_advance(cluster);
+    gs_emu_peak_end(cluster);
     return true;
 }
 
@@ -529,6 +533,8 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
     launch->findings = 0;
     launch->findings_total = 0;
     launch->counters = (gs_emu_counters){0};
+    launch->peak = (gs_emu_peak){.cluster = UINT32_MAX};
+    launch->polls = 0;
     gs_status status = check_shape(launch, error);
     if (status == GS_OK && !(launch->finding = calloc(GS_EMU_MOST_FINDINGS, sizeof *launch->finding)))
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for findings");
