@@ -102,6 +102,10 @@ static inline void gs_emu_count_poll(gs_emu_warp *w, uint64_t address, bool news
     w->polled = address;
 }
 
+/* lanes.c: a plain write or read of the own block's shared memory, with the checker. */
+void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+
 /* Least and greatest address of the lanes. */
 void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high);
 /* The bytes that some of its lanes reach, as ranges; most often as few as there are. Returns their number. Not for space GENERIC. */
