@@ -87,13 +87,14 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
 }
 
 /* Predicts the time of a launch that ran, and keeps what it did. */
-static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_counters *counters)
+static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch)
 {
     gs_emu_last *const last = &emu->last;
-    const gs_launch_counts counts = gs_emu_counts(counters);
-    *last = (gs_emu_last){.shape = gs_emu_shape_of(work), .counters = *counters};
+    const gs_launch_counts counts = gs_emu_counts(&launch->counters);
+    const gs_launch_peak peak = {gs_emu_counts(&launch->peak.counters), launch->peak.share};
+    *last = (gs_emu_last){.shape = gs_emu_shape_of(work), .counters = launch->counters};
     last->resident = gs_launch_resident(&last->shape, emu->profile);
-    last->us = gs_launch_us(&counts, &last->shape, emu->profile);
+    last->us = gs_launch_bound_us(gs_launch_us(&counts, &last->shape, emu->profile), &peak, &last->shape, emu->profile);
     snprintf(last->kernel, sizeof last->kernel, "%s", work->function->code->entry->name);
     memcpy(last->grid, work->grid, sizeof last->grid);
     memcpy(last->block, work->block, sizeof last->block);
@@ -110,6 +111,14 @@ bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
     return out->kernel[0] != '\0';
 }
 
+/* Clusters that the device holds at the same time. Registers that are not known limit nothing: no block is said to be shut out by a guess. */
+static uint32_t clusters_held(const gs_emu_device *emu, const gs_emu_work *work)
+{
+    gs_launch_shape shape = gs_emu_shape_of(work);
+    shape.registers = GS_MAX(shape.registers, 1);
+    return (uint32_t)GS_MAX(gs_launch_resident(&shape, emu->profile) * (emu->caps.sms / shape.cluster), 1);
+}
+
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
@@ -122,10 +131,11 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     memcpy(launch.grid, work->grid, sizeof launch.grid);
     memcpy(launch.block, work->block, sizeof launch.block);
     memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
+    launch.resident = clusters_held(emu, work);
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);
-    if (status == GS_OK) *us = remember(emu, work, &launch.counters);
+    if (status == GS_OK) *us = remember(emu, work, &launch);
     free(launch.finding);
     return status;
 }

@@ -79,9 +79,7 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
 }
 
 /* What the weights expect of the first choice and of cuBLASLt. 0: nothing. */
-typedef struct expected {
-    double own_us, cublaslt_us;
-} expected;
+typedef struct expected { double own_us, cublaslt_us; } expected;
 
 static expected expect(const gs_context *context, const gs_problem *shape, const gs_schedule *first)
 {

@@ -41,11 +41,13 @@ static double chain_of(const gs_launch_counts *c, const gs_rates *r)
            loads * r->launch_request * r->l2_latency;
 }
 
-/* How often a block fills its shared memory: what it loads cannot all be under way at once, and each filling takes the latency. */
-static double fillings(const gs_launch_counts *c, const gs_launch_shape *shape, double blocks)
+/* How often a block fills its shared memory: what it loads cannot all be under way at once, and each filling takes the latency. No filling
+ * is used before a barrier or a wait, so there are no more of them than each warp has of those: what is loaded past a little shared memory
+ * does not count. */
+static double fillings(const gs_launch_counts *c, const gs_launch_shape *shape, double blocks, double warps)
 {
     const double bytes = (c->global_load + c->multicast) / blocks;
-    return shape->smem > 0 ? fmax(1, bytes / shape->smem) : 1;
+    return fmax(1, fmin(bytes / fmax(shape->smem, RESERVED_SMEM), c->barrier / blocks / warps));
 }
 
 static double all_instructions(const gs_launch_counts *c)
@@ -62,7 +64,7 @@ gs_work gs_launch_work(const gs_launch_counts *c, const gs_launch_shape *shape, 
     const double matrix = (c->wgmma_flops / r->wgmma_share + mma_flops / r->mma_share) / profile->caps.tensor_flops + c->wgmma / 4 * r->wgmma_issue;
     const double port = (c->shared_passes * 128 + wgmma_port(c) + c->distributed) / r->port_bytes + (c->global + c->copy) * r->copy_port +
                         c->other * r->launch_local;
-    const double steps = fillings(c, shape, blocks), cut = blocks * steps;
+    const double steps = fillings(c, shape, blocks, warps), cut = blocks * steps;
     const bool bulk = c->copy_load > 0;
     return (gs_work){
         .blocks = blocks, .cluster = GS_MAX(shape->cluster, 1), .resident = GS_MAX(gs_launch_resident(shape, profile), 1),
@@ -85,4 +87,18 @@ double gs_launch_us(const gs_launch_counts *counts, const gs_launch_shape *shape
 {
     const gs_work work = gs_launch_work(counts, shape, profile);
     return gs_work_us(&work, profile);
+}
+
+/* Work that is spread evenly, within a factor of two, counts as such: what an emulation or an edge makes uneven is not known to be slower.
+ * From a factor of six on only the longest counts; continuous between. */
+static double beyond(double share) { return fmax(1, share * fmin(1, fmax(0, (share - 2) / 4))); }
+
+double gs_launch_bound_us(double us, const gs_launch_peak *peak, const gs_launch_shape *shape, const gs_profile *profile)
+{
+    gs_launch_shape one = *shape;
+    one.grid = GS_MAX(shape->cluster, 1);
+    gs_work work = gs_launch_work(&peak->counts, &one, profile);
+    work.chain *= beyond(peak->share);
+    work.memory_bytes = 0;
+    return us * beyond(gs_work_us(&work, profile) / us);
 }

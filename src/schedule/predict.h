@@ -31,11 +31,21 @@ typedef struct gs_launch_shape {
     int    registers;                   /* per thread; 0: not known, taken as what lets two blocks stay */
 } gs_launch_shape;
 
+/* What the block, or the cluster, of a launch did that took longest, for gs_launch_bound_us. */
+typedef struct gs_launch_peak {
+    gs_launch_counts counts;
+    double           share;             /* instructions of its longest warp, to the average of its warps, >= 1 */
+} gs_launch_peak;
+
 /* Blocks of that shape on a multiprocessor at the same time; 0: it does not fit. */
 int gs_launch_resident(const gs_launch_shape *shape, const gs_profile *profile);
 
 /* Predicted device time in microseconds: the launch floor, and waves of blocks, each as long as the slowest of issue slots, matrix
  * units, shared memory, L2, device memory and the chain of dependent instructions. */
 double gs_launch_us(const gs_launch_counts *counts, const gs_launch_shape *shape, const gs_profile *profile);
+
+/* us, that of gs_launch_us, which spreads the work evenly; or more, up to what the slowest block takes alone, where blocks or the warps of
+ * that block have very different work. */
+double gs_launch_bound_us(double us, const gs_launch_peak *peak, const gs_launch_shape *shape, const gs_profile *profile);
 
 #endif

@@ -166,6 +166,7 @@ static void what_a_load_counts(void **state)
     assert_int_equal(test.launch.counters.copy_load, 10 * 128);         /* ten rows inside, of 120 bytes */
     assert_true(test.launch.counters.global_load > 10 * 128);           /* and the coordinates */
     assert_int_equal(test.launch.counters.shared_store, 2048);
+    assert_int_equal(test.launch.counters.shared_passes, 32);
     assert_int_equal(test.launch.counters.issued[GS_EMU_COPY], 1);
     assert_int_equal(test.launch.counters.multicast, 0);
     emu_end(&test);
@@ -212,6 +213,7 @@ static void a_line_arrives(void **state)
         assert_memory_equal(data, emu_bytes(&test, out, 4112), 4112);
     }
     assert_int_equal(test.launch.counters.copy_load, 2080 + 2080);   /* the second begins and ends within a sector */
+    assert_int_equal(test.launch.counters.shared_passes, 66);
     emu_end(&test);
 }
 

@@ -352,6 +352,40 @@ static void test_unknown_instruction(void **state)
     }
 }
 
+/* A loop that begins with the kernel's first instruction and has no end but the kernel's: its lanes meet inside, where the whole warp is needed. */
+static void test_loop_at_the_first_instruction(void **state)
+{
+    (void)state;
+    run r;
+    run_clean(&r, HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .pred p, q;\n.reg .b32 a, b, c, e, t;\n"
+                       "TOP:\nmov.u32 t, %tid.x;\nand.b32 b, t, 1;\nsetp.eq.u32 q, b, 0;\n@q bra EVEN;\nadd.u32 a, a, 1;\nbra.uni JOIN;\n"
+                       "EVEN:\nadd.u32 a, a, 2;\nJOIN:\nmovmatrix.sync.aligned.m8n8.trans.b16 e, a;\n"
+                       "add.u32 c, c, 1;\nsetp.lt.u32 p, c, 3;\n@p bra TOP;\nret;\n}\n", 32);
+    emu_end(&r.t);
+}
+
+/* Lanes that exchange through shared memory: each writes its word and reads the next one's. */
+#define SWAP_WORDS(between) "mov.u64 s, buf;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], t;\n" between \
+                          "xor.b32 b, t, 1;\nmul.wide.u32 x, b, 4;\nadd.s64 x, x, s;\nld.shared.u32 a, [x];\n"
+
+static void test_lanes_that_exchange(void **state)
+{
+    (void)state;
+    run r;
+    static const char *const right[] = {
+        KERNEL(SWAP_WORDS("bar.warp.sync -1;\n")), KERNEL(SWAP_WORDS("bar.sync 0;\n")), KERNEL(SWAP_WORDS("shfl.sync.idx.b32 c, t, 0, 31, -1;\n")),
+        KERNEL("mov.u64 s, buf;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], t;\nld.shared.u32 a, [x];\n"),   /* its own */
+        KERNEL("mov.u64 s, buf;\nmov.u32 c, 7;\nst.shared.u32 [s], c;\nld.shared.u32 a, [s];\n"),                               /* all the same */
+    };
+    for (size_t i = 0; i < GS_COUNT(right); i++) {
+        run_clean(&r, right[i], 32);
+        emu_end(&r.t);
+    }
+    expect(KERNEL(SWAP_WORDS("")), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
+    expect(KERNEL("setp.eq.u32 p, t, 0;\nmov.u64 s, buf;\n@p st.shared.u32 [s], t;\nld.shared.u32 a, [s];\n"), 32, 1, GS_EMU_RACE_FINDING,
+           "written by lane 0 of the same warp");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,7 +393,9 @@ int main(void)
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
         cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_unknown_instruction),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
+        cmocka_unit_test(test_lanes_that_exchange),
+        cmocka_unit_test(test_unknown_instruction),
     };
     return cmocka_run_group_tests_name("the emulated machine", tests, NULL, NULL);
 }

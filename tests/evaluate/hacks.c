@@ -207,7 +207,7 @@ static void test_honest_modules(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 256, LEAST = 43 + 34 + 29 };   /* room; so many there are at least */
+enum { HACKS = 256, LEAST = 53 + 34 + 29 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

@@ -402,6 +402,25 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
+//// 14 waits for the last block of a grid that does not fit the machine | fault
+//: workspace 64
+//: zeroed 64
+//: entry gs_kernel
+//: grid m*n batch 1
+//: block 1024 1 1
+KERNEL __launch_bounds__(1024) gs_kernel(const gs_kernel_args p)
+{
+    volatile unsigned *const flag = (volatile unsigned *)p.workspace + blockIdx.y % 8;
+    const long long row = blockIdx.x / p.n, col = blockIdx.x % p.n, batch = blockIdx.y;
+    if (row >= p.m || threadIdx.x) return;
+    if (blockIdx.x == gridDim.x - 1) atomicExch((unsigned *)flag, 1);
+    if (blockIdx.x == 0) {
+        while (atomicAdd((unsigned *)flag, 0) == 0);
+        atomicExch((unsigned *)flag, 0);
+    }
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 14 traps | fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {

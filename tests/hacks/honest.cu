@@ -418,3 +418,36 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const float clock_hi = dot(p, batch, row, col);   // %clock
     put(p, batch, row, col, clock_hi);
 }
+
+//// wmma where tiles are whole and aligned | pass edges
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 32 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ __align__(32) float out[256];
+    const long long batch = blockIdx.z, top = (long long)blockIdx.y * 16, left = (long long)blockIdx.x * 16;
+    const half_bits *const x = a_row(p, batch, top), *const y = b_col(p, batch, left);
+    if (top + 16 > p.m || left + 16 > p.n || p.k % 16 || p.lda % 8 || p.ldb % 8 || ((unsigned long long)x | (unsigned long long)y) % 32) {
+        for (int i = threadIdx.x; i < 256; i += 32)
+            if (top + i / 16 < p.m && left + i % 16 < p.n) put(p, batch, top + i / 16, left + i % 16, dot(p, batch, top + i / 16, left + i % 16));
+        return;
+    }
+    float c[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (int k = 0; k < p.k; k += 16) {
+        unsigned a[8], b[8];
+        asm volatile("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+                     : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]), "=r"(a[4]), "=r"(a[5]), "=r"(a[6]), "=r"(a[7]) : "l"(x + k), "r"((int)p.lda));
+        asm volatile("wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+                     : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]), "=r"(b[4]), "=r"(b[5]), "=r"(b[6]), "=r"(b[7]) : "l"(y + k), "r"((int)p.ldb));
+        asm volatile("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11, %12, %13, %14, %15}, "
+                     "{%16, %17, %18, %19, %20, %21, %22, %23}, {%0, %1, %2, %3, %4, %5, %6, %7};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]),
+                       "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]));
+    }
+    asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, 16;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(out)), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]), "f"(c[4]), "f"(c[5]), "f"(c[6]), "f"(c[7]) : "memory");
+    __syncwarp();
+    for (int i = threadIdx.x; i < 256; i += 32) put(p, batch, top + i / 16, left + i % 16, out[i]);
+}

@@ -191,9 +191,56 @@ static void more_counted_takes_longer(void **state)
     }
 }
 
+/* A little shared memory beside what goes past it costs nothing, more of it never makes slower where as many blocks stay. */
+static void shared_memory_is_no_cliff(void **state)
+{
+    (void)state;
+    const gs_launch_counts once = {.integer = 1e6, .global = 3e5, .barrier = 640, .global_load = 4e7, .shared = 640};
+    gs_launch_counts often = once;
+    often.barrier = 64000;
+    gs_launch_shape shape = {20, 256, 1, 0, 40};
+    const double without = gs_launch_us(&once, &shape, h200());
+    for (shape.smem = 4; shape.smem <= 24576; shape.smem *= 2) near(gs_launch_us(&once, &shape, h200()) / without, 1, 0.3);
+    shape.smem = 0;
+    double before = gs_launch_us(&often, &shape, h200());
+    for (shape.smem = 4; shape.smem <= 24576; shape.smem += 1024) {
+        const double us = gs_launch_us(&often, &shape, h200());
+        assert_true(us <= before * 1.0001 && us > before / 3);
+        before = us;
+    }
+}
+
+/* Blocks and warps that do nothing do not hide the one that does. */
+static void idle_blocks_hide_nothing(void **state)
+{
+    (void)state;
+    const gs_launch_counts one = {.integer = 4e5, .floating = 2e5, .control = 1e5, .global = 2e5, .global_load = 6e6};
+    const gs_launch_peak peak = {one, 32};
+    gs_launch_shape alone = {1, 32, 1, 0, 32}, shape = {1, 1024, 1, 0, 32};
+    const double least = gs_launch_us(&one, &alone, h200());
+    double before = 0;
+    for (shape.grid = 1; shape.grid <= 8192; shape.grid *= 2) {
+        gs_launch_counts all = one;
+        all.integer += 32 * 3 * shape.grid;
+        all.control += 32 * 2 * shape.grid;
+        const double us = gs_launch_bound_us(gs_launch_us(&all, &shape, h200()), &peak, &shape, h200());
+        assert_true(us > 0.9 * least && us < 1.1 * least + 20 && us >= 0.999 * before);
+        before = us;
+    }
+    /* where all do the same, nothing changes */
+    gs_launch_counts many = one;
+    for (size_t i = 0; i < sizeof many / sizeof(double); i++) ((double *)(void *)&many)[i] *= 500;
+    const gs_launch_peak even = {one, 1};
+    shape.grid = 500;
+    const double us = gs_launch_us(&many, &shape, h200());
+    assert_true(gs_launch_bound_us(us, &even, &shape, h200()) == us);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_memory_is_no_cliff),
+        cmocka_unit_test(idle_blocks_hide_nothing),
         cmocka_unit_test(overlap_is_the_slowest_and_a_little),
         cmocka_unit_test(waves_are_whole),
         cmocka_unit_test(parts_have_their_limits),

@@ -70,6 +70,20 @@ static void copy_row(uint8_t *to, const uint8_t *from, uint32_t size)
 
 /* ---- execution ---- */
 
+/* A load that may look for what others store: it returns the same as the time before, or something new. */
+static void count_poll(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, const uint8_t *before)
+{
+    const uint32_t offset = w->code->list[op->list];
+    const size_t row = (size_t)GS_EMU_LANES << (op->type2 >> 2 & 3);
+    gs_emu_count_poll(w, address, offset == GS_EMU_NONE || memcmp(before, w->registers + offset, row) != 0);
+}
+
+static void keep_row(gs_emu_warp *w, const gs_emu_op *op, uint8_t *row)
+{
+    const uint32_t offset = w->code->list[op->list];
+    if (offset != GS_EMU_NONE) memcpy(row, w->registers + offset, (size_t)GS_EMU_LANES << (op->type2 >> 2 & 3));
+}
+
 static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     gs_emu_reach reach;
@@ -78,6 +92,8 @@ static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     gs_emu_reach_touch(w, op, &reach, total, op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_STRONG_READ : GS_EMU_READ);
     if (op->space != GS_PTX_CONST) gs_emu_reach_count(w, &reach, total, false);
     const uint32_t *const list = w->code->list + op->list;
+    uint8_t before[8 * GS_EMU_LANES];
+    if (op->flags & GS_EMU_ACCESS_STRONG) keep_row(w, op, before);
     if (op->count == 1 && reach.straight && is_same_width(op)) {
         if (list[0] != GS_EMU_NONE) copy_row(w->registers + list[0], reach.at[0], size);
     } else {
@@ -85,6 +101,7 @@ static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
         for (uint32_t i = 0; i < op->count; i++)
             if (list[i] != GS_EMU_NONE) get(w->registers + list[i], reach.at, i * size, lanes);
     }
+    if (op->flags & GS_EMU_ACCESS_STRONG) count_poll(w, op, reach.address[__builtin_ctz(lanes)], before);
     if (op->flags & GS_EMU_ACCESS_ACQUIRE) atomic_thread_fence(memory_order_acquire);
     return op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_YIELD : GS_EMU_NEXT;   /* it may spin until somebody else stores */
 }

@@ -94,6 +94,18 @@ static inline gs_emu_result gs_emu_reach_op(gs_emu_warp *w, const gs_emu_op *op,
     return gs_emu_reach_find(w, op, (gs_ptx_space)op->space, lanes, size, reach) ? GS_EMU_NEXT : GS_EMU_FAILED;
 }
 
+/* The warp looked at that place for what others may have done; news: it found or did something new. */
+static inline void gs_emu_count_poll(gs_emu_warp *w, uint64_t address, bool news)
+{
+    w->polls = news || address != w->polled ? 0 : w->polls + 1;
+    w->all_polls += w->polls > 0;
+    w->polled = address;
+}
+
+/* lanes.c: a plain write or read of the own block's shared memory, with the checker. */
+void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+
 /* Least and greatest address of the lanes. */
 void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high);
 /* The bytes that some of its lanes reach, as ranges; most often as few as there are. Returns their number. Not for space GENERIC. */

@@ -153,8 +153,9 @@ static uint64_t update_global(uint8_t *at, uint32_t size, combine *function, uin
     return size == 2 ? update_uint16_t(at, function, b, c) : size == 4 ? update_uint32_t(at, function, b, c) : update_uint64_t(at, function, b, c);
 }
 
-/* Elements of one lane; all are read before any register is written. Returns whether memory changed. */
-static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at, bool global)
+/* Elements of one lane; all are read before any register is written. Returns whether memory changed;
+ * *news: whether the result differs from what the register held. */
+static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at, bool global, bool *news)
 {
     const uint32_t *const operand = w->code->list + op->list, *const result = w->code->list + op->list2;
     const uint32_t size = size_of(op), shift = (uint32_t)lane * size;
@@ -168,8 +169,11 @@ static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, in
         changed |= ((function(old, b[i], c) ^ old) << (64 - 8 * size)) != 0;
         b[i] = old;
     }
-    for (uint32_t i = 0; i < op->lists2; i++)
-        if (result[i] != GS_EMU_NONE) put(w->registers + result[i] + shift, size, b[i]);
+    for (uint32_t i = 0; i < op->lists2; i++) {
+        if (result[i] == GS_EMU_NONE) continue;
+        *news |= get(w->registers + result[i] + shift, size) != b[i];
+        put(w->registers + result[i] + shift, size, b[i]);
+    }
     return changed;
 }
 
@@ -188,10 +192,13 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     }
     gs_emu_reach_touch(w, op, &reach, total, GS_EMU_ATOMIC);
     gs_emu_reach_count(w, &reach, total, true);
+    bool changed = false, news = false;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        if (update_lane(w, op, how, l, reach.at[l], space_of(&reach, l) == GS_PTX_GLOBAL)) w->cluster->quiet_steps = 0;   /* else it may poll */
+        changed |= update_lane(w, op, how, l, reach.at[l], space_of(&reach, l) == GS_PTX_GLOBAL, &news);
     }
+    if (changed) w->cluster->quiet_steps = 0;   /* else it may poll */
+    gs_emu_count_poll(w, reach.address[__builtin_ctz(lanes)], changed || news);
     return op->lists2 ? GS_EMU_YIELD : GS_EMU_NEXT;   /* whoever looks at the result may spin */
 }
 

@@ -8,7 +8,7 @@
 /* ---- decoding: a function for each group of instructions ---- */
 
 gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_warp, gs_emu_decode_sync,
-              gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wgmma;
+              gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wmma, gs_emu_decode_wgmma;
 
 /* ---- memory, from access_reach.c ---- */
 

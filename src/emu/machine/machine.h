@@ -195,6 +195,13 @@ typedef struct gs_emu_scope {
     int32_t  parent;
 } gs_emu_scope;
 
+/* What lanes of a warp wrote to shared memory, lanes.c. */
+typedef struct gs_emu_lane_write {
+    uint32_t address[GS_EMU_LANES];
+    uint32_t lanes, size, low, end, op;
+    uint64_t meetings;            /* instructions that order lanes, until then */
+} gs_emu_lane_write;
+
 struct gs_emu_warp {
     gs_emu_block   *block;
     gs_emu_cluster *cluster;
@@ -207,6 +214,13 @@ struct gs_emu_warp {
     uint32_t        alive;        /* lanes that have not exited */
     uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
     uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
+    gs_emu_lane_write write[8];   /* the last ones */
+    uint32_t        writes;       /* so many since it started */
+    uint32_t        pairs;        /* of a read and a write compared since */
+    uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at one place and found nothing new */
+    uint64_t        polled;       /* that place */
+    uint64_t        all_polls;    /* such looks since it started */
+    uint64_t        steps;        /* instructions executed */
     gs_emu_fragment fragment[GS_EMU_LANES];
     int             fragments;    /* used entries, dense */
     int             current;      /* fragment that executes */
@@ -266,10 +280,19 @@ struct gs_emu_cluster {
     struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
     uint32_t       copy_number;       /* of bulk copies, for the checker */
     gs_emu_counters counters;
+    gs_emu_counters began;            /* the counters when this cluster began */
     struct gs_emu_cluster_barrier *cluster_barrier;   /* barriers.c */
     uint32_t       told;              /* findings reported */
     bool           failed;
 };
+
+/* The cluster whose longest warp executed most. */
+typedef struct gs_emu_peak {
+    gs_emu_counters counters;
+    uint64_t        longest;          /* instructions of that warp */
+    uint32_t        cluster;
+    double          share;            /* of them, to the average of its warps */
+} gs_emu_peak;
 
 /* One launch. Filled by the caller up to the line, then gs_emu_run. */
 struct gs_emu_launch {
@@ -284,11 +307,14 @@ struct gs_emu_launch {
     uint64_t           seed;
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
+    uint32_t           resident;      /* clusters that the device holds at the same time; 0: any number */
     uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
     /* ---- results ---- */
     gs_emu_counters    counters;
+    gs_emu_peak        peak;
+    uint64_t           polls;         /* looks at flags that found nothing new */
     gs_emu_finding    *finding;       /* owned: free() */
     int                findings;
     uint64_t           findings_total;

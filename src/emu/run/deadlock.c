@@ -18,15 +18,15 @@ static void describe_wait(gs_emu_warp *w, const gs_emu_fragment *f, char *text, 
     snprintf(text, size, "%.40s at %s%s%s%s", op->name, place, what[0] ? " (" : "", what, what[0] ? ")" : "");
 }
 
-/* Warps that wait at the same place for the same thing share a line. */
-void gs_emu_report_deadlock(gs_emu_cluster *cluster)
+/* head: what is wrong, in words. Warps that wait at the same place for the same thing share a line. */
+void gs_emu_report_deadlock(gs_emu_cluster *cluster, const char *head_line)
 {
     char text[768], wait[320], previous[320] = "";
     size_t size = 0;
     const gs_emu_op *at = NULL;
     gs_emu_warp *first = NULL;
     int lines = 0;
-    size += (size_t)snprintf(text, sizeof text, "nothing is under way and every warp waits:");
+    size += (size_t)snprintf(text, sizeof text, "%s", head_line);
     for (int b = 0; b < cluster->blocks; b++)
         for (int i = 0; i < cluster->block[b].warps; i++) {
             gs_emu_warp *const w = &cluster->block[b].warp[i];

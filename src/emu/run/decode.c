@@ -16,7 +16,7 @@
 static gs_emu_decode *const decoders[] = {
     gs_emu_decode_warp,   /* first: some forms of mov are its own */
     gs_emu_decode_alu,  gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_sync,
-    gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wgmma,
+    gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wmma, gs_emu_decode_wgmma,
 };
 
 static gs_status decode_instruction(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)

@@ -13,6 +13,8 @@ bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execut
 /* Executes up to `budget` instructions of one ready fragment. false: a fatal finding. */
 bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget);
 
-void gs_emu_report_deadlock(gs_emu_cluster *cluster);
+void gs_emu_peak_start(gs_emu_cluster *cluster);
+void gs_emu_peak_end(gs_emu_cluster *cluster);   /* once it has ended */
+void gs_emu_report_deadlock(gs_emu_cluster *cluster, const char *head_line);
 
 #endif

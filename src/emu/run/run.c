@@ -2,6 +2,7 @@
  * Running a launch: clusters over host threads, turns of warps and of asynchronous work inside a cluster, all drawn from the
  * launch's seed; the end of warps and blocks. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,9 @@
 #define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
 #define MOST_EXPIRIES 64              /* rounds of waits that give up without an effect before it is a deadlock */
 #define TALK_TURN     64              /* instructions of a cluster before another one gets its turn, when blocks may talk: so many, or 4, 16, 64 times */
-#define TALK_RESIDENT 256             /* most clusters under way at once then: a block for each multiprocessor */
+#define TALK_RESIDENT 256             /* most clusters under way at once then, unless these all wait: a block for each multiprocessor */
+#define POLLS_TO_GROW 1024            /* looks at a flag, all alike, after which others are started beside those that look */
+#define POLLS_TO_END  8192            /* and after which nobody will come */
 #define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
 
 /* ---- a cluster ---- */
@@ -172,6 +175,9 @@ static void start_warp(gs_emu_warp *w)
     set_shared_addresses(w);
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;
+    w->polls = 0;
+    w->all_polls = w->steps = 0;
+    w->writes = w->pairs = 0;
     gs_emu_warp_start(w);
 }
 
@@ -195,6 +201,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->expired = 0;
     cluster->expiries = cluster->told = 0;
     cluster->steps = cluster->quiet_steps = cluster->advanced = 0;
+    gs_emu_peak_start(cluster);
     draw_character(cluster);
     if (cluster->check) gs_emu_check_reset(cluster->check);
     gs_emu_order_start(cluster);
@@ -279,7 +286,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
         if (cluster->tasks && is_time(cluster, w)) gs_emu_task_advance(cluster);
         if (!w) {
             if ((cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) || choose_warp(cluster) || expire_waits(cluster)) continue;
-            gs_emu_report_deadlock(cluster);
+            gs_emu_report_deadlock(cluster, "nothing is under way and every warp waits:");
             return true;
         }
         const uint64_t before = cluster->steps;
@@ -287,6 +294,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
             gs_emu_stop(cluster);
             return true;
         }
+        w->steps += cluster->steps - before;
         if (cluster->steps == before) cluster->quiet_steps++;
         if (cluster->steps > limit || cluster->quiet_steps > QUIET_LIMIT) {
             gs_emu_report_endless(cluster, w);
@@ -295,6 +303,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
     }
     if (is_alive(cluster)) return false;
     while (cluster->tasks && cluster->quiet_steps <= QUIET_LIMIT) gs_emu_task_advance(cluster);
+    gs_emu_peak_end(cluster);
     return true;
 }
 
@@ -333,35 +342,108 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
+/* Blocks that may talk. They start in waves of as many as the device holds at the same time: CUDA promises no block that waits that another
+ * one, which has not started, will start before it ends. */
+typedef struct talk {
+    gs_emu_launch  *launch;
+    gs_emu_cluster **resident;        /* under way */
+    gs_emu_cluster *spare;
+    uint32_t        next, started;    /* number of the next one; how many of this wave have started */
+    uint32_t        room;             /* of a wave */
+    int             count, most;      /* under way; for now no more than `most` */
+} talk;
+
+/* Whether every warp of it waits or looks at what does not change, so many times. */
+static bool is_stuck(const gs_emu_cluster *cluster, uint32_t polls)
+{
+    bool looks = false;
+    for (int b = 0; !cluster->tasks && b < cluster->blocks; b++)
+        for (int i = 0; i < cluster->block[b].warps; i++) {
+            const gs_emu_warp *const w = &cluster->block[b].warp[i];
+            if (w->fragments == 0) continue;
+            if (w->polls < polls && gs_emu_warp_ready(w)) return false;
+            looks = looks || w->polls >= polls;
+        }
+    return looks;
+}
+
+static bool all_stuck(const talk *t, uint32_t polls)
+{
+    for (int i = 0; i < t->count; i++)
+        if (!is_stuck(t->resident[i], polls)) return false;
+    return t->count > 0;
+}
+
+static void start_next(talk *t)
+{
+    gs_emu_cluster *const fresh = t->spare ? t->spare : create_cluster(t->launch);
+    t->spare = NULL;
+    if (!fresh) {
+        atomic_store(&t->launch->pool->failed, true);
+        return;
+    }
+    start_cluster(fresh, t->next++);
+    t->resident[t->count++] = fresh;
+    t->started++;
+}
+
+static void report_stuck(const talk *t)
+{
+    char head[192];
+    gs_emu_cluster *first = t->resident[0];
+    for (int i = 1; i < t->count; i++)
+        if (t->resident[i]->id < first->id) first = t->resident[i];
+    if (t->next < t->launch->pool->clusters)
+        snprintf(head, sizeof head, "a block waits for one that has not started: the device holds %u of %u %s at once;", t->room, t->launch->pool->clusters,
+                 first->blocks > 1 ? "clusters" : "blocks");
+    else
+        snprintf(head, sizeof head, "all blocks that have not ended wait for another one:");
+    gs_emu_report_deadlock(first, head);
+}
+
+/* Everything that is under way may wait for something else: more of the wave is started, or there is no more. */
+static void help_stuck(talk *t)
+{
+    const gs_emu_pool *const pool = t->launch->pool;
+    const bool more = t->next < pool->clusters && t->started < t->room;
+    const int limit = (int)GS_MIN((uint32_t)pool->at_once, t->room);
+    if (more && t->most < limit && all_stuck(t, POLLS_TO_GROW)) t->most = GS_MIN(2 * t->most, limit);
+    if (!more && all_stuck(t, POLLS_TO_END)) report_stuck(t);
+}
+
+static void talk_on(talk *t)
+{
+    gs_emu_pool *const pool = t->launch->pool;
+    gs_random random = {t->launch->seed ^ 0x5bd1e995};
+    while ((t->count || t->next < pool->clusters) && !atomic_load(&pool->failed) && atomic_load(&pool->stop) == GS_EMU_NOBODY) {
+        if (t->count == 0) t->started = 0;
+        if (t->next < pool->clusters && t->started < t->room && t->count < t->most && (t->count == 0 || (gs_random_next(&random) & 1))) start_next(t);
+        if (atomic_load(&pool->failed)) break;
+        const int at = (int)gs_random_below(&random, (uint64_t)t->count);
+        if (run_cluster(t->resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) {
+            if (t->spare) end_cluster(t->spare);
+            t->spare = t->resident[at];
+            t->resident[at] = t->resident[--t->count];
+        } else if (is_stuck(t->resident[at], POLLS_TO_GROW)) {
+            help_stuck(t);
+        }
+    }
+}
+
 /* Blocks may wait for each other or add in floating point: one thread, turns of clusters drawn from the seed. */
 static void run_talking(gs_emu_launch *launch)
 {
     gs_emu_pool *const pool = launch->pool;
-    gs_emu_cluster *resident[TALK_RESIDENT], *spare = NULL;
-    gs_random random = {launch->seed ^ 0x5bd1e995};
     const int blocks = (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
-    const int most = GS_MAX(GS_MIN(GS_MIN(launch->sms / blocks, pool->at_once), TALK_RESIDENT), 1);
-    uint32_t next = 0;
-    int count = 0;
-    while ((count || next < pool->clusters) && !atomic_load(&pool->failed) && atomic_load(&pool->stop) == GS_EMU_NOBODY) {
-        if (next < pool->clusters && count < most && (count == 0 || (gs_random_next(&random) & 1))) {
-            gs_emu_cluster *const fresh = spare ? spare : create_cluster(launch);
-            spare = NULL;
-            if (!fresh) {
-                atomic_store(&pool->failed, true);
-                break;
-            }
-            start_cluster(fresh, next++);
-            resident[count++] = fresh;
-        }
-        const int at = (int)gs_random_below(&random, (uint64_t)count);
-        if (!run_cluster(resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) continue;
-        if (spare) end_cluster(spare);
-        spare = resident[at];
-        resident[at] = resident[--count];
-    }
-    if (spare) end_cluster(spare);
-    for (int i = 0; i < count; i++) end_cluster(resident[i]);
+    talk t = {.launch = launch, .room = launch->resident ? launch->resident : UINT32_MAX};
+    t.room = GS_MIN(t.room, pool->clusters);
+    t.most = (int)GS_MIN((uint32_t)GS_MAX(GS_MIN(GS_MIN(launch->sms / blocks, pool->at_once), TALK_RESIDENT), 1), t.room);
+    t.resident = malloc(GS_MIN(t.room, (uint32_t)GS_MAX(pool->at_once, 1)) * sizeof(gs_emu_cluster *));
+    if (t.resident) talk_on(&t);
+    else atomic_store(&pool->failed, true);
+    if (t.spare) end_cluster(t.spare);
+    for (int i = 0; i < t.count; i++) end_cluster(t.resident[i]);
+    free(t.resident);
 }
 
 static void run_all(gs_emu_launch *launch)
@@ -452,6 +534,8 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
     launch->findings = 0;
     launch->findings_total = 0;
     launch->counters = (gs_emu_counters){0};
+    launch->peak = (gs_emu_peak){.cluster = UINT32_MAX};
+    launch->polls = 0;
     gs_status status = check_shape(launch, error);
     if (status == GS_OK && !(launch->finding = calloc(GS_EMU_MOST_FINDINGS, sizeof *launch->finding)))
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for findings");

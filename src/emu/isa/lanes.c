@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * Lanes of a warp that exchange data through shared memory: what one lane wrote may be read by another one only behind __syncwarp, or
+ * another instruction that lanes do together. The last writes of a warp are kept, until something like that is executed in the cluster.
+ * That others execute it too only hides a fault. Strong accesses, atomics and instructions of the whole warp are not checked. */
+#include "emu/isa/access.h"
+
+#define MOST_PAIRS 4096u   /* careful comparisons of a warp: a kernel whose lanes have pieces of shared memory of their own is not slowed down */
+
+static uint64_t meetings(const gs_emu_warp *w)
+{
+    const uint64_t *const issued = w->cluster->counters.issued;
+    return issued[GS_EMU_BARRIER] + issued[GS_EMU_EXCHANGE] + issued[GS_EMU_MATRIX] + issued[GS_EMU_COPY];
+}
+
+void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+{
+    gs_emu_lane_write *const kept = &w->write[w->writes++ % GS_COUNT(w->write)];
+    uint32_t low = UINT32_MAX, high = 0;
+    for (uint32_t l = 0; l < GS_EMU_LANES; l++) {
+        const uint32_t at = (uint32_t)reach->address[l];
+        kept->address[l] = at;
+        low = GS_MIN(low, at);
+        high = GS_MAX(high, at);
+    }
+    kept->low = low;
+    kept->end = high + size;
+    kept->lanes = reach->lanes;
+    kept->size = size;
+    kept->op = gs_emu_index(w, op);
+    kept->meetings = meetings(w);
+}
+
+/* The lane whose write that lane reads; -1: none, or its own is among them. */
+static int writer_of(const gs_emu_lane_write *wrote, int lane, uint32_t at, uint32_t size)
+{
+    int found = -1;
+    for (uint32_t left = wrote->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        if (at >= wrote->address[l] + wrote->size || wrote->address[l] >= at + size) continue;
+        if (l == lane) return -1;
+        found = l;
+    }
+    return found;
+}
+
+static bool compare(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_write *wrote)
+{
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        const int writer = writer_of(wrote, lane, (uint32_t)reach->address[lane], size);
+        if (writer < 0) continue;
+        gs_emu_report(w, op, GS_EMU_RACE_FINDING, "read of %u bytes at 0x%x by lane %d; written by lane %d of the same warp at PTX line %d with no __syncwarp between",
+                      size, (uint32_t)reach->address[lane], lane, writer, w->code->op[wrote->op].line);
+        return true;
+    }
+    return false;
+}
+
+void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+{
+    const uint32_t kept = GS_MIN(w->writes, (uint32_t)GS_COUNT(w->write));
+    const uint64_t now = meetings(w);
+    if (w->write[(w->writes - 1) % GS_COUNT(w->write)].meetings != now || w->pairs >= MOST_PAIRS) return;
+    uint64_t low, high;
+    gs_emu_reach_span(reach, reach->lanes, &low, &high);
+    for (uint32_t i = 0; i < kept; i++) {
+        const gs_emu_lane_write *const wrote = &w->write[i];
+        if (wrote->meetings != now || high + size <= wrote->low || low >= wrote->end) continue;
+        w->pairs++;
+        if (compare(w, op, reach, size, wrote)) return;
+    }
+}
