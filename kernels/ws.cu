@@ -559,17 +559,17 @@ gs_ws(
 #endif
 #endif
     }
-    /* Consumers wait for both warps that initialise; in a block that is alone these wait for each other only. */
+    /* Consumers wait for both warps that initialise; in a block that is alone these wait for each other only, unless all four bring operands. */
     __syncwarp();
     if (CLUSTER > 1) {
         gs_cluster_barrier_init();
+    } else if (FEED) {
+        __syncthreads();
     } else if (warp < 2) {
         gs_named_arrive(1, GS_CONSUMERS * 128 + 64);
-        gs_named_barrier(2, FEED ? 128 : 64);
+        gs_named_barrier(2, 64);
     } else if (warp >= 4) {
         gs_named_barrier(1, GS_CONSUMERS * 128 + 64);
-    } else if (FEED) {
-        gs_named_barrier(2, 128);
     }
 
     const int k_blocks = (p.k - 1) / BK + 1;

@@ -92,7 +92,7 @@ void gs_image_free(gs_image *image);
 
 typedef struct gs_function_info {
     int    registers, local_bytes, static_smem, max_threads;
-    int    parameters;        /* -1: the driver does not tell; else at most GS_FUNCTION_PARAMETERS + 1, which means more */
+    int    parameters;        /* -1: not known (a driver tells only by failing); else at most GS_FUNCTION_PARAMETERS + 1, which means more */
     size_t parameter_bytes[GS_FUNCTION_PARAMETERS];
 } gs_function_info;
 
@@ -173,7 +173,7 @@ struct gs_device {
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
 
-/* Whether the code of `name` takes what a launch is to give it: so many parameters of so many bytes, as far as the driver tells, the block and
+/* Whether the code of `name` takes what a launch is to give it: so many parameters of so many bytes, as far as that is known, the block and
  * the shared memory. Codes: LAUNCH, with both numbers. */
 gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error);
 

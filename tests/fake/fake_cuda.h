@@ -13,7 +13,6 @@
  *     FAKE_CUDA_MAPS      that many parameters of a launch are tensor maps, at most 3          0
  *     FAKE_CUDA_THREADS   most threads of every function       1024
  *     FAKE_CUDA_STATIC    static shared memory of every function   0
- *     FAKE_CUDA_PARAMETERS sizes of every function's parameters, "128,96"   the driver does not tell
  *     FAKE_CUDA_LAUNCH_US time that events see per launch      10 */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

@@ -373,22 +373,6 @@ gs_cu_result cuFuncGetAttribute(int *value, gs_cu_function_attribute attribute, 
     return GS_CU_SUCCESS;
 }
 
-#ifndef FAKE_CUDA_OLD
-/* Parameters of every function, as $FAKE_CUDA_PARAMETERS says: their sizes, "128,96"; without it the driver does not tell. */
-gs_cu_result cuFuncGetParamInfo(gs_cu_function function, size_t index, size_t *offset, size_t *bytes)
-{
-    ENTER_CONTEXT();
-    (void)function;
-    const char *at = getenv("FAKE_CUDA_PARAMETERS");
-    *offset = 0;
-    if (!at) return GS_CU_ERROR_NOT_FOUND;
-    for (size_t i = 0; i < index && *at; i++) at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',');
-    if (!*at) return GS_CU_ERROR_INVALID_VALUE;
-    *bytes = strtoul(at, NULL, 10);
-    return GS_CU_SUCCESS;
-}
-#endif
-
 gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribute attribute, int value)
 {
     ENTER_CONTEXT();

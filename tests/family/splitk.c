@@ -9,6 +9,7 @@
  * memcheck  bf16:200x144x1032:tn:beta=1          splitk/128x64x64/s4/ab/c1x1/t2/any
  * memcheck  bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
  * synccheck bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
+ * synccheck f16:201x137x331:tn                   splitk/64x64x64/s3/ab/c1x1/k2/fixed/cpasync
  */
 #include <stdarg.h>
 #include <stddef.h>

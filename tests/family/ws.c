@@ -11,6 +11,7 @@
  * memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
  * memcheck  f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
  * synccheck f16:201x137x331:tn                   ws/88x128x64/s4/c1x1/pp/g8/cpasync
+ * synccheck f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
  * synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
  */
 #include <stdarg.h>

@@ -576,13 +576,6 @@ static void test_declared(void **state)
     static const struct {
         const char *name, *told, *said;   /* NULL: prepared */
     } cases[] = {
-        {"PARAMETERS", NULL, NULL},
-        {"PARAMETERS", "96", NULL},
-        {"PARAMETERS", "", "k takes 0 parameters, the manifest gives it 1"},
-        {"PARAMETERS", "96,96", "k takes 2 parameters, the manifest gives it 1"},
-        {"PARAMETERS", "96,1,1,1,1,1,1,1,1,1,1", "k takes more than 8 parameters, the manifest gives it 1"},
-        {"PARAMETERS", "2096", "parameter 0 of k has 2096 bytes, what the manifest gives it has 96"},
-        {"PARAMETERS", "88", "parameter 0 of k has 88 bytes, what the manifest gives it has 96"},
         {"THREADS", "32", NULL},
         {"THREADS", "31", "32 threads, the code of k takes at most 31"},
         {"STATIC", "32448", NULL},
