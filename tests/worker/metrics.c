@@ -180,7 +180,7 @@ static void the_profiler_is_found_in_path(void **state)
     snprintf(text, sizeof text, "#!/bin/sh\ncat %s/tests/worker/ncu.csv\n", GS_SOURCE_DIR);
     script(path, text);
     unsetenv("GEMMSMITH_NCU");
-    alarm(120);   /* a search without end ends the program */
+    alarm(30);   /* a search without end ends the program */
     for (size_t i = 0; i < GS_COUNT(lists); i++) {
         snprintf(list, sizeof list, lists[i], folder);
         if (i == 3 && (access("/usr/bin/ncu", X_OK) == 0 || access("/bin/ncu", X_OK) == 0)) continue;
