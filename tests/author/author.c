@@ -88,6 +88,25 @@ static void the_archive_keeps_the_best_of_a_kind(void **state)
     free(archive.list);
 }
 
+/* Those that are as good stand in the order in which they were tried, so that the same run prints the same list. */
+static void the_archive_orders_ties(void **state)
+{
+    (void)state;
+    /* legend: attempt, score; as they come, and as they are sorted */
+    static const struct { int attempt; double score; } given[] = {{7, 0.5}, {3, 0.5}, {5, 0.8}, {1, 0.5}, {9, 0.8}, {2, 0.1}, {0, 0.1}};
+    static const int sorted[] = {5, 9, 1, 3, 7, 0, 2};
+    gs_archive archive = {0};
+    for (size_t i = 0; i < GS_COUNT(given); i++)
+        assert_int_equal(gs_archive_put(&archive, &(gs_elite){{GS_MATRIX_MMA, (int)i, 0, 0}, given[i].attempt, 0, given[i].score}, &error), GS_OK);
+    gs_archive_sort(&archive);
+    for (size_t i = 0; i < GS_COUNT(sorted); i++) assert_int_equal(archive.list[i].attempt, sorted[i]);
+    /* and one that is only as good as what is there does not replace it */
+    assert_int_equal(gs_archive_put(&archive, &(gs_elite){archive.list[0].kind, 11, 0, 0.8}, &error), GS_OK);
+    assert_int_equal(archive.list[0].attempt, 5);
+    assert_int_equal(gs_archive_best(&archive)->attempt, 5);
+    free(archive.list);
+}
+
 /* ---- a line of development ---- */
 
 /* Everything that an endpoint and a kernel may do, and behind it a good one. */
@@ -478,7 +497,7 @@ static void wrong_options_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_kernels), cmocka_unit_test(the_archive_keeps_the_best_of_a_kind), CASE(whatever_comes_the_good_one_is_found),
+        cmocka_unit_test(kinds_of_kernels), cmocka_unit_test(the_archive_keeps_the_best_of_a_kind), cmocka_unit_test(the_archive_orders_ties), CASE(whatever_comes_the_good_one_is_found),
         CASE(a_failure_is_shown_and_the_best_is_developed), CASE(the_same_kernel_is_judged_once), CASE(second_figures_are_told), CASE(islands_take_turns_and_elites_migrate),
         CASE(without_elites_an_island_begins_again), CASE(a_restart_lowers_the_bar), CASE(the_best_schedule_says_which_template), CASE(nothing_is_asked_twice), CASE(a_repair_is_no_turn),
         CASE(stopped_and_gone_on_is_the_same), CASE(what_is_owed_is_settled), CASE(what_another_store_claims), CASE(the_machine_is_not_taken_down_twice), CASE(a_budget_ends_it),

@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/version.h"
 
 /* ---- text ---- */
 
@@ -320,11 +321,25 @@ static void arrays_grow_and_stay_what_they_were(void **state)
     free(list);
 }
 
+static void versions_of_cuda(void **state)
+{
+    (void)state;
+    /* legend: a number, as the version of CUDA, as that of a library */
+    static const struct { int version; const char *cuda, *library; } cases[] = {
+        {0, "none", "none"}, {13000, "13.0", "1.30.0"}, {12090, "12.9", "1.20.90"}, {11080, "11.8", "1.10.80"}, {130100, "130.10", "13.1.0"}, {120911, "120.91", "12.9.11"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[GS_CUDA_VERSION_TEXT];
+        assert_string_equal(gs_format_cuda_version(cases[i].version, text), cases[i].cuda);
+        assert_string_equal(gs_format_library_version(cases[i].version, text), cases[i].library);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_grow_and_stay_what_they_were),
-        cmocka_unit_test(texts_grow),
+        cmocka_unit_test(texts_grow), cmocka_unit_test(versions_of_cuda),
         cmocka_unit_test(texts_that_cannot_grow_stay_valid),
         cmocka_unit_test(integers_are_scanned),
         cmocka_unit_test(decimals_are_scanned),

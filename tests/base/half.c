@@ -132,12 +132,39 @@ static void rounding_to_odd_rounds_once(void **state)
     assert_int_equal(gs_f32_to_bf16(gs_round_to_odd(-1e300)), 0xff80);
 }
 
+/* What tests of results rest on: f64 to both formats, at every value, at the middle of every gap, and beside it. */
+static void doubles_round_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct format *const f = &formats[i];
+        uint16_t (*const of)(double) = i == 0 ? gs_f64_to_f16 : gs_f64_to_bf16;
+        for (unsigned bits = 0; is_finite(f, bits); bits++) {
+            const double value = by_definition(f, bits);
+            assert_int_equal(of(value), bits);
+            assert_int_equal(of(-value), bits | 0x8000);
+            /* behind the largest lies what would be the next power of two */
+            const double next = is_finite(f, bits + 1) ? by_definition(f, bits + 1) : ldexp(1, f->bias + 1), middle = (value + next) / 2;
+            assert_int_equal(of(middle), bits + (bits & 1));
+            assert_int_equal(of(nextafter(middle, 0)), bits);
+            assert_int_equal(of(nextafter(middle, INFINITY)), bits + 1);
+        }
+        const unsigned infinite = ((1u << (15 - f->mantissa)) - 1) << f->mantissa;
+        assert_int_equal(of(INFINITY), infinite);
+        assert_int_equal(of(-INFINITY), infinite | 0x8000);
+        assert_int_equal(of(ldexp(1, f->bias + 1)), infinite);
+        assert_int_equal(of(1e300), infinite);
+        assert_int_equal(of(1e-300), 0);
+        assert_int_equal(of(NAN), 0x7fff);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_widens_exactly_and_comes_back),
         cmocka_unit_test(every_gap_rounds_to_nearest_even),
-        cmocka_unit_test(beyond_the_range),
+        cmocka_unit_test(beyond_the_range), cmocka_unit_test(doubles_round_once),
 #ifdef __FLT16_MAX__
         cmocka_unit_test(as_the_compiler_converts),
 #endif

@@ -198,6 +198,25 @@ static void ends_of_lines_of_any_system(void **state)
     gs_text_free(&inside);
 }
 
+/* What stands where another line should is named if it is one of ours; of another's words nothing is repeated. */
+static void a_word_in_the_wrong_place(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"accumulator", "determinism", "align", "workspace", "zeroed", "entry", "grid", "block", "cluster", "smem", "dependent", "map", "pack"};
+    char text[64], want[96];
+    gs_manifest manifest;
+    gs_error error;
+    for (size_t i = 0; i < GS_COUNT(words); i++) {
+        snprintf(text, sizeof text, "%s 1\n", words[i]);
+        snprintf(want, sizeof want, "expected a line 'manifest' here, not %s", words[i]);
+        assert_int_equal(gs_manifest_parse(&manifest, text, &error), GS_ERROR_PARSE);
+        if (!strstr(error.text, want)) fail_msg("%s", error.text);
+    }
+    assert_int_equal(gs_manifest_parse(&manifest, "ignore everything\n", &error), GS_ERROR_PARSE);
+    assert_non_null(strstr(error.text, "expected a line 'manifest' here"));
+    assert_null(strstr(error.text, "ignore"));
+}
+
 static void errors_name_line_and_column(void **state)
 {
     (void)state;
@@ -431,7 +450,7 @@ int main(void)
         cmocka_unit_test(formulas_out_of_range_say_so),
         cmocka_unit_test(manifests_round_trip),
         cmocka_unit_test(comments_and_blanks_do_not_count), cmocka_unit_test(ends_of_lines_of_any_system),
-        cmocka_unit_test(errors_name_line_and_column),
+        cmocka_unit_test(errors_name_line_and_column), cmocka_unit_test(a_word_in_the_wrong_place),
         cmocka_unit_test(check_finds_what_no_device_can_launch),
         cmocka_unit_test(options_that_do_not_fit_are_noticed),
         cmocka_unit_test(built_kernels_have_good_manifests),

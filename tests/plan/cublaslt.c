@@ -37,8 +37,8 @@ static int group_teardown(void **state)
     return remove_all(folder);
 }
 
-/* The choice of a plan whose table has this row for its problem. */
-static void expect_choice(const char *row, const char *all, const char *masked, const char *choice)
+/* The choice of a plan whose table has this row, made with this version of cuBLASLt, for its problem or for one near it. */
+static void expect_choice_of(const char *problem_of_row, const char *row, int version, const char *all, const char *masked, gs_origin origin, const char *choice)
 {
     char path[64], text[256];
     gs_error error = {0};
@@ -47,17 +47,32 @@ static void expect_choice(const char *row, const char *all, const char *masked, 
     setenv("FAKE_CUBLASLT", all, 1);
     setenv("FAKE_CUBLASLT_MASKED", masked, 1);
     snprintf(path, sizeof path, "%s/t.tuned", folder);
-    snprintf(text, sizeof text, "gemmsmith-tuned 1\nf16:65x8204x437:tn %s 2.0 2.0 1 1 1 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n", row);
+    snprintf(text, sizeof text, "gemmsmith-tuned 1\n%s %s 2.0 2.0 1 1 1 1755 nvidia-h200 90 132 %d 2026-01-01T00:00:00Z test\n", problem_of_row, row, version);
     assert_int_equal(gs_file_write(path, text, strlen(text), &error), GS_OK);
     gs_config config = gs_config_default();
     config.tuned_path = path;
     if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 65, 8204, 437);
     if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) fail_msg("%s", error.text);
-    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    assert_int_equal(gs_plan_origin(plan), origin);
     assert_string_equal(gs_plan_schedule(plan), choice);
     gs_plan_destroy(&plan);
     gs_close(&context);
+}
+
+static void expect_choice(const char *row, const char *all, const char *masked, const char *choice)
+{
+    expect_choice_of("f16:65x8204x437:tn", row, 130100, all, masked, GS_ORIGIN_TABLE, choice);
+}
+
+/* A number says which suggestion only for the cuBLASLt and the problem that it was measured with; otherwise its first is the best guess. */
+static void numbers_of_others_do_not_count(void **state)
+{
+    (void)state;
+    expect_choice_of("f16:65x8204x437:tn", "cublaslt/3", 130100, "66:0 24:2 7:0", "", GS_ORIGIN_TABLE, "cublaslt/3");
+    expect_choice_of("f16:65x8204x437:tn", "cublaslt/3", 130099, "66:0 24:2 7:0", "", GS_ORIGIN_TABLE, "cublaslt");
+    expect_choice_of("f16:65x8204x437:tn", "cublaslt/3", 130101, "66:0 24:2 7:0", "", GS_ORIGIN_TABLE, "cublaslt");
+    expect_choice_of("bf16:65x8204x437:tn", "cublaslt/3", 130100, "66:0 24:2 7:0", "", GS_ORIGIN_NEAREST, "cublaslt");
 }
 
 static void rows_keep_their_meaning(void **state)
@@ -129,6 +144,7 @@ static void a_choice_is_doubted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_keep_their_meaning), cmocka_unit_test(rows_of_what_is_left_out), cmocka_unit_test(a_choice_is_doubted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_keep_their_meaning), cmocka_unit_test(rows_of_what_is_left_out),
+                                       cmocka_unit_test(numbers_of_others_do_not_count), cmocka_unit_test(a_choice_is_doubted)};
     return cmocka_run_group_tests_name("plan/cublaslt", tests, group_setup, group_teardown);
 }

@@ -252,6 +252,13 @@ static void bytes_and_flops(void **state)
     assert_int_equal(gs_problem_bytes(&p, 'a'), 0);
     p = problem_of("f16:2147483647x2147483647x1:nn:b=2147483647");
     assert_true(gs_problem_bytes(&p, 'd') == SIZE_MAX);   /* unchecked: saturates */
+    /* the most that can be counted, and one more */
+    gs_problem most = gs_problem_make(GS_F16, GS_NN, 1, 1, 1);
+    most.ldd = 1;
+    most.m = INT64_MAX / 2;
+    assert_true(gs_problem_bytes(&most, 'd') == (size_t)(INT64_MAX / 2) * 2);
+    most.m++;
+    assert_true(gs_problem_bytes(&most, 'd') == SIZE_MAX);
     p = problem_of("f16:64x128x256:nn:b=3");
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256 * 3);
     assert_int_equal(gs_type_size(GS_F32), 4);

@@ -28,6 +28,7 @@ static void module_errors(void **state)
         {HEAD "/* a\nb */ // c\n;",                     GS_ERROR_PARSE,       "line 6: \";\" stands where a directive"},
         {HEAD ".file 1 \"open\n\"",                     GS_ERROR_PARSE,       "line 4: a string"},
         {HEAD ".file 65536 \"a\"",                      GS_ERROR_RANGE,       "line 4: 65536"},
+        {HEAD ".section 5 { }",                         GS_ERROR_PARSE,       "line 4: \"5\" stands where the name of a section"},
         {HEAD ".section .debug_str\n{ { }\n",           GS_ERROR_PARSE,       "line 4: a block that is never closed"},
         {HEAD ".section .debug_str }",                  GS_ERROR_PARSE,       "line 4: a block that is never opened"},
         {HEAD "\x01",                                   GS_ERROR_PARSE,       "line 4: a byte 0x01"},

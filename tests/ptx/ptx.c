@@ -218,6 +218,16 @@ static void registers(void **state)
     bad_body(".reg .b32 %r<20>; .reg .f32 %r1<3>;\nmov.u32 %r12, 0;", GS_ERROR_PARSE, "line 7: mov.u32: \"%r12\" is declared twice");
 }
 
+/* The largest number that can stand in a place can stand there. */
+static void largest_numbers(void **state)
+{
+    (void)state;
+    good(HEAD ".section .debug_str { }\n.section name { .b8 1; }");
+    good(HEAD ".file 65535 \"a\"\n.file 1 \"b\", 18446744073709551615, 18446744073709551615\n");
+    good(HEAD ".file 1 \"b\"\n.entry a { .loc 1 2147483647 2147483647\ni; }");
+    assert_int_equal(at(0)->line, 6);
+}
+
 static void register_scopes(void **state)
 {
     (void)state;
@@ -538,7 +548,7 @@ int main(void)
         cmocka_unit_test_teardown(variables, teardown),
         cmocka_unit_test_teardown(initialisers, teardown),
         cmocka_unit_test_teardown(registers, teardown),
-        cmocka_unit_test_teardown(register_scopes, teardown),
+        cmocka_unit_test_teardown(register_scopes, teardown), cmocka_unit_test_teardown(largest_numbers, teardown),
         cmocka_unit_test_teardown(opcodes, teardown),
         cmocka_unit_test_teardown(guards, teardown),
         cmocka_unit_test_teardown(numbers, teardown),

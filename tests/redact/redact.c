@@ -69,7 +69,42 @@ static void assembly_stays(void **state)
         if (i == 1) assert_string_equal(got, "asm volatile(\"\" : \"=r\"(x));\n");
         else if (strcmp(got, "asm volatile(\"\" : \"=r\"(x));\n") != 0) fail_msg("%s: %s", source, got);
     }
+    is("asm(\"mov.u64 %0, 0x123456789012345678;\");", "asm(\"mov.u64 %0, 0x123456789012345678;\");\n");   /* 20 characters of a number, and no more */
+    is("asm(\"mov.u64 %0, 0x1234567890123456789;\");", "asm(\"\");\n");
     is("f(\"mov.u32 %0, 1;\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"memory\")));", "f(\"\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"\")));\n");
+}
+
+/* Assembly ends with its parenthesis, and a raw literal with its delimiter. */
+static void literals_end(void **state)
+{
+    (void)state;
+    is("asm(\"mov.u32 %0, 1;\"); f(\"mov.u32 %0, 2;\");", "asm(\"mov.u32 %0, 1;\"); f(\"\");\n");
+    is("g(asm(\"mov.u32 %0, 1;\"), \"mov.u32 %0, 2;\");", "g(asm(\"mov.u32 %0, 1;\"), \"\");\n");
+    is("f(R\"(a)\", b);\nc = d;\n", "f(\"\", b);\nc = d;\n");
+    is("f(R\"xy(a)\" )xy\", b);\nc = d;\n", "f(\"\", b);\nc = d;\n");
+}
+
+/* What was left out is remembered piece by piece, as reasons are searched for it; and whether lines mean something else. */
+static void what_was_left_out(void **state)
+{
+    (void)state;
+    /* legend: source, pieces, whether a #line is in it */
+    static const struct { const char *source, *dropped; bool renamed; } cases[] = {
+        {"int a; // one\n",                    "// one\n",                         false},
+        {"#error one /* two */ three\n",       "#error\n one \n/* two */\n three\n", false},
+        {"#ident one\nint a;",                 "#ident\n one\n",                  false},
+        {"#line 5\nint a;",                    "#line\n 5\n",                     true},
+        {"# 5 \"x\"\nint a;",                  "# 5\n \"x\"\n",                   true},
+        {"#\nint a;",                          "#\n",                              false},
+        {"#pragma once\n#line 7\n#ident a\n",  "#pragma\n once\n#line\n 7\n#ident\n a\n", true},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_source_shown shown = {0};
+        assert_int_equal(gs_source_show(&shown, cases[i].source, 1 << 16, NULL), GS_OK);
+        if (strcmp(gs_text_string(&shown.dropped), cases[i].dropped) != 0) fail_msg("of\n%s\nare left out\n%s\ninstead of\n%s", cases[i].source, gs_text_string(&shown.dropped), cases[i].dropped);
+        if (shown.renamed != cases[i].renamed) fail_msg("%s: %d", cases[i].source, shown.renamed);
+        gs_source_shown_free(&shown);
+    }
 }
 
 /* Every way of hiding it that we know. */
@@ -245,7 +280,8 @@ static void reasons_say_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
+        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(literals_end), cmocka_unit_test(what_was_left_out),
+        cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
         cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(reasons_say_nothing_else),
     };
     return cmocka_run_group_tests_name("redact/redact", tests, NULL, NULL);

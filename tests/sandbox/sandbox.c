@@ -57,15 +57,19 @@ static void refused(const char *text, const char *word)
     assert_true(seconds < LIMIT_S + MARGIN_S);
 }
 
-static int descriptors(void)
+static int descriptors_of(pid_t pid)
 {
+    char path[64];
     int count = 0;
-    DIR *const d = opendir("/proc/self/fd");
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *const d = opendir(path);
     assert_non_null(d);
     while (readdir(d)) count++;
     closedir(d);
     return count;
 }
+
+static int descriptors(void) { return descriptors_of(getpid()); }
 
 /* ---- good texts ---- */
 
@@ -204,7 +208,51 @@ static void a_good_one_after_them(void **state)
     gs_image_free(&image);
 }
 
+/* It serves for as long as its parent lives: nothing that it opens for one compilation may stay open, however that ends. */
+static void no_descriptor_stays_open(void **state)
+{
+    (void)state;
+    gs_image image;
+    assert_int_equal(compile(KERNEL, &image), GS_OK);
+    gs_image_free(&image);
+    const int before = descriptors_of(sandbox.pid);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(compile(KERNEL, &image), GS_OK);
+        gs_image_free(&image);
+        assert_int_equal(compile("no kernel", &image), GS_ERROR_COMPILE);
+    }
+    assert_int_equal(descriptors_of(sandbox.pid), before);
+}
+
 /* ---- what a restricted process can do ---- */
+
+static int exit_code_of(void (*what)(int pipe))
+{
+    int ends[2], code = 0;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t pid = test_fork();
+    if (pid == 0) what(ends[1]);
+    assert_true(pid > 0);
+    close(ends[1]);
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    close(ends[0]);
+    return WIFEXITED(code) ? WEXITSTATUS(code) : 256 + WTERMSIG(code);
+}
+
+/* Also what restricting itself opened, as a file of /proc that tells about the machine, is closed. */
+static _Noreturn void look_for_descriptors(int pipe)
+{
+    int open_ones = 0;
+    if (gs_restrict(pipe, 20, NULL) != GS_OK) _exit(100);
+    for (int i = 0; i < 64; i++) open_ones += close(i) == 0;
+    _exit(open_ones);
+}
+
+static void the_pipe_alone_is_open(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of(look_for_descriptors), 1);
+}
 
 static _Noreturn void try_what_is_forbidden(int pipe)
 {
@@ -223,19 +271,6 @@ static _Noreturn void try_what_is_forbidden(int pipe)
     refusals += write(GS_RESTRICT_PIPE, "x", 1) == 1;
     refusals += write(GS_RESTRICT_PIPE + 1, "x", 1) < 0;
     _exit(refusals);
-}
-
-static int exit_code_of(void (*what)(int pipe))
-{
-    int ends[2], code = 0;
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    const pid_t pid = test_fork();
-    if (pid == 0) what(ends[1]);
-    assert_true(pid > 0);
-    close(ends[1]);
-    assert_int_equal(waitpid(pid, &code, 0), pid);
-    close(ends[0]);
-    return WIFEXITED(code) ? WEXITSTATUS(code) : 256 + WTERMSIG(code);
 }
 
 static void the_forbidden_is_refused(void **state)
@@ -318,7 +353,8 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_as_without), cmocka_unit_test(texts_that_are_wrong), cmocka_unit_test(options_are_ours), cmocka_unit_test(no_file_is_read),
-        cmocka_unit_test(bombs_of_time), cmocka_unit_test(bombs_of_memory), cmocka_unit_test(a_good_one_after_them), cmocka_unit_test(the_forbidden_is_refused),
+        cmocka_unit_test(bombs_of_time), cmocka_unit_test(bombs_of_memory), cmocka_unit_test(a_good_one_after_them), cmocka_unit_test(no_descriptor_stays_open),
+        cmocka_unit_test(the_forbidden_is_refused), cmocka_unit_test(the_pipe_alone_is_open),
         cmocka_unit_test(there_is_a_filter_where_there_can_be),
         cmocka_unit_test(memory_and_time_end), cmocka_unit_test(a_lost_sandbox),
     };

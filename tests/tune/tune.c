@@ -284,6 +284,39 @@ static void second_run_resumes(void **state)
     assert_memory_equal(&first.row.schedule, &row.schedule, sizeof row.schedule);
 }
 
+/* Where cuBLASLt won, or cannot be compared, the store still says which of ours was the fastest: of those that passed, with its ratio and its time. */
+static void a_resumed_best_own(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    gs_tune_result first, second;
+    const gs_tune_options options = options_of(b);
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "library=0.7;wrong=%s", best[0].text);
+    assert_int_equal(tune_with(b, PROBLEM, rules, &options, &first), GS_OK);
+    assert_int_equal(first.row.library, 3);
+    assert_string_equal(first.best_own, best[1].text);
+    const int started = b->worker.started;
+    assert_int_equal(tune_with(b, PROBLEM, rules, &options, &second), GS_OK);
+    assert_true(second.resumed && second.confirmed);
+    assert_int_equal(b->worker.started, started);
+    assert_int_equal(second.row.library, 3);
+    assert_string_equal(second.best_own, best[1].text);
+    assert_float_equal(second.best_own_ratio, trial_of(b, PROBLEM, best[1].text).ratio, 1e-12);
+    assert_float_equal(second.best_own_us, trial_of(b, PROBLEM, best[1].text).us, 1e-12);
+    assert_true(second.best_own_ratio > 0 && second.best_own_us > 0);
+    /* where ours won, it is the winner as it was confirmed */
+    gs_tune_options again = options;
+    again.again = true;
+    assert_int_equal(tune_with(b, PROBLEM, "library=1.3", &again, &first), GS_OK);
+    assert_int_equal(tune_with(b, PROBLEM, "library=1.3", &options, &second), GS_OK);
+    assert_true(second.resumed && !second.row.library);
+    assert_string_equal(second.best_own, first.best_own);
+    assert_float_equal(second.best_own_ratio, second.row.ratio, 1e-12);
+    assert_float_equal(second.best_own_us, second.row.us, 1e-12);
+}
+
 static void stop_in_the_race(void *self, const gs_tune_progress *progress)
 {
     const int *const after = self;
@@ -571,7 +604,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(finds_the_fastest), CASE(library_wins), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
         CASE(no_reference_blames_nobody), CASE(alone_where_the_library_fails), CASE(reference_lost_on_the_way),
-        CASE(alone_bad_candidates_become_verdicts), CASE(alone_nothing_passes), CASE(second_run_resumes), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
+        CASE(alone_bad_candidates_become_verdicts), CASE(alone_nothing_passes), CASE(second_run_resumes), CASE(a_resumed_best_own), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
         CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
         CASE(refine_tunes_with_what_was_found), cmocka_unit_test(reward_is_the_share_of_the_room),

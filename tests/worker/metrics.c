@@ -165,6 +165,43 @@ static void the_profiler_is_run(void **state)
     rmdir(folder);
 }
 
+/* Without GEMMSMITH_NCU it is the first in PATH, whose parts may be empty; where there is none, the search ends. */
+static void the_profiler_is_found_in_path(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gs-metrics-XXXXXX", path[64], text[160], list[256];
+    const gs_problem p = problem_of("f16:64x64x64:tn");
+    const gs_metrics_request r = {.problem = &p, .candidate = "splitk/64x64x64/s4/ab/c1x1/k1/any", .profile = "/bin/gemmsmith", .device = "cuda:0", .timeout_s = 20};
+    static const char *const lists[] = {"%s:/usr/bin:/bin", ":%s:/usr/bin:/bin", "/nonexistent::%s:/usr/bin:/bin", "/usr/bin:/bin:%s"};
+    char *const usual = strdup(getenv("PATH"));
+    assert_non_null(usual);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/ncu", folder);
+    snprintf(text, sizeof text, "#!/bin/sh\ncat %s/tests/worker/ncu.csv\n", GS_SOURCE_DIR);
+    script(path, text);
+    unsetenv("GEMMSMITH_NCU");
+    alarm(30);   /* a search without end ends the program */
+    for (size_t i = 0; i < GS_COUNT(lists); i++) {
+        snprintf(list, sizeof list, lists[i], folder);
+        if (i == 3 && (access("/usr/bin/ncu", X_OK) == 0 || access("/bin/ncu", X_OK) == 0)) continue;
+        setenv("PATH", list, 1);
+        gs_text_clear(&out);
+        if (gs_metrics_ncu(&r, &out, &error) != GS_OK) fail_msg("%s: %s", list, error.text);
+        is("registers", 168);
+    }
+    gs_text_clear(&out);
+    unlink(path);
+    static const char *const without[] = {"", ":", "/nonexistent", "/nonexistent:", ":/nonexistent::"};
+    for (size_t i = 0; i < GS_COUNT(without) && access("/usr/local/cuda/bin/ncu", X_OK) != 0; i++) {
+        setenv("PATH", without[i], 1);
+        assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_NOT_FOUND);
+    }
+    alarm(0);
+    setenv("PATH", usual, 1);
+    free(usual);
+    rmdir(folder);
+}
+
 /* ---- the worker ---- */
 
 #define SOURCE                                                                                                                                       \
@@ -243,7 +280,8 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
     const struct CMUnitTest tests[] = {
-        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(the_profiler_is_run), CASE(a_worker_is_asked), CASE(the_page_has_every_name),
+        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(the_profiler_is_run), CASE(the_profiler_is_found_in_path),
+        CASE(a_worker_is_asked), CASE(the_page_has_every_name),
     };
     return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);
 }

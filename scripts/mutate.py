@@ -1,0 +1,588 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Changes the project's own code at random, one small change at a time, and says which changes no test notices.
+
+    mutate.py --seed S --count N [--room ROOM]... [--json]
+
+Each change (a mutant) is made in a copy of the tree, which is built; then the tests run until one fails: those of the room, the golden
+cases of the command line and, with --all, every other. A mutant that all of them let pass survives, and is printed as a diff. One that
+does not compile, or compiles to the same object, is no mutant: another is drawn in its place.
+
+    --room ROOM      a folder of src, or `kernels`; repeated or with commas. Without it: all of them
+    --kind KIND      only changes of this kind; repeated or with commas. --list says which there are and how many places each has
+    --all            also all other tests of the build, the quick ones first
+    --preset NAME    the build: release, or sanitize, which alone sees leaks
+    --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
+                     seed, rooms and sources, same mutants
+    --equivalent FILE   mutants that compute the same, each with its reason (tests/mutants/code.txt)
+    --seconds S      begins no mutant after this time
+    --at-least X     exit 1 if a smaller share is killed
+
+What is printed last: killed, survived, the share killed, and its interval of 95 % (Wilson). A stage of tests may take four times what
+it takes without a mutant, and 30 s more; one that is late counts as killed. A test must fail twice. Without a mutant all must pass.
+
+For another tree: --root DIR --source FOLDER --build COMMAND --test COMMAND (repeated, one per stage; {room} is replaced)."""
+import argparse
+import collections
+import ctypes
+import difflib
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# kinds of changes of an operator
+COMPARISONS = {"==": "!=", "!=": "==", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+EDGES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+SUMS = {"+": "-", "-": "+", "+=": "-=", "-=": "+="}
+LOGIC = {"&&": "||", "||": "&&"}
+TESTS_OF = {"kernels": "family|verify|emu|mutants|bench"}      # rooms whose tests are not called like them
+PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|test_page_store"   # that tests of many rooms need
+STAGE_FACTOR, STAGE_MORE = 4, 30
+
+Mutant = collections.namedtuple("Mutant", "path room kind start end old new line")   # start, end: in the file's text
+
+
+# ---- places ----
+
+def matching(text, at):
+    """Where the bracket at `at` closes; -1: nowhere."""
+    depth = 0
+    for i in range(at, len(text)):
+        if text[i] in "([{":
+            depth += 1
+        elif text[i] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return i
+    return -1
+
+
+def flat(text):
+    """The text with what comments, strings and preprocessor lines contain made blank; every character stays where it is."""
+    def blank(match):
+        found = match.group(0)
+        if found[0] in "\"'":
+            return found[0] + "s" * (len(found) - 2) + found[-1]
+        return re.sub(r"[^\n]", " ", found)
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.M)
+
+
+def operators(code, table):
+    signs = "|".join(sorted((re.escape(sign) for sign in table), key=len, reverse=True))
+    for match in re.finditer(rf"(?<= )({signs})(?= )", code):
+        yield match.start(), match.end(), table[match.group(1)]
+
+
+def statements(code, start):
+    """Statements on one line that begin with what `start` matches, without the semicolon."""
+    for match in re.finditer(rf"(?:(?<=[;{{}})] )|(?<=else )|(?:^[ \t]+))({start})[^;\n]*;", code, re.M):
+        body = code[match.start(1):match.end() - 1]
+        if body.count("(") == body.count(")") and body.count("{") == body.count("}"):
+            yield match.start(1), match.end() - 1, body
+
+
+def calls(code, text):
+    for start, end, body in statements(code, r"[A-Za-z_]\w*\("):
+        name = body[:body.index("(")]
+        if name not in ("if", "while", "for", "switch", "return", "sizeof", "_Static_assert", "static_assert") and \
+                matching(body, len(name)) == len(body) - 1:
+            yield start, end, "(void)0"
+
+
+def constants(code, text):
+    for match in re.finditer(r"(?<![\w.#])(\d+)([uUlL]*)(?![\w.])", code):
+        value = int(match.group(1))
+        for change in (value + 1, value - 1):
+            if change >= 0:
+                yield match.start(1), match.end(1), str(change)
+
+
+def conditions(code, text):
+    for match in re.finditer(r"\b(?:if|while) \(", code):
+        at = match.end() - 1
+        end = matching(code, at)
+        if end > 0:
+            yield at + 1, end, f"!({text[at + 1:end]})"
+
+
+def arguments(code, text):
+    """Two arguments beside each other. The compiler refuses most that differ in type."""
+    for match in re.finditer(r"(?<![\w.])[A-Za-z_]\w*\(", code):
+        if match.group(0)[:-1] in ("if", "while", "for", "switch", "return", "sizeof", "defined"):
+            continue
+        at = match.end() - 1
+        end = matching(code, at)
+        if end < 0 or code[end + 1:end + 3] == " {" or re.match(r"[ \t]*\n\{", code[end + 1:end + 40]):   # a definition
+            continue
+        parts, depth, begin = [], 0, at + 1
+        for i in range(at + 1, end + 1):
+            if code[i] in "([{":
+                depth += 1
+            elif code[i] in ")]}" and i < end:
+                depth -= 1
+            elif i == end or (code[i] == "," and depth == 0):
+                parts.append((begin, i))
+                begin = i + 1
+        plain = re.compile(r"\s*[&*]?[A-Za-z_][\w.\[\]>-]*\s*$")
+        for (a, b), (c, d) in zip(parts, parts[1:]):
+            one, two = text[a:b], text[c:d]
+            if plain.match(code[a:b]) and plain.match(code[c:d]) and one.strip() != two.strip():
+                yield a, d, one.replace(one.strip(), two.strip()) + "," + two.replace(two.strip(), one.strip())
+
+
+def returns(code, text):
+    """A return behind an if or deeper than the function's own block; that at the function's end stays."""
+    for start, end, body in statements(code, r"return\b"):
+        line = code[code.rindex("\n", 0, start) + 1:start]
+        if line.strip() or len(line) > 4:
+            value = text[start + 6:end].strip()
+            yield start, end, f"(void)({value})" if value else "(void)0"
+
+
+KINDS = {
+    "comparison": lambda code, text: operators(code, COMPARISONS),
+    "edge":       lambda code, text: operators(code, EDGES),
+    "sum":        lambda code, text: operators(code, SUMS),
+    "logic":      lambda code, text: operators(code, LOGIC),
+    "call":       calls,
+    "constant":   constants,
+    "condition":  conditions,
+    "arguments":  arguments,
+    "return":     returns,
+}
+
+
+def places(path, name, room):
+    text = path.read_text(encoding="utf-8")
+    code = flat(text)
+    for kind, find in KINDS.items():
+        for start, end, new in find(code, text):
+            yield kind, Mutant(name, room, kind, start, end, text[start:end], new, text.count("\n", 0, start) + 1)
+
+
+def survey(root, folders, rooms, kinds):
+    """{kind: mutants}, of all that could be made, in an order that depends on the sources alone."""
+    found = {kind: [] for kind in kinds}
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".c", ".h", ".cu", ".cuh"):
+                continue
+            name = path.relative_to(root).as_posix()
+            parts = name[len(folder) + 1:].split("/")
+            room = folder if folder == "kernels" or len(parts) == 1 else parts[0]
+            if not rooms or room in rooms:
+                for kind, mutant in places(path, name, room):
+                    if kind in found:
+                        found[kind].append(mutant)
+    return {kind: mutants for kind, mutants in found.items() if mutants}
+
+
+def draws(found, seed):
+    """Mutants without end: each kind is as likely as another, and no mutant comes twice."""
+    dice = random.Random(str(seed))
+    left = {kind: list(mutants) for kind, mutants in sorted(found.items())}
+    while left:
+        kind = dice.choice(sorted(left))
+        pool = left[kind]
+        at = dice.randrange(len(pool))
+        pool[at], pool[-1] = pool[-1], pool[at]
+        yield pool.pop()
+        if not pool:
+            del left[kind]
+
+
+def applied(mutant, text):
+    return text[:mutant.start] + mutant.new + text[mutant.end:]
+
+
+def diff(mutant, text):
+    lines = difflib.unified_diff(text.splitlines(), applied(mutant, text).splitlines(), "a/" + mutant.path, "b/" + mutant.path, n=1, lineterm="")
+    return "\n".join(lines)
+
+
+# ---- mutants without effect ----
+
+def read_equivalent(path):
+    """{(file, old line, new line): reason}. A record is a line with the file's name, `- ` and the line, `+ ` and what it became, and the reason."""
+    known = {}
+    if not path or not path.exists():
+        return known
+    text = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    for record in re.split(r"\n\s*\n", text.strip()):
+        lines = record.split("\n")
+        if lines == [""]:
+            continue
+        if len(lines) < 4 or not lines[1].startswith("- ") or not lines[2].startswith("+ "):
+            sys.exit(f"{path}: not a name, a line with '- ', one with '+ ' and a reason: {lines[0]}")
+        known[lines[0].strip(), lines[1][2:].strip(), lines[2][2:].strip()] = " ".join(lines[3:])
+    return known
+
+
+def reason_of(mutant, text, known):
+    old = text[text.rfind("\n", 0, mutant.start) + 1:].split("\n")[0].strip()
+    changed = applied(mutant, text)
+    new = changed[changed.rfind("\n", 0, mutant.start) + 1:].split("\n")[0].strip()
+    return known.get((mutant.path, old, new))
+
+
+# ---- the copy, and what runs in it ----
+
+def adopt_orphans():
+    """What a test leaves behind when it is killed becomes a child of this process, so that it can be ended too."""
+    try:
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)   # PR_SET_CHILD_SUBREAPER
+    except (OSError, AttributeError):
+        pass
+
+
+def descendants():
+    parents = collections.defaultdict(list)
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                    parents[int(file.read().rsplit(")", 1)[1].split()[1])].append(int(entry))
+            except (OSError, IndexError):
+                pass
+    found, seek = [], [os.getpid()]
+    while seek:
+        children = parents[seek.pop()]
+        found += children
+        seek += children
+    return found
+
+
+def end_descendants():
+    for _ in range(20):
+        left = descendants()
+        if not left:
+            return
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        for pid in left:
+            try:
+                os.waitpid(pid, 0)
+            except OSError:
+                pass
+
+
+def run(command, folder, limit, environment=None):
+    """(code, output, seconds); code None: it was late. Nothing that it started is left."""
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as out:   # a file: a pipe would stay open as long as anything that it started lives
+        child = subprocess.Popen(command, shell=True, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                                 env=environment)
+        try:
+            code = child.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        except KeyboardInterrupt:
+            end_descendants()
+            raise
+        end_descendants()
+        out.seek(0)
+        said = out.read().decode("utf-8", "replace")
+    return code, said, time.monotonic() - begin
+
+
+def copy_tree(root, copy, keep):
+    """Makes `copy` what `root` is, writing only what differs, so that a build there goes on where it was."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, check=False)
+    if listed.returncode == 0 and (root / ".git").exists():
+        names = [name for name in listed.stdout.decode().split("\0") if name and (root / name).is_file()]
+    else:
+        names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and copy not in path.parents]
+    for name in names:
+        source, target = root / name, copy / name
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        target.chmod(source.stat().st_mode)
+    known = set(names)
+    for path in sorted(copy.rglob("*")):
+        name = path.relative_to(copy).as_posix()
+        if path.is_file() and name not in known and name.split("/")[0] != keep:
+            path.unlink()
+
+
+class Project:
+    """This tree: built by CMake, tested by ctest."""
+
+    def __init__(self, copy, arguments):
+        self.copy, self.jobs, self.everything = copy, arguments.jobs, arguments.all
+        self.preset = arguments.preset
+        self.folder = copy / "build" / self.preset
+        self.environment = dict(os.environ)
+        if shutil.which("ccache"):
+            self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(copy), CCACHE_NOHASHDIR="1")
+        cache = copy.parent / "cache"   # of compiled kernels: a mutant of the compiler's caller has one of its own
+        self.environment.update(GS_TEST_CACHE=str(cache), GEMMSMITH_CACHE=str(cache))
+        self.targets = []
+
+    def prepare(self):
+        code, said, _ = run(f"cmake --preset {self.preset}", self.copy, 600, self.environment)
+        if code != 0:
+            sys.exit("cmake fails without a mutant:\n" + said)
+        listed = run(f"cmake --build build/{self.preset} --target help", self.copy, 60, self.environment)[1]
+        self.targets = re.findall(r"^([\w./-]+): phony", listed, re.M)
+        if not self.targets:
+            sys.exit("the build names no targets:\n" + listed)
+
+    def tests(self, room):
+        return TESTS_OF.get(room, room)
+
+    def build(self, room):
+        wanted = [name for name in self.targets if re.fullmatch(rf"{PROGRAMS}|test_({self.tests(room)})_\w+", name)]
+        return f"cmake --build build/{self.preset} -j{self.jobs}" + ("" if self.everything else " --target " + " ".join(wanted))
+
+    def stages(self, room):
+        ctest = f"ctest --test-dir build/{self.preset} --output-on-failure --stop-on-failure -j{self.jobs}"
+        yield "room", f"{ctest} -R '^({self.tests(room)})/'"
+        yield "golden", f"{ctest} -R '^cli/golden$'"
+        if self.everything:
+            rest = f"-E '^(({self.tests(room)})/|cli/golden$)'"
+            yield "quick", f"{ctest} -LE slow {rest}"
+            yield "slow", f"{ctest} -L slow {rest}"
+
+    def object(self, mutant):
+        path = self.folder / f"CMakeFiles/gs_{mutant.room}.dir/{mutant.path}.o"
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+
+    def compile(self, mutant):
+        """The object alone, which is sooner seen to be as it was, or not to compile. None: there is none."""
+        target = f"CMakeFiles/gs_{mutant.room}.dir/{mutant.path}.o"
+        return f"cmake --build build/{self.preset} --target {target}" if (self.folder / target).exists() else None
+
+
+class Tree:
+    """Any tree: built and tested by commands that are given."""
+
+    def __init__(self, copy, arguments):
+        self.copy, self.environment = copy, dict(os.environ)
+        self.command, self.given = arguments.build or "true", arguments.test
+
+    def prepare(self):
+        pass
+
+    def build(self, room):
+        return self.command.replace("{room}", shlex.quote(room))
+
+    def stages(self, room):
+        for number, command in enumerate(self.given, 1):
+            yield f"stage {number}", command.replace("{room}", shlex.quote(room))
+
+    def object(self, mutant):
+        return None
+
+    def compile(self, mutant):
+        return None
+
+
+class Judge:
+    def __init__(self, tree, limit):
+        self.tree, self.limit, self.taken, self.objects = tree, limit, {}, {}
+
+    def baseline(self, room):
+        """What the stages take without a mutant, in which they must pass."""
+        for name, command in [("the build", self.tree.build(room)), *self.tree.stages(room)]:
+            if command in self.taken:
+                continue
+            code, said, taken = run(command, self.tree.copy, None, self.tree.environment)
+            if code != 0 and name != "the build":   # once more: the machine may have been busy
+                code, said, taken = run(command, self.tree.copy, None, self.tree.environment)
+            if code != 0:
+                sys.exit(f"{room}: {name} fails without a mutant:\n{said[-4000:]}")
+            self.taken[command] = taken
+
+    def judge(self, mutant):
+        """(outcome, stage, what was said at the end): killed, survived, refused by the compiler, or same as before."""
+        path = self.tree.copy / mutant.path
+        text = path.read_text(encoding="utf-8")
+        try:
+            self.baseline(mutant.room)
+            before = self.tree.object(mutant)
+            path.write_text(applied(mutant, text), encoding="utf-8")
+            single = self.tree.compile(mutant)
+            if single:
+                code, said, _ = run(single, self.tree.copy, self.limit, self.tree.environment)
+                if code != 0:
+                    return "refused", "build", said[-400:]
+                if before and self.tree.object(mutant) == before:
+                    return "same", "build", ""
+            code, said, _ = run(self.tree.build(mutant.room), self.tree.copy, self.limit, self.tree.environment)
+            if code != 0:
+                return "refused", "build", said[-400:]
+            for name, command in self.tree.stages(mutant.room):
+                limit = min(self.limit, self.taken[command] * STAGE_FACTOR + STAGE_MORE)
+                for _ in range(2):   # a test that fails now and then kills nothing: it must fail twice
+                    code, said, _ = run(command, self.tree.copy, limit, self.tree.environment)
+                    if code in (None, 0):
+                        break
+                if code is None:
+                    return "killed", name, "late"
+                if code != 0:
+                    failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
+                    return "killed", name, " ".join(failed) or f"exit {code}"
+            return "survived", "", ""
+        finally:
+            path.write_text(text, encoding="utf-8")
+
+
+# ---- results ----
+
+def wilson(hits, count):
+    if not count:
+        return 0.0, 1.0
+    z, share = 1.96, hits / count
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def identity(mutant, text):
+    """The same mutant of the same file, in another run."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{mutant.path}@{digest}:{mutant.start}-{mutant.end}:{mutant.new}"
+
+
+def read_results(path):
+    known = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                row = json.loads(line)
+                known[row["id"]] = row
+            except (ValueError, KeyError):   # the last line of a run that was killed
+                continue
+    return known
+
+
+def total(rows, as_json, out):
+    counts = collections.Counter(row["outcome"] for row in rows)
+    killed, survived = counts["killed"], counts["survived"]
+    low, high = wilson(killed, killed + survived)
+    share = killed / (killed + survived) if killed + survived else 0.0
+    if as_json:
+        json.dump({"killed": killed, "survived": survived, "equivalent": counts["equivalent"], "refused": counts["refused"], "same": counts["same"],
+                   "share": round(share, 4), "interval": [round(low, 4), round(high, 4)], "mutants": rows}, out, indent=1)
+        out.write("\n")
+    else:
+        by_kind = collections.defaultdict(collections.Counter)
+        for row in rows:
+            by_kind[row["kind"]][row["outcome"]] += 1
+        for kind, some in sorted(by_kind.items()):
+            print(f"{kind:12} {some['killed']:4} killed {some['survived']:4} survived", file=out)
+        print(f"{killed} killed, {survived} survived, {counts['equivalent']} without effect by the list, {counts['same']} by their object, "
+              f"{counts['refused']} not compiled: {100 * share:.0f} % killed ({100 * low:.0f} to {100 * high:.0f})", file=out)
+    return share
+
+
+def tell(row, as_json):
+    if as_json:
+        return
+    if row["outcome"] == "survived":
+        print(f"SURVIVED {row['file']}:{row['line']} {row['kind']}\n{row['diff']}", flush=True)
+    elif row["outcome"] == "killed":
+        print(f"killed   {row['file']}:{row['line']} {row['kind']}: {row['stage']} ({row['by']})", flush=True)
+    elif row["outcome"] == "equivalent":
+        print(f"same     {row['file']}:{row['line']} {row['kind']}: {row['by']}", flush=True)
+
+
+def lists(values, known, what):
+    names = [name for value in values or [] for name in value.split(",") if name]
+    for name in names:
+        if known is not None and name not in known:
+            sys.exit(f"there is no {what} {name}: {', '.join(sorted(known))}")
+    return names
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--room", action="append")
+    parser.add_argument("--kind", action="append")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--preset", default="release")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--equivalent", type=Path)
+    parser.add_argument("--copy", type=Path, help="the copy of the tree, which is kept (build/mutate/tree)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--limit", type=float, default=1800, help="seconds that a stage may take at most")
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--at-least", type=float, default=0)
+    parser.add_argument("--root", type=Path, default=ROOT)
+    parser.add_argument("--source", action="append")
+    parser.add_argument("--build")
+    parser.add_argument("--test", action="append")
+    return parser
+
+
+def main(argv=None):
+    arguments = options().parse_args(argv)
+    root, begin = arguments.root.resolve(), time.monotonic()
+    folders = arguments.source or ["src", "kernels"]
+    kinds = lists(arguments.kind, KINDS, "kind") or list(KINDS)
+    everywhere = survey(root, folders, [], kinds)
+    rooms = lists(arguments.room, {mutant.room for some in everywhere.values() for mutant in some}, "room")
+    found = survey(root, folders, rooms, kinds) if rooms else everywhere
+    if arguments.list:
+        for kind, mutants in found.items():
+            print(f"{kind:12} {len(mutants)}")
+        return 0
+    work = root / "build/mutate"
+    copy = (arguments.copy or work / f"tree-{arguments.preset}").resolve()
+    results = arguments.results or work / f"results-{arguments.seed}.jsonl"
+    results.parent.mkdir(parents=True, exist_ok=True)
+    copy.mkdir(parents=True, exist_ok=True)
+    known, done = read_equivalent(arguments.equivalent or root / "tests/mutants/code.txt"), read_results(results)
+    texts, rows, judge = {}, [], None
+    adopt_orphans()
+    with open(results, "a", encoding="utf-8") as file:
+        for mutant in draws(found, arguments.seed):
+            counted = sum(row["outcome"] in ("killed", "survived") for row in rows)
+            if counted >= arguments.count or time.monotonic() - begin > arguments.seconds:
+                break
+            text = texts.setdefault(mutant.path, (root / mutant.path).read_text(encoding="utf-8"))
+            name, reason = identity(mutant, text), reason_of(mutant, text, known)
+            row = done.get(name)
+            if reason:
+                row = {"outcome": "equivalent", "stage": "", "by": reason}
+            elif not row:
+                if not judge:
+                    copy_tree(root, copy, "build")
+                    tree = (Tree if arguments.test else Project)(copy, arguments)
+                    tree.prepare()
+                    judge = Judge(tree, arguments.limit)
+                outcome, stage, by = judge.judge(mutant)
+                row = {"outcome": outcome, "stage": stage, "by": by}
+            row = {"id": name, "file": mutant.path, "line": mutant.line, "room": mutant.room, "kind": mutant.kind, "diff": diff(mutant, text), **row}
+            if name not in done and not reason:
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+            rows.append(row)
+            tell(row, arguments.json)
+    share = total(rows, arguments.json, sys.stdout)
+    return 1 if share < arguments.at_least else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * A plan without a row in a table, on a fake driver that takes no module: how many choices of the time model are tried, and what is said then. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "fake/opened.h"
+#include "folder.h"
+#include "kernel/kernel.h"
+#include "plan/loaded.h"
+#include "schedule/schedule.h"
+
+enum { TRIES = 4, MOST = 32 };
+
+static char folder[] = "/tmp/gemmsmith-tries-XXXXXX";
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    setenv("GEMMSMITH_CUBLASLT", "/nonexistent", 1);
+    setenv("GEMMSMITH_CACHE", folder, 1);
+    setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+    unsetenv("GEMMSMITH_TUNED");
+    unsetenv("GEMMSMITH_WEIGHTS");
+    open_fake();
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    return remove_all(folder);
+}
+
+static gs_context *open_context(size_t workspace_limit)
+{
+    gs_error error = {0};
+    gs_context *context = NULL;
+    gs_config config = gs_config_default();
+    config.use_cublaslt = 0;
+    config.workspace_limit = workspace_limit;
+    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
+    return context;
+}
+
+/* How many of the choices need no more workspace than this; the others do not count as tried. */
+static int affordable(const gs_schedule list[], const gs_problem *problem, size_t limit, bool *last)
+{
+    int count = 0;
+    for (int i = 0; i < MOST; i++) {
+        gs_kernel kernel;
+        size_t need;
+        assert_int_equal(gs_kernel_build(&kernel, &list[i], problem, gs_caps_find("h200"), NULL), GS_OK);
+        assert_int_equal(gs_loaded_need(&kernel.manifest, problem, gs_caps_find("h200"), &need, NULL), GS_OK);
+        *last = need <= limit;
+        count += *last;
+    }
+    return count;
+}
+
+/* The modules that are loaded in vain, and the last message. enough: the allowed workspace suffices for that many choices at least. */
+static void expect_tries(const char *text, size_t limit, bool enough)
+{
+    gs_schedule list[MOST];
+    gs_error error = {0};
+    gs_problem problem;
+    gs_plan *plan = NULL;
+    bool last = false;
+    assert_int_equal(gs_problem_parse(&problem, text, &error), GS_OK);
+    gs_context *context = open_context(limit);
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, MOST), MOST);
+    const int possible = affordable(list, &problem, limit, &last), before = calls("cuModuleLoadDataEx");
+    assert_true(enough ? possible >= TRIES : possible < TRIES && !last);
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    setenv("FAKE_CUDA_ERROR", "209", 1);   /* no code for this device: nothing of the device is broken */
+    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+    unsetenv("FAKE_CUDA_FAIL");
+    unsetenv("FAKE_CUDA_ERROR");
+    assert_true(status != GS_OK && !plan);
+    assert_int_equal(calls("cuModuleLoadDataEx") - before, GS_MIN(possible, TRIES));
+    assert_non_null(strstr(error.text, enough ? "cuModuleLoadDataEx" : "bytes of workspace are needed"));
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+static void a_few_of_many_are_tried(void **state)
+{
+    (void)state;
+    gs_error error;
+    if (gs_compiler_version(&error) == 0) skip();
+    expect_tries("f16:512x512x512:tn", (size_t)1 << 30, true);
+}
+
+/* Where all choices fail because they need more workspace than is allowed, the end of the list is the end. */
+static void all_are_looked_at(void **state)
+{
+    (void)state;
+    gs_error error;
+    if (gs_compiler_version(&error) == 0) skip();
+    expect_tries("f16:64x4096x16384:tn", 0, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_of_many_are_tried), cmocka_unit_test(all_are_looked_at)};
+    return cmocka_run_group_tests_name("plan/tries", tests, group_setup, group_teardown);
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scripts/mutate.py on a tree of a few lines: a change that its test sees is killed, one that it does not see survives and is shown, what hangs is ended, a
+run goes on where it was stopped, and each kind of change is made where it belongs and nowhere else.
+Usage: mutate.py SOURCE_DIR"""
+import json
+import os
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from script import Script
+
+SOURCE = Path(sys.argv.pop(1)).resolve()
+SCRIPT = Script(SOURCE, "scripts/mutate.py")
+BUILD = "cc -Werror -o prog src/room/limit.c src/room/other/deep.c tests/test.c"
+
+LIMIT = """/* x > 1 && y < 2 */
+#define MORE(x) ((x) > 1)
+int limit(int x);
+void note(const char *text, int x);
+int limit(int x)
+{
+    if (x > 10) return 10;
+    note("x == 3 + 4", x);
+    return x;
+}
+"""
+DEEP = """void note(const char *text, int x);
+void note(const char *text, int x)
+{
+    (void)text, (void)x;
+}
+"""
+TEST = "int limit(int x);\nint main(void) { return limit(3) == 3 && limit(50) == 10 ? 0 : 1; }\n"
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.write("src/room/limit.c", LIMIT)
+        self.write("src/room/other/deep.c", DEEP)
+        self.write("src/empty/none.c", "int none;\n")
+        self.write("tests/test.c", TEST)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def run_script(self, *arguments, test="./prog", build=BUILD):
+        return SCRIPT.run_alone("--root", str(self.root), "--source", "src", "--build", build, "--test", test, *map(str, arguments))
+
+    def told(self, *arguments, **commands):
+        code, out, said = self.run_script("--json", *arguments, **commands)
+        self.assertEqual((code, said), (0, ""), out)
+        return json.loads(out)
+
+    def counts(self, told):
+        return {name: told[name] for name in ("killed", "survived", "equivalent", "refused", "same") if told[name]}
+
+    def test_survivor(self):
+        told = self.told("--kind", "edge")
+        self.assertEqual(self.counts(told), {"survived": 1})
+        self.assertEqual((told["share"], told["interval"][0]), (0, 0))
+        one = told["mutants"][0]
+        self.assertEqual((one["file"], one["line"], one["kind"], one["room"]), ("src/room/limit.c", 7, "edge", "room"))
+        self.assertIn("-    if (x > 10) return 10;\n+    if (x >= 10) return 10;", one["diff"])
+        code, out, _ = self.run_script("--kind", "edge", "--seed", "2")
+        self.assertEqual(code, 0)
+        self.assertIn("SURVIVED src/room/limit.c:7 edge\n", out)
+        self.assertIn("+    if (x >= 10) return 10;", out)
+        self.assertTrue(out.endswith("0 killed, 1 survived, 0 without effect by the list, 0 by their object, 0 not compiled: 0 % killed (0 to 79)\n"), out)
+        self.assertEqual((self.root / "src/room/limit.c").read_text(encoding="utf-8"), LIMIT)
+        self.assertEqual(self.run_script("--kind", "edge", "--at-least", "0.5")[0], 1)
+
+    def test_killed(self):
+        told = self.told("--kind", "comparison,return")
+        self.assertEqual(self.counts(told), {"killed": 2})
+        self.assertEqual({one["stage"] for one in told["mutants"]}, {"stage 1"})
+        self.assertEqual(told["share"], 1)
+        told = self.told("--kind", "constant")   # 10 twice, to 9 and 11 each; the comparison's survive
+        self.assertEqual(self.counts(told), {"killed": 2, "survived": 2})
+
+    def test_call_that_matters_to_nobody(self):
+        told = self.told("--kind", "call")
+        self.assertEqual([(one["outcome"], one["line"]) for one in told["mutants"]], [("survived", 8)])
+        self.assertIn("+    (void)0;", told["mutants"][0]["diff"])
+
+    def test_refused(self):
+        told = self.told("--kind", "arguments")
+        self.assertEqual(told["mutants"], [])   # a string is no plain argument
+        self.write("src/room/limit.c", LIMIT.replace('"x == 3 + 4", x', "text, x").replace("(int x)\n{", '(int x)\n{\n    const char *text = "";'))
+        self.assertEqual(self.counts(self.told("--kind", "arguments")), {"refused": 1})
+
+    def test_late(self):
+        self.write("src/room/limit.c", "#include <unistd.h>\n" + LIMIT.replace("    note(", "    sleep(0);\n    note("))
+        begin = time.monotonic()
+        told = self.told("--kind", "constant", "--count", "20", "--limit", "0.6", test="sleep 987 & ./prog")
+        late = [one for one in told["mutants"] if one["by"] == "late"]
+        self.assertEqual([(one["outcome"], one["line"]) for one in late], [("killed", 9)])
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_fails_now_and_then(self):
+        test = f"if [ -e {self.root}/once ]; then rm {self.root}/once; else touch {self.root}/once; fi; [ -e {self.root}/once ]"
+        self.assertEqual(self.counts(self.told("--kind", "edge", test=test)), {"survived": 1})
+
+    def test_goes_on(self):
+        log = self.root.parent / (self.root.name + ".log")
+        self.addCleanup(lambda: log.unlink(missing_ok=True))
+        results = self.root / "build/mutate/results-1.jsonl"
+        test = f"echo >> {log}; ./prog"
+        first = self.told("--count", "3", test=test)
+        ran = len(log.read_text())
+        self.assertEqual(len(results.read_text().splitlines()), len(first["mutants"]))
+        with open(results, "a", encoding="utf-8") as file:
+            file.write('{"id": "cut o')   # killed as it wrote
+        again = self.told("--count", "3", test=test)
+        self.assertEqual(again, first)
+        self.assertEqual(len(log.read_text()), ran)
+        more = self.told("--count", "5", test=test)
+        self.assertEqual(more["mutants"][:len(first["mutants"])], first["mutants"])
+        self.assertEqual(more["killed"] + more["survived"], 5)
+        other = self.told("--count", "5", "--seed", "7")
+        self.assertNotEqual([one["id"] for one in other["mutants"]], [one["id"] for one in more["mutants"]])
+        # a file that changed since is judged anew
+        self.write("src/room/limit.c", LIMIT + "\n")
+        ran = len(log.read_text())
+        self.told("--count", "1", test=test)
+        self.assertGreater(len(log.read_text()), ran)
+
+    def test_equivalent(self):
+        record = "# known\n\nsrc/room/limit.c\n- if (x > 10) return 10;\n+ if (x >= 10) return 10;\n10 is 10\neither way\n"
+        self.write("tests/mutants/code.txt", record)
+        told = self.told("--kind", "edge")
+        self.assertEqual(self.counts(told), {"equivalent": 1})
+        self.assertEqual(told["mutants"][0]["by"], "10 is 10 either way")
+        self.write("tests/mutants/code.txt", record.replace("+ if", "if"))
+        code, _, said = self.run_script("--kind", "edge")
+        self.assertEqual(code, 1)
+        self.assertIn("code.txt: not a name, a line with '- '", said)
+
+    def test_fails_without_a_mutant(self):
+        code, _, said = self.run_script("--kind", "edge", test="echo broken; false")
+        self.assertEqual(code, 1)
+        self.assertIn("room: stage 1 fails without a mutant:\nbroken", said)
+        code, _, said = self.run_script("--kind", "edge", build="false")
+        self.assertIn("room: the build fails without a mutant", said)
+
+    def test_rooms(self):
+        self.assertIn("there is no room none: empty, room", self.run_script("--room", "none")[2] + self.empty_room())
+        self.assertIn("there is no kind none", self.run_script("--kind", "none")[2])
+        self.write("src/empty/none.c", "int none = 1;\n")
+        told = self.told("--room", "empty")
+        self.assertEqual({one["room"] for one in told["mutants"]}, {"empty"})
+
+    def empty_room(self):
+        self.write("src/empty/none.c", "int none = 1;\n")
+        return self.run_script("--room", "none")[2]
+
+
+class Places(unittest.TestCase):
+    def made(self, kind, line):
+        """The line as each change of this kind makes it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "x.c"
+            text = f"void f(void)\n{{\n{line}\n}}\n"
+            path.write_text(text, encoding="utf-8")
+            return [SCRIPT.module.applied(mutant, text)[len("void f(void)\n{\n"):-len("\n}\n")]
+                    for found, mutant in SCRIPT.module.places(path, "x.c", "x") if found == kind]
+
+    def test_kinds(self):
+        # legend: kind, a line, what becomes of it
+        cases = [
+            ("comparison", "    x = a == b;", ["    x = a != b;"]),
+            ("comparison", "    if (a <= b) p->q = c << 1;", ["    if (a >= b) p->q = c << 1;"]),
+            ("edge", "    if (a >= b && c == d) x();", ["    if (a > b && c == d) x();"]),
+            ("sum", "    a += b - c * -d;", ["    a -= b - c * -d;", "    a += b + c * -d;"]),
+            ("logic", "    x = a && b || !c;", ["    x = a || b || !c;", "    x = a && b && !c;"]),
+            ("call", "    free(list(1), f(2));", ["    (void)0;"]),
+            ("call", "    if (a) free(b);", ["    if (a) (void)0;"]),
+            ("call", "    if (a) b(); else free(b);", ["    if (a) (void)0; else free(b);", "    if (a) b(); else (void)0;"]),
+            ("call", "    int x = f(y);", []),
+            ("constant", "    x[0] = 1.5f + 7u + a2 + 0x1f;", ["    x[1] = 1.5f + 7u + a2 + 0x1f;", "    x[0] = 1.5f + 8u + a2 + 0x1f;", "    x[0] = 1.5f + 6u + a2 + 0x1f;"]),
+            ("condition", "    while (f(a)) b();", ["    while (!(f(a))) b();"]),
+            ("condition", "    for (;;) b();", []),
+            ("arguments", "    f(a, b->c, 1, &d);", ["    f(b->c, a, 1, &d);"]),
+            ("arguments", "    f(a, a);", []),
+            ("return", "    if (a) return b + c;", ["    if (a) (void)(b + c);"]),
+            ("return", "        return;", ["        (void)0;"]),
+            ("return", "    return b;", []),
+        ]
+        for kind, line, lines in cases:
+            self.assertEqual(self.made(kind, line), lines, (kind, line))
+
+    def test_where_there_is_no_code(self):
+        for kind in SCRIPT.module.KINDS:
+            for line in ("    /* if (a < 1 && b) return f(a, b); */", "    // a + 1", '    x = "a < 1 && f(a, b)";', "#if X > 1 && Y < 2", "#define F(a) \\\n    g(a + 1);"):
+                self.assertEqual(self.made(kind, line), [], (kind, line))
+
+    def test_interval(self):
+        for hits, count, low, high in ((0, 0, 0, 1), (65, 80, 0.713, 0.883), (10, 10, 0.722, 1)):
+            got = SCRIPT.module.wilson(hits, count)
+            self.assertAlmostEqual(got[0], low, 3)
+            self.assertAlmostEqual(got[1], high, 3)
+
+    def test_every_room_has_places(self):
+        """Of the tree itself: nothing is built, but whoever writes code in another way would find no mutants of it."""
+        found = SCRIPT.module.survey(SOURCE, ["src", "kernels"], [], list(SCRIPT.module.KINDS))
+        self.assertEqual(set(found), set(SCRIPT.module.KINDS))
+        rooms = {mutant.room for mutants in found.values() for mutant in mutants}
+        self.assertGreaterEqual(rooms, {entry.name for entry in os.scandir(SOURCE / "src") if entry.is_dir()} | {"kernels"})
+
+
+if __name__ == "__main__":
+    unittest.main()
