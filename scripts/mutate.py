@@ -11,6 +11,7 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
     --room ROOM      a folder of src, or `kernels`; repeated or with commas. Without it: all of them
     --kind KIND      only changes of this kind; repeated or with commas. --list says which there are and how many places each has
     --all            also all other tests of the build, the quick ones first
+    --room-alone     only the tests of the room: what survives may still be killed by others
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
                      seed, rooms and sources, same mutants
@@ -325,7 +326,7 @@ class Project:
     """This tree: built by CMake, tested by ctest."""
 
     def __init__(self, copy, arguments):
-        self.copy, self.jobs, self.everything = copy, arguments.jobs, arguments.all
+        self.copy, self.jobs, self.everything, self.room_alone = copy, arguments.jobs, arguments.all, arguments.room_alone
         self.preset = arguments.preset
         self.folder = copy / "build" / self.preset
         self.environment = dict(os.environ)
@@ -354,7 +355,8 @@ class Project:
     def stages(self, room):
         ctest = f"ctest --test-dir build/{self.preset} --output-on-failure --stop-on-failure -j{self.jobs}"
         yield "room", f"{ctest} -R '^({self.tests(room)})/'"
-        yield "golden", f"{ctest} -R '^cli/golden$'"
+        if not self.room_alone:
+            yield "golden", f"{ctest} -R '^cli/golden$'"
         if self.everything:
             rest = f"-E '^(({self.tests(room)})/|cli/golden$)'"
             yield "quick", f"{ctest} -LE slow {rest}"
@@ -520,6 +522,7 @@ def options():
     parser.add_argument("--kind", action="append")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--room-alone", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--preset", default="release")
     parser.add_argument("--results", type=Path)
@@ -585,4 +588,7 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:   # the results until here are kept
+        sys.exit(130)

@@ -289,6 +289,9 @@ static void clock_and_random_behave(void **state)
     const int64_t start = gs_clock_ns();
     gs_clock_sleep_ns(300000);
     assert_true(gs_clock_ns() - start >= 300000);
+    const int64_t short_start = gs_clock_ns();
+    gs_clock_sleep_ns(60000);   /* short enough to be polled from its beginning */
+    assert_true(gs_clock_ns() - short_start >= 60000);
     gs_date_format(date);
     int year = 0, month = 0, day = 0;
     char z = 0;

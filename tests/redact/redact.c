@@ -74,12 +74,13 @@ static void assembly_stays(void **state)
     is("f(\"mov.u32 %0, 1;\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"memory\")));", "f(\"\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"\")));\n");
 }
 
-/* Assembly ends with its parenthesis, and a raw literal with its delimiter. */
-static void literals_end(void **state)
+/* Assembly ends with its parenthesis, a raw literal with its delimiter, a group with its #endif. */
+static void what_ends_where(void **state)
 {
     (void)state;
     is("asm(\"mov.u32 %0, 1;\"); f(\"mov.u32 %0, 2;\");", "asm(\"mov.u32 %0, 1;\"); f(\"\");\n");
     is("g(asm(\"mov.u32 %0, 1;\"), \"mov.u32 %0, 2;\");", "g(asm(\"mov.u32 %0, 1;\"), \"\");\n");
+    is("#if 0\n#if 1\na;\n#else\nb;\n#endif\nc;\n#endif\nint d;\n", "#if 0\n#endif\nint d;\n");   /* a group that is compiled out, with its own */
     is("f(R\"(a)\", b);\nc = d;\n", "f(\"\", b);\nc = d;\n");
     is("f(R\"xy(a)\" )xy\", b);\nc = d;\n", "f(\"\", b);\nc = d;\n");
 }
@@ -280,7 +281,7 @@ static void reasons_say_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(literals_end), cmocka_unit_test(what_was_left_out),
+        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(what_was_left_out),
         cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
         cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(reasons_say_nothing_else),
     };
