@@ -21,7 +21,8 @@
     /* ---- ws, planted ---- */
     {"no fence after the barriers' initialisation", WS, {{"(COPIED_BYTES > 0) : 1);\n        gs_mbarrier_fence_init();\n", "(COPIED_BYTES > 0) : 1);\n"}}, {F(PROXY_FENCE)}},
     {"no barrier after the initialisation", WS, {{"    } else if (warp >= 4) {\n        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);\n", ""}}, {F(BARRIER)}},
-    {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, FEED ? 128 : 64);\n", ""}}, {F(BARRIER)}},
+    {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, 64);\n", ""}}, {F(BARRIER)}},
+    {"no barrier after the initialisation, where threads bring operands", WS_UNITS, {{"    } else if (FEED) {\n        __syncthreads();\n", ""}}, {F(BARRIER), F(DEADLOCK), F(EARLY_READ), F(UNINITIALIZED)}},
     {"no wait for a tile's first full barrier", WS, {{"            gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n            multiply_stage(acc, &in, at.stage, true)", "            multiply_stage(acc, &in, at.stage, true)"}},
      {F(EARLY_READ), F(UNINITIALIZED)}},
     {"no wait for the full barrier", WS, {{"                gs_mbarrier_wait(in.full + at.stage * 8, at.phase);\n                multiply_stage", "                multiply_stage"}}, {F(EARLY_READ), F(UNINITIALIZED)}},
