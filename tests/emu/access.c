@@ -425,7 +425,7 @@ static void blocks_of_a_cluster_reach_each_other(void **state)
     /* a variable's address names its block where there are others, as a value of 32 and of 64 bits, and with an offset */
     for (uint32_t blocks = 1; blocks <= 2; blocks++) {
         open_machine(&m, "mov.u32 %r2, %cluster_ctarank;\nmov.u32 %r3, smem;\nmov.u32 %r4, smem+512;\nmov.u64 %rd3, smem;\ncvta.shared.u64 %rd3, %rd3;\n"
-                         "shl.b32 %r5, %r1, 2;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r6], %r1;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd4, %rd3;\n"
+                         "shl.b32 %r5, %r1, 2;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r6], %r1;\nbar.warp.sync 0xffffffff;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd4, %rd3;\n"
                          "ld.u32 %r7, [%rd4+512];\nld.shared.u32 %r8, [smem+516];\nshr.u64 %rd3, %rd3, 24;\ncvt.u32.u64 %r9, %rd3;\nand.b32 %r9, %r9, 255;\n"
                          "mul.wide.u32 %rd5, %r2, 1024;\nadd.s64 %rd5, %rd5, %rd2;\nmul.wide.u32 %rd6, %r1, 32;\nadd.s64 %rd5, %rd5, %rd6;\n"
                          "st.global.v4.u32 [%rd5], {%r3, %r4, %r7, %r8};\nst.global.u32 [%rd5+16], %r9;\n", NULL, 1);
