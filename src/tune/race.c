@@ -3,6 +3,7 @@
  * because it costs more than a short timing; what is timed before runs in a process that may die. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tune/run.h"
 
@@ -61,9 +62,11 @@ static gs_status race_list(gs_run *run, gs_candidate **list, int count, int roun
         GS_TRY(gs_evaluator_check(&run->evaluator, error));
         const int group = GS_MIN(most, count - at);
         gs_run_progress(run, GS_TUNE_RACE, at, count, list[at]->text);
+        const int64_t began = gs_clock_ns();
         GS_TRY(gs_evaluator_group(&run->evaluator, list + at, group, rounds, GS_STAGE_RACE, error));
         GS_TRY(gs_evaluator_doubted(&run->evaluator, list + at, group, rounds, GS_STAGE_RACE, error));
         learn_known(run);
+        run->longest_s = GS_MAX(run->longest_s, gs_clock_since(began));
     }
     gs_run_progress(run, GS_TUNE_RACE, count, count, NULL);
     return GS_OK;

@@ -25,7 +25,7 @@ const char *gs_tune_stage_name(gs_tune_stage stage)
 bool gs_run_may_explore(const gs_run *run)
 {
     if (gs_stop_requested) return false;
-    return run->evaluator.options.budget_s <= 0 || gs_evaluator_left_s(&run->evaluator) > CONFIRM_SHARE * run->evaluator.options.budget_s;
+    return run->evaluator.options.budget_s <= 0 || gs_evaluator_left_s(&run->evaluator) > CONFIRM_SHARE * run->evaluator.options.budget_s + run->longest_s;
 }
 
 void gs_run_progress(const gs_run *run, gs_tune_stage stage, int done, int total, const char *candidate)

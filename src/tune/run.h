@@ -16,6 +16,7 @@ typedef struct gs_run {
     gs_tune_result        *result;
     gs_candidate          *list;
     int                    count;
+    double                 longest_s;   /* of the race's requests so far */
 } gs_run;
 
 /* What the store knows of a problem's candidates. */
@@ -25,7 +26,8 @@ typedef struct gs_trials {
     bool      failed;
 } gs_trials;
 
-/* Whether there is budget for new candidates: a third of it is kept for verifying and confirming the best. */
+/* Whether there is budget for new candidates: a third of it is kept for verifying and confirming the best, so the next request must
+ * end before that, if it takes no longer than those before it. */
 bool gs_run_may_explore(const gs_run *run);
 
 void gs_run_progress(const gs_run *run, gs_tune_stage stage, int done, int total, const char *candidate);

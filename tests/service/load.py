@@ -7,6 +7,7 @@ Usage: load.py PROGRAM [--requests N] [--clients N] [--devices LIST] [--evaluate
 The second half is calm: there memory is compared. Exit code 77: no NVRTC."""
 import argparse
 import collections
+import contextlib
 import http.client
 import json
 import os
@@ -272,7 +273,8 @@ class Load:
 
     def kill_workers(self):
         for pid in self.service.workers():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):   # it may have ended meanwhile
+                os.kill(pid, signal.SIGKILL)
 
     def fill_disk(self):
         """No file of the service may grow, which is a full disk to it."""
