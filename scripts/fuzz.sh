@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Runs the two libFuzzer programs of a build folder side by side: fuzz.sh FOLDER; FUZZ_SECONDS each (default 60).
+# FUZZ_PARSER=N: the parser that gets every input, by its number in tests/fuzz/parsers.c; without it an input's first byte says which.
 # The parsers begin with the seeds that the test without libFuzzer has; what is found is kept in FOLDER/corpus for the next run.
 # Exit code 0: nothing was found; else the input at fault is a file in FOLDER, which the program takes as its argument.
 set -u

@@ -17,6 +17,9 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
                      seed, rooms and sources, same mutants
     --equivalent FILE   mutants that compute the same, each with its reason (tests/mutants/code.txt)
     --seconds S      begins no mutant after this time
+    --parallel N     judges N mutants at a time, each in a copy of the tree of its own (1). With ccache the copies are built soon
+    --leave-out REGEX   tests that do not run, because this machine lacks what they need; --leave-failing leaves out, and names, those
+                     that fail without a mutant
     --at-least X     exit 1 if a smaller share is killed
 
 What is printed last: killed, survived, the share killed, and its interval of 95 % (Wilson). A stage of tests may take four times what
@@ -25,11 +28,15 @@ it takes without a mutant, and 30 s more; one that is late counts as killed. A t
 For another tree: --root DIR --source FOLDER --build COMMAND --test COMMAND (repeated, one per stage; {room} is replaced)."""
 import argparse
 import collections
+import concurrent.futures
+import contextlib
 import ctypes
 import difflib
 import hashlib
+import itertools
 import json
 import math
+import multiprocessing
 import os
 import random
 import re
@@ -39,8 +46,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 # kinds of changes of an operator
@@ -51,6 +60,7 @@ LOGIC = {"&&": "||", "||": "&&"}
 TESTS_OF = {"kernels": "family|verify|emu|mutants|bench"}      # rooms whose tests are not called like them
 PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|test_page_store"   # that tests of many rooms need
 STAGE_FACTOR, STAGE_MORE = 4, 30
+AHEAD = 3                  # mutants begun or waiting for each copy, with --parallel
 
 Mutant = collections.namedtuple("Mutant", "path room kind start end old new line")   # start, end: in the file's text
 
@@ -308,7 +318,7 @@ def copy_tree(root, copy, keep):
     if listed.returncode == 0 and (root / ".git").exists():
         names = [name for name in listed.stdout.decode().split("\0") if name and (root / name).is_file()]
     else:
-        names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and copy not in path.parents]
+        names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and root / "build" not in path.parents]
     for name in names:
         source, target = root / name, copy / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
@@ -322,18 +332,25 @@ def copy_tree(root, copy, keep):
             path.unlink()
 
 
+def tree_hash(copy):
+    digest = hashlib.sha256()
+    for path in sorted(path for path in copy.rglob("*") if path.is_file() and copy / "build" not in path.parents):
+        digest.update(f"{path.relative_to(copy)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
 class Project:
     """This tree: built by CMake, tested by ctest."""
 
     def __init__(self, copy, arguments):
-        self.copy, self.jobs, self.everything, self.room_alone = copy, arguments.jobs, arguments.all, arguments.room_alone
-        self.preset = arguments.preset
+        self.copy, self.everything, self.room_alone, self.preset = copy, arguments.all, arguments.room_alone, arguments.preset
+        self.jobs = max(1, arguments.jobs // arguments.parallel)
+        self.left_out, self.leave_failing = arguments.leave_out, arguments.leave_failing
         self.folder = copy / "build" / self.preset
         self.environment = dict(os.environ)
         if shutil.which("ccache"):
             self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(copy), CCACHE_NOHASHDIR="1")
-        cache = copy.parent / "cache"   # of compiled kernels: a mutant of the compiler's caller has one of its own
-        self.environment.update(GS_TEST_CACHE=str(cache), GEMMSMITH_CACHE=str(cache))
+        self.cache = copy.parent / "cache"   # of compiled kernels
         self.targets = []
 
     def prepare(self):
@@ -345,22 +362,70 @@ class Project:
         if not self.targets:
             sys.exit("the build names no targets:\n" + listed)
 
+    def surroundings(self, room):
+        """A mutant of what compiles and keeps kernels has a cache of its own."""
+        cache = self.copy / "build" / "cache" if room in ("device", "sandbox") else self.cache
+        return {**self.environment, "GS_TEST_CACHE": str(cache), "GEMMSMITH_CACHE": str(cache)}
+
     def tests(self, room):
         return TESTS_OF.get(room, room)
 
-    def build(self, room):
-        wanted = [name for name in self.targets if re.fullmatch(rf"{PROGRAMS}|test_({self.tests(room)})_\w+", name)]
+    def build(self, *rooms):
+        tests = "|".join(self.tests(room) for room in rooms)
+        wanted = [name for name in self.targets if re.fullmatch(rf"{PROGRAMS}|test_({tests})_\w+", name)]
         return f"cmake --build build/{self.preset} -j{self.jobs}" + ("" if self.everything else " --target " + " ".join(wanted))
 
-    def stages(self, room):
-        ctest = f"ctest --test-dir build/{self.preset} --output-on-failure --stop-on-failure -j{self.jobs}"
-        yield "room", f"{ctest} -R '^({self.tests(room)})/'"
+    def select(self, room):
+        """(name of a stage, options of ctest), in order."""
+        tests = self.tests(room)
+        yield "room", f"-R '^({tests})/'"
         if not self.room_alone:
-            yield "golden", f"{ctest} -R '^cli/golden$'"
+            yield "golden", "-R '^cli/golden$'"
         if self.everything:
-            rest = f"-E '^(({self.tests(room)})/|cli/golden$)'"
-            yield "quick", f"{ctest} -LE slow {rest}"
-            yield "slow", f"{ctest} -L slow {rest}"
+            yield "quick", f"-LE slow -E '^(({tests})/|cli/golden$){self.but()}'"
+            yield "slow", f"-L slow -E '^(({tests})/|cli/golden$){self.but()}'"
+
+    def but(self):
+        return f"|{self.left_out}" if self.left_out else ""
+
+    def stages(self, room):
+        for name, chosen in self.select(room):
+            out = f" -E '{self.left_out}'" if self.left_out and "-E" not in chosen else ""
+            yield name, f"ctest --test-dir build/{self.preset} --output-on-failure --no-tests=ignore -j{self.jobs} {chosen}{out}"
+
+    def measure(self, rooms, cores):
+        """{(room, stage): seconds} of the tests without a mutant, in which they must pass."""
+        kept = self.copy.parent / f"baseline-{self.preset}.json"   # of these sources: a run that goes on does not measure again
+        key = [tree_hash(self.copy), self.everything, self.left_out, self.leave_failing, sorted(rooms)]
+        with contextlib.suppress(OSError, ValueError):
+            before = json.loads(kept.read_text(encoding="utf-8"))
+            if before["key"] == key:
+                self.left_out = before["left_out"]
+                return {tuple(stage): seconds for stage, seconds in before["limits"]}
+        chosen = "" if self.everything else "-R '^((" + "|".join(self.tests(room) for room in rooms) + ")/|cli/golden$)'"
+        out = f" -E '{self.left_out}'" if self.left_out else ""
+        report = self.folder / "baseline.xml"
+        code, said, _ = run(self.build(*rooms).replace(f"-j{self.jobs}", f"-j{cores}"), self.copy, None, self.environment)
+        if code != 0:
+            sys.exit("the build fails without a mutant:\n" + said[-4000:])
+        ctest = f"ctest --test-dir build/{self.preset} --output-on-failure"
+        code, said, _ = run(f"{ctest} -j{cores} --output-junit {report} {chosen}{out}", self.copy, None, self.surroundings(""))
+        if code != 0:   # once more: the machine may have been busy
+            code, said, _ = run(f"{ctest} --rerun-failed", self.copy, None, self.surroundings(""))
+        if code != 0:
+            failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
+            if not self.leave_failing or not failed:
+                sys.exit("tests fail without a mutant:\n" + said[-4000:])
+            self.left_out = "|".join([*filter(None, [self.left_out]), *(f"^{re.escape(name)}$" for name in failed)])
+            print(said[-4000:] + "\nleft out, because they fail without a mutant: " + " ".join(failed), file=sys.stderr, flush=True)
+        taken = {case.get("name"): float(case.get("time")) for case in ElementTree.parse(report).iter("testcase")}
+        limits = {}
+        for room in rooms:
+            own = sum(seconds for name, seconds in taken.items() if re.match(rf"({self.tests(room)})/", name))
+            limits.update({(room, "room"): own, (room, "golden"): taken.get("cli/golden", 0)})
+            limits.update({(room, stage): sum(taken.values()) for stage in ("quick", "slow")})
+        kept.write_text(json.dumps({"key": key, "left_out": self.left_out, "limits": list(limits.items())}), encoding="utf-8")
+        return limits
 
     def object(self, mutant):
         path = self.folder / f"CMakeFiles/gs_{mutant.room}.dir/{mutant.path}.o"
@@ -376,11 +441,13 @@ class Tree:
     """Any tree: built and tested by commands that are given."""
 
     def __init__(self, copy, arguments):
-        self.copy, self.environment = copy, dict(os.environ)
-        self.command, self.given = arguments.build or "true", arguments.test
+        self.copy, self.command, self.given, self.left_out = copy, arguments.build or "true", arguments.test, None
 
     def prepare(self):
         pass
+
+    def surroundings(self, room):
+        return dict(os.environ)
 
     def build(self, room):
         return self.command.replace("{room}", shlex.quote(room))
@@ -388,6 +455,19 @@ class Tree:
     def stages(self, room):
         for number, command in enumerate(self.given, 1):
             yield f"stage {number}", command.replace("{room}", shlex.quote(room))
+
+    def measure(self, rooms, cores):
+        limits, taken = {}, {}
+        for room in rooms:
+            for name, command in [("the build", self.build(room)), *self.stages(room)]:
+                if command not in taken:
+                    code, said, taken[command] = run(command, self.copy, None)
+                    if code != 0 and name != "the build":
+                        code, said, taken[command] = run(command, self.copy, None)
+                    if code != 0:
+                        sys.exit(f"{room}: {name} fails without a mutant:\n{said[-4000:]}")
+                limits[room, name] = taken[command]
+        return limits
 
     def object(self, mutant):
         return None
@@ -397,53 +477,114 @@ class Tree:
 
 
 class Judge:
-    def __init__(self, tree, limit):
-        self.tree, self.limit, self.taken, self.objects = tree, limit, {}, {}
+    """Judges mutants in one copy of the tree."""
 
-    def baseline(self, room):
-        """What the stages take without a mutant, in which they must pass."""
-        for name, command in [("the build", self.tree.build(room)), *self.tree.stages(room)]:
-            if command in self.taken:
-                continue
-            code, said, taken = run(command, self.tree.copy, None, self.tree.environment)
-            if code != 0 and name != "the build":   # once more: the machine may have been busy
-                code, said, taken = run(command, self.tree.copy, None, self.tree.environment)
-            if code != 0:
-                sys.exit(f"{room}: {name} fails without a mutant:\n{said[-4000:]}")
-            self.taken[command] = taken
+    def __init__(self, root, copy, arguments):
+        copy.mkdir(parents=True, exist_ok=True)
+        copy_tree(root, copy, "build")
+        self.tree = (Tree if arguments.test else Project)(copy, arguments)
+        self.tree.prepare()
+        self.limit, self.taken = arguments.limit, {}
+
+    def measure(self, rooms, cores):
+        self.taken = self.tree.measure(sorted(rooms), cores)
+        return self.taken, self.tree.left_out
 
     def judge(self, mutant):
         """(outcome, stage, what was said at the end): killed, survived, refused by the compiler, or same as before."""
-        path = self.tree.copy / mutant.path
+        tree, surroundings = self.tree, self.tree.surroundings(mutant.room)
+        path = tree.copy / mutant.path
         text = path.read_text(encoding="utf-8")
         try:
-            self.baseline(mutant.room)
-            before = self.tree.object(mutant)
+            code, said, _ = run(tree.build(mutant.room), tree.copy, None, surroundings)   # as it is, if it was not built before
+            if code != 0:
+                sys.exit(f"{mutant.room}: the build fails without a mutant:\n{said[-4000:]}")
+            before = tree.object(mutant)
             path.write_text(applied(mutant, text), encoding="utf-8")
-            single = self.tree.compile(mutant)
+            single = tree.compile(mutant)
             if single:
-                code, said, _ = run(single, self.tree.copy, self.limit, self.tree.environment)
+                code, said, _ = run(single, tree.copy, self.limit, surroundings)
                 if code != 0:
                     return "refused", "build", said[-400:]
-                if before and self.tree.object(mutant) == before:
+                if before and tree.object(mutant) == before:
                     return "same", "build", ""
-            code, said, _ = run(self.tree.build(mutant.room), self.tree.copy, self.limit, self.tree.environment)
+            code, said, _ = run(tree.build(mutant.room), tree.copy, self.limit, surroundings)
             if code != 0:
                 return "refused", "build", said[-400:]
-            for name, command in self.tree.stages(mutant.room):
-                limit = min(self.limit, self.taken[command] * STAGE_FACTOR + STAGE_MORE)
-                for _ in range(2):   # a test that fails now and then kills nothing: it must fail twice
-                    code, said, _ = run(command, self.tree.copy, limit, self.tree.environment)
-                    if code in (None, 0):
-                        break
+            for name, command in tree.stages(mutant.room):
+                limit = min(self.limit, self.taken.get((mutant.room, name), self.limit) * STAGE_FACTOR + STAGE_MORE)
+                stop = command.replace("--output-on-failure", "--output-on-failure --stop-on-failure", 1)
+                code, said, _ = run(stop, tree.copy, limit, surroundings)
+                failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
+                if code not in (None, 0):   # a test that fails now and then kills nothing: it must fail twice
+                    again = re.sub(r" -R '.*| -LE? .*", "", command) + " --rerun-failed" if failed else command
+                    code, said, _ = run(again, tree.copy, limit, surroundings)
+                    if code == 0 and failed:   # those behind it have not run
+                        code, said, _ = run(stop, tree.copy, limit, surroundings)
+                        failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
                 if code is None:
                     return "killed", name, "late"
                 if code != 0:
-                    failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
                     return "killed", name, " ".join(failed) or f"exit {code}"
             return "survived", "", ""
         finally:
             path.write_text(text, encoding="utf-8")
+
+
+# ---- several at a time ----
+
+JUDGE = None   # of this process
+
+
+def begin_judge(root, copies, known, arguments):
+    global JUDGE   # pylint: disable=global-statement
+    signal.signal(signal.SIGINT, signal.SIG_IGN)   # the parent's affair
+    adopt_orphans()
+    JUDGE = Judge(root, Path(copies.get()), arguments)
+    JUDGE.taken, JUDGE.tree.left_out = known
+
+
+def judge_here(mutant):
+    return JUDGE.judge(mutant)
+
+
+class Judges:
+    """Judges mutants in as many copies as are asked for, ahead of those whose outcome is waited for."""
+
+    def __init__(self, root, copy, arguments, keep):
+        self.keep, self.pending, self.pool, self.parallel = keep, {}, None, arguments.parallel
+        self.first, self.known = Judge(root, copy, arguments), None
+        self.start = lambda: self.begin(root, copy, arguments)
+
+    def measure(self, rooms, cores):
+        self.known = self.first.measure(rooms, cores)
+
+    def begin(self, root, copy, arguments):
+        context = multiprocessing.get_context("fork")
+        copies = context.Queue()
+        for number in range(self.parallel):
+            copies.put(str(copy) if number == 0 else f"{copy}-{number}")
+        self.pool = concurrent.futures.ProcessPoolExecutor(self.parallel, mp_context=context, initializer=begin_judge,
+                                                           initargs=(root, copies, self.known, arguments))
+
+    def ahead(self, mutant):
+        """Begins with a mutant that will be asked for. What is known is kept as soon as it is known, in another thread."""
+        if not self.pool:
+            self.start()
+        future = self.pool.submit(judge_here, mutant)
+        future.add_done_callback(lambda done: done.cancelled() or done.exception() or self.keep(mutant, done.result()))
+        self.pending[mutant] = future
+
+    def judge(self, mutant):
+        if mutant in self.pending:
+            outcome = self.pending.pop(mutant).result()
+        else:
+            outcome = self.first.judge(mutant)
+        self.keep(mutant, outcome)
+
+    def end(self):
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
 
 
 # ---- results ----
@@ -529,6 +670,9 @@ def options():
     parser.add_argument("--equivalent", type=Path)
     parser.add_argument("--copy", type=Path, help="the copy of the tree, which is kept (build/mutate/tree)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--leave-out")
+    parser.add_argument("--leave-failing", action="store_true")
     parser.add_argument("--limit", type=float, default=1800, help="seconds that a stage may take at most")
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--at-least", type=float, default=0)
@@ -537,6 +681,20 @@ def options():
     parser.add_argument("--build")
     parser.add_argument("--test", action="append")
     return parser
+
+
+def fill(order, drawn, count):
+    """Draws until so many wait."""
+    order.extend(itertools.islice(drawn, max(0, count - len(order))))
+
+
+def more(drawn, order):
+    """Those that were drawn ahead, then others."""
+    while True:
+        fill(order, drawn, 1)
+        if not order:
+            return
+        yield order.pop(0)
 
 
 def main(argv=None):
@@ -555,34 +713,53 @@ def main(argv=None):
     copy = (arguments.copy or work / f"tree-{arguments.preset}").resolve()
     results = arguments.results or work / f"results-{arguments.seed}.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
-    copy.mkdir(parents=True, exist_ok=True)
     known, done = read_equivalent(arguments.equivalent or root / "tests/mutants/code.txt"), read_results(results)
-    texts, rows, judge = {}, [], None
+    texts, rows, judges, order, lock = {}, [], None, [], threading.Lock()
     adopt_orphans()
-    with open(results, "a", encoding="utf-8") as file:
-        for mutant in draws(found, arguments.seed):
-            counted = sum(row["outcome"] in ("killed", "survived") for row in rows)
-            if counted >= arguments.count or time.monotonic() - begin > arguments.seconds:
-                break
-            text = texts.setdefault(mutant.path, (root / mutant.path).read_text(encoding="utf-8"))
-            name, reason = identity(mutant, text), reason_of(mutant, text, known)
-            row = done.get(name)
-            if reason:
-                row = {"outcome": "equivalent", "stage": "", "by": reason}
-            elif not row:
-                if not judge:
-                    copy_tree(root, copy, "build")
-                    tree = (Tree if arguments.test else Project)(copy, arguments)
-                    tree.prepare()
-                    judge = Judge(tree, arguments.limit)
-                outcome, stage, by = judge.judge(mutant)
-                row = {"outcome": outcome, "stage": stage, "by": by}
-            row = {"id": name, "file": mutant.path, "line": mutant.line, "room": mutant.room, "kind": mutant.kind, "diff": diff(mutant, text), **row}
-            if name not in done and not reason:
+
+    def text_of(mutant):
+        return texts.setdefault(mutant.path, (root / mutant.path).read_text(encoding="utf-8"))
+
+    def open_question(mutant):
+        return identity(mutant, text_of(mutant)) not in done and not reason_of(mutant, text_of(mutant), known)
+
+    def row_of(mutant, outcome, stage, by):
+        return {"id": identity(mutant, text_of(mutant)), "file": mutant.path, "line": mutant.line, "room": mutant.room, "kind": mutant.kind,
+                "diff": diff(mutant, text_of(mutant)), "outcome": outcome, "stage": stage, "by": by}
+
+    def keep(mutant, judged):
+        row = row_of(mutant, *judged)
+        with lock:
+            if row["id"] not in done:
                 file.write(json.dumps(row) + "\n")
                 file.flush()
-            rows.append(row)
-            tell(row, arguments.json)
+            done.setdefault(row["id"], row)
+
+    with open(results, "a", encoding="utf-8") as file:
+        try:
+            drawn = draws(found, arguments.seed)
+            for mutant in more(drawn, order):
+                counted = sum(row["outcome"] in ("killed", "survived") for row in rows)
+                if counted >= arguments.count or time.monotonic() - begin > arguments.seconds:
+                    break
+                if open_question(mutant):
+                    if not judges:
+                        judges = Judges(root, copy, arguments, keep)
+                        ahead = itertools.islice(draws(found, arguments.seed), 2 * arguments.count)
+                        judges.measure({other.room for other in ahead if open_question(other)}, arguments.jobs)
+                    if arguments.parallel > 1:   # one that takes long delays no other
+                        fill(order, drawn, AHEAD * arguments.parallel)
+                        for other in [mutant, *order]:
+                            if other not in judges.pending and open_question(other) and len(judges.pending) < AHEAD * arguments.parallel:
+                                judges.ahead(other)
+                    judges.judge(mutant)
+                reason = reason_of(mutant, text_of(mutant), known)
+                row = row_of(mutant, "equivalent", "", reason) if reason else done[identity(mutant, text_of(mutant))]
+                rows.append(row)
+                tell(row, arguments.json)
+        finally:
+            if judges:
+                judges.end()
     share = total(rows, arguments.json, sys.stdout)
     return 1 if share < arguments.at_least else 0
 

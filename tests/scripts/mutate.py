@@ -133,6 +133,15 @@ class Tree(unittest.TestCase):
         self.told("--count", "1", test=test)
         self.assertGreater(len(log.read_text()), ran)
 
+    def test_several_at_a_time(self):
+        one = self.told("--count", "6")
+        (self.root / "build/mutate/results-1.jsonl").unlink()
+        several = self.told("--count", "6", "--parallel", "3", "--jobs", "3")
+        self.assertEqual([(row["id"], row["outcome"]) for row in several["mutants"]], [(row["id"], row["outcome"]) for row in one["mutants"]])
+        self.assertTrue((self.root / "build/mutate/tree-release-2/src/room/limit.c").exists())
+        again = self.told("--count", "6", "--parallel", "3", test="false")
+        self.assertEqual(again, several)
+
     def test_equivalent(self):
         record = "# known\n\nsrc/room/limit.c\n- if (x > 10) return 10;\n+ if (x >= 10) return 10;\n10 is 10\neither way\n"
         self.write("tests/mutants/code.txt", record)
