@@ -757,6 +757,9 @@ def main(argv=None):
                 row = row_of(mutant, "equivalent", "", reason) if reason else done[identity(mutant, text_of(mutant))]
                 rows.append(row)
                 tell(row, arguments.json)
+        except BaseException:
+            end_descendants()   # what is judged now is not waited for
+            raise
         finally:
             if judges:
                 judges.end()

@@ -227,7 +227,7 @@ static gs_status find_array(lines *l, char **from, char **to, int *line_before, 
         return GS_OK;
     }
     int ticks = 0, blocks = 0;
-    const char *info;
+    const char *info = "";
     for (char *line; (line = next_line(l));) {
         const int here = fence(line, &info);
         if (!ticks && here) {

@@ -57,6 +57,7 @@ static const char *const seeds[] = {
     "7#include \"common/args.h\"\n/* x */ #include <common/mma.cuh> // y\n%:define A B\n\?\?=inc\\\nlude \"common/x.h\"\nR\"(#)\" a % b ? c : d;\n",
     "7#include \"/etc/passwd\"\n#if __has_include(<x>)\n",
     "4gemmsmith-tuned 1\nf16:64x64x64:nn:beta=1 mma/16x16x64/w1x1/s2/g1 " ROW "f16:64x64x64:nn:beta=1 simple " ROW,
+    "4gemmsmith-tuned 1\n# checksum 0123456789abcdef\nf16:64x64x64:nn library " ROW,
     "5gemmsmith-weights 1\nabout these\nnumbers 24 28\nhidden 64\ntokens 3\nws\nws/stages/s2\nnobody\ndata 146948 0123456789abcdef\n",
     "8series,name,x,y\nregret/learned,\"a, \"\"b\"\"\",1,0.5\r\n,,\"\",\n\"\"\"\",a\"b,c\n",
     "9: x\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"gr\xc3\xbc\"},\"finish_reason\":null}],\"usage\":null}\n\ndata: {\"choices\":[{\"delta\":{},"

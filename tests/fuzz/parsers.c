@@ -132,7 +132,8 @@ static void fuzz_table(const char *text)
     if (gs_table_create(&first) != GS_OK || gs_table_create(&second) != GS_OK) abort();
     const gs_status status = gs_table_read(first, text, NULL, &skipped, &error);
     if (status != GS_OK) REQUIRE(error.text[0] != '\0');   /* no table at all: there is no place to name */
-    if (skipped > 0) REQUIRE(error.text[0] != '\0' && (error.field[0] != '\0' || error.column > 0));
+    /* a broken checksum is the file's fault, not a row's */
+    if (skipped > 0) REQUIRE(error.text[0] != '\0' && (error.status == GS_ERROR_CORRUPT || error.field[0] != '\0' || error.column > 0));
     if (status == GS_OK) {
         gs_table_format(first, &once);
         REQUIRE(gs_table_read(second, gs_text_string(&once), NULL, &skipped, NULL) == GS_OK);
