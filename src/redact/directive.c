@@ -133,7 +133,7 @@ static void condition(gs_scanner *s, const char *word, size_t size)
     }
     show_directive(s, word, size);
     if (!dead) return;
-    if (gs_scanner_same("if", word, size) || gs_scanner_same("elif", word, size)) gs_scanner_show(s, test, strlen(test));
+    if (gs_scanner_same("if", word, size) || gs_scanner_same("elif", word, size)) gs_scanner_show(s, "0", 1);   /* not what stands there: nobody compiles it */
     gs_scanner_drop_line(s);
     s->directive = false;
     skip_group(s);
