@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes wrong kernels of honest ones and says which of them verification lets pass.
 
-    mutants.py --judge PROGRAM [--seed N] [--count N] [--base PART_OF_A_NAME] [--report FILE]
+    mutants.py --judge PROGRAM [--seed N] [--count N] [--base PART_OF_A_NAME] [--jobs N] [--report FILE]
     mutants.py --judge PROGRAM --sample N       a fixed sample; fails if one survives
 
 Bases: a schedule of every family, and the user kernels of tests/hacks/honest.cu. Kinds of mutants: `code` changes one token or
@@ -13,7 +13,10 @@ PROGRAM (tests/mutants/judge.c) compiles and verifies each on the emulated devic
 is no mutant. One that passes is a survivor, unless equivalent.txt has its name with the reason why it computes the same."""
 import argparse
 import collections
+import concurrent.futures
+import itertools
 import os
+import queue
 import random
 import re
 import subprocess
@@ -286,32 +289,69 @@ def judge_source(judge, folder, base, source, parts):
     return judge.ask("user %s %s %s %s" % (manifest, base.problem, path, parts))
 
 
-def run(options, judge, folder):
-    bases = [base for base in list(user_bases()) + list(family_bases(judge, folder)) if options.base in base.name]
-    known, tally, kinds, code = equivalents(), collections.Counter(), collections.defaultdict(collections.Counter), {}
-    report = open(options.report, "a", encoding="utf-8") if options.report else None
-    if not bases:
-        sys.exit("no base has '%s' in its name" % options.base)
-    rng = random.Random(options.seed)
+def drawn(bases, rng, most):
+    """(base, kind, name, source) of different mutants."""
     seen = set()
-    while tally["killed"] + tally["survived"] + tally["equivalent"] < options.count and len(seen) < 20 * options.count:
+    while len(seen) < most:
         base = rng.choice(bases)
         made = make(base, rng)
         if not made:
             continue
         kind, text, source = made
         name = "%s; %s; %s" % (base.name, kind, text)
-        if name in seen:
-            continue
-        seen.add(name)
-        if base.name not in code:
-            code[base.name] = judge_source(judge, folder, base, base.source, "main")
-            if code[base.name][1] != "pass":
-                sys.exit("%s is refused: %s" % (base.name, " ".join(code[base.name])))
-        answer = judge_source(judge, folder, base, source, "main")
-        if answer[1] == "pass" and answer[0] != code[base.name][0]:
-            answer = judge_source(judge, folder, base, source, "all")   # edge problems take ten times as long
-        outcome = ("killed" if answer[1] != "pass" else "same" if answer[0] == code[base.name][0] else "equivalent" if name in known else "survived")
+        if name not in seen:
+            seen.add(name)
+            yield base, kind, name, source
+
+
+class Judges:
+    """As many judges as judge at a time, each with a folder of its own."""
+
+    def __init__(self, program, jobs, folder):
+        self.pool, self.free = concurrent.futures.ThreadPoolExecutor(jobs), queue.SimpleQueue()
+        for number in range(jobs):
+            own = os.path.join(folder, str(number))
+            os.mkdir(own)
+            self.free.put((Judge(program), own))
+        self.jobs = jobs
+
+    def judge(self, base, source, code):
+        judge, folder = self.free.get()
+        try:
+            answer = judge_source(judge, folder, base, source, "main")
+            if answer[1] == "pass" and code and answer[0] != code:
+                answer = judge_source(judge, folder, base, source, "all")   # edge problems take ten times as long
+            return answer
+        finally:
+            self.free.put((judge, folder))
+
+    def ahead(self, mutants, code):
+        """(mutant, answer) in the order of the mutants; those behind are judged meanwhile."""
+        waiting = collections.deque()
+        for mutant in itertools.chain(mutants, [None] * 2 * self.jobs):
+            waiting.append((mutant, self.pool.submit(self.judge, mutant[0], mutant[3], code[mutant[0].name]) if mutant else None))
+            if len(waiting) >= 2 * self.jobs and waiting[0][0]:
+                mutant, future = waiting.popleft()
+                yield mutant, future.result()
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)
+        while not self.free.empty():
+            self.free.get()[0].close()
+
+
+def run(options, judges, judge, folder):
+    bases = [base for base in list(user_bases()) + list(family_bases(judge, folder)) if options.base in base.name]
+    known, tally, kinds, code = equivalents(), collections.Counter(), collections.defaultdict(collections.Counter), {}
+    report = open(options.report, "a", encoding="utf-8") if options.report else None
+    if not bases:
+        sys.exit("no base has '%s' in its name" % options.base)
+    for base, answer in zip(bases, judges.pool.map(lambda base: judges.judge(base, base.source, None), bases)):
+        if answer[1] != "pass":
+            sys.exit("%s is refused: %s" % (base.name, " ".join(answer)))
+        code[base.name] = answer[0]
+    for (base, kind, name, _), answer in judges.ahead(drawn(bases, random.Random(options.seed), 20 * options.count), code):
+        outcome = ("killed" if answer[1] != "pass" else "same" if answer[0] == code[base.name] else "equivalent" if name in known else "survived")
         if answer[1] in ("compile", "command", "file", "machine"):
             outcome = "invalid"
         tally[outcome] += 1
@@ -324,6 +364,8 @@ def run(options, judge, folder):
         elif outcome == "equivalent":
             print("equivalent: %s: %s" % (name, known[name]))
         sys.stdout.flush()
+        if tally["killed"] + tally["survived"] + tally["equivalent"] >= options.count:
+            break
     judged = tally["killed"] + tally["survived"]
     print("seed %d: %d mutants judged, %d killed (%.1f %%), %d survived; apart: %d equivalent with a reason, %d of the same code, %d that do not compile"
           % (options.seed, judged, tally["killed"], 100.0 * tally["killed"] / max(judged, 1), tally["survived"], tally["equivalent"], tally["same"],
@@ -340,6 +382,7 @@ def main():
     parser.add_argument("--count", type=int, default=500, help="mutants to judge")
     parser.add_argument("--base", default="", help="bases with this in their name only")
     parser.add_argument("--sample", type=int, default=0, help="the fixed sample of so many mutants")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="judged at a time (cores)")
     parser.add_argument("--report", help="file that every mutant's outcome is added to")
     options = parser.parse_args()
     options.least = 0
@@ -347,8 +390,12 @@ def main():
         options.seed, options.count, options.least = 20, options.sample, options.sample // 2
     judge = Judge(options.judge)
     with tempfile.TemporaryDirectory() as folder:
-        code = run(options, judge, folder)
-    judge.close()
+        judges = Judges(options.judge, options.jobs, folder)
+        try:
+            code = run(options, judges, judge, folder)
+        finally:
+            judges.close()
+            judge.close()
     sys.exit(code)
 
 
