@@ -237,7 +237,7 @@ static void test_grid_barrier(void **state)
 
 /* ---- what a seed decides ---- */
 
-/* Registers that nothing wrote do not show what ran before on the same host thread; a finding is the same for any number of threads. */
+/* Registers that nothing wrote hold the same garbage whatever ran before on the same host thread; a finding is the same for any number of threads. */
 static void test_threads_change_nothing(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void test_threads_change_nothing(void **state)
     start(&r, KERNEL("mov.u32 b, %ctaid.x;\nadd.u32 a, c, b;\nadd.u32 c, b, 77;\nmov.u32 t, b;\n" STORE), 1, 1);
     r.t.launch.grid[0] = 200;
     next_seed(&r, 1);
-    for (uint32_t i = 0; i < 200; i++) assert_int_equal(r.words[i], i);
+    for (uint32_t i = 0; i < 200; i++) assert_int_equal(r.words[i], 0x7f7f7f7f + i);
     emu_end(&r.t);
     start(&r, KERNEL("mov.u32 b, %ctaid.x;\nand.b32 c, b, 7;\nsetp.eq.u32 p, c, 3;\nmov.u32 d, buf;\n@p ld.shared.u32 a, [d];\nmov.u32 e, 100;\nLOOP:\nsub.u32 e, e, 1;\nsetp.ne.u32 q, e, b;\n@q bra LOOP;\n"
                      "setp.gt.u32 p, b, 40;\n@p trap;\n"), 32, 1);

@@ -33,8 +33,8 @@ ENTRY = "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
 # A schedule, the problem that it is judged on, ragged at every edge of the tiles, with rows that end before the next begins; and further problems for
 # those that pass, as edge problems are for user kernels.
 FAMILIES = [
-    ("simple", "f16:40x56x72:tn:lda=80:ldb=96:ldd=64", ["f16:40x56x0:tn", "f16:3x70x33:tn:b=2", "f16:24x40x48:tn:alpha=0.5"]),
-    ("simple", "bf16:24x40x48:nn:ldb=48:ldc=56:ldd=64:beta=0.5", ["bf16:24x40x0:nn:beta=0.5", "bf16:70x3x33:nn:b=2:beta=1"]),
+    ("simple", "f16:40x56x72:tn:lda=80:ldb=96:ldd=64", ["f16:40x56x0:tn", "f16:3x70x33:tn:lda=40:ldb=48:b=2", "f16:24x40x48:tn:alpha=0.5"]),
+    ("simple", "bf16:24x40x48:nn:ldb=48:ldc=56:ldd=64:beta=0.5", ["bf16:24x40x0:nn:beta=0.5", "bf16:70x3x33:nn:lda=40:ldb=8:b=2:beta=1"]),
     ("mma/32x64x64/w2x2/s5/g1/k2", "f16:72x96x136:tn:lda=144:ldb=152:ldd=112", ["f16:72x96x0:tn", "f16:40x72x1544:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),
     ("mma/16x64x64/w1x4/s6/g1/k2", "bf16:40x72x96:nn:d=f32:lda=104:ldb=88:ldd=80", ["bf16:72x96x0:nn:d=f32", "bf16:40x72x1544:nn:d=f32:b=2"]),
     ("ws/64x64x64/s4/c1x1/coop/g1", "f16:72x96x136:tn:lda=144:ldb=152:ldd=112", ["f16:72x96x0:tn", "f16:200x72x520:tn:b=2", "f16:24x40x8:tn:alpha=0.5"]),

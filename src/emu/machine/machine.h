@@ -119,7 +119,7 @@ struct gs_emu_code {
     uint32_t   list_size, list_capacity;
     uint32_t  *reconverge;                    /* per op: where its divergent lanes meet again (op index), GS_EMU_NONE: at the exit */
     uint8_t   *leader;                        /* per op: 1 if it starts a basic block */
-    uint8_t   *image;                         /* initial register bytes: zero, and the constants */
+    uint8_t   *image;                         /* initial register bytes: the constants; garbage in all others */
     gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables: offsets in the own block */
     int        shared_addresses;
     uint32_t   register_bytes, register_capacity;

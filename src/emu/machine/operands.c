@@ -49,6 +49,9 @@ gs_status gs_emu_no_memory(gs_emu_decoder *d)
 
 static uint32_t lane_bytes(gs_ptx_type type) { return type == GS_PTX_PRED ? 0 : (uint32_t)gs_ptx_type_bits(type) <= 16 ? 2 : (uint32_t)gs_ptx_type_bits(type) / 8; }
 
+/* A register that nothing has written holds what nobody expects: NaN as f16, 3.4e38 as f32, no address. */
+enum { UNWRITTEN = 0x7f };
+
 /* Bytes of a register: a mask for a predicate, else 32 lanes; 8-bit registers take 16-bit lanes. */
 static uint32_t register_size(gs_ptx_type type) { return type == GS_PTX_PRED ? 4 : lane_bytes(type) * GS_EMU_LANES; }
 
@@ -68,7 +71,7 @@ static uint32_t take_bytes(gs_emu_decoder *d, uint32_t size)
             gs_emu_no_memory(d);
             return 0;
         }
-        memset(image + code->register_capacity, 0, capacity - code->register_capacity);
+        memset(image + code->register_capacity, UNWRITTEN, capacity - code->register_capacity);
         code->image = image;
         code->register_capacity = capacity;
     }
