@@ -15,7 +15,7 @@
 #include "compare/winners.h"
 #include "device/device.h"
 #include "output.h"
-#include "store/curves.h"
+#include "report/curves.h"
 #include "store/store.h"
 #include "verify/verdict.h"
 
@@ -146,6 +146,31 @@ static int run_merge(db *d, char *const *words)
     int64_t copied = 0;
     if (gs_store_merge(d->store, words[0], &copied, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
     printf("%s: %lld rows copied into %s\n", words[0], (long long)copied, gs_store_path(d->store));
+    return CLI_OK;
+}
+
+/* ---- checksums ---- */
+
+static int run_check(db *d, char *const *words)
+{
+    gs_error error;
+    int64_t pages;
+    (void)words;
+    if (gs_store_check(d->store, &pages, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    if (pages > 0)
+        printf("%s: sound, %lld pages have their checksums\n", gs_store_path(d->store), (long long)pages);
+    else
+        printf("%s: sound, of a version without checksums\n", gs_store_path(d->store));
+    return CLI_OK;
+}
+
+static int run_seal(db *d, char *const *words)
+{
+    gs_error error;
+    int64_t accepted;
+    const char *const path = words[0] ? words[0] : d->s->store;
+    if (gs_store_seal(path, &accepted, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf("%s: sealed as it is, %lld pages had other checksums\n", path ? path : "the store", (long long)accepted);
     return CLI_OK;
 }
 
@@ -352,6 +377,8 @@ static const struct action {
     {"merge",   1, "another store",                false, run_merge, 0, true},
     {"compare", 2, "two tables or stores",         false, run_compare},
     {"curves",  0, "one file of rows, or none",    false, run_curves, 1},
+    {"check",   0, "no argument",                  false, run_check},
+    {"seal",    0, "a store, or nothing",          false, run_seal, 1},
 };
 
 /* --gpu, else the GPU of this machine. */
@@ -377,15 +404,17 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare or curves?");
+    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare, curves, check or seal?");
     const struct action *action = actions;
     const struct action *const end = actions + GS_COUNT(actions);
     while (action < end && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves", argv[1]);
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves, check, seal", argv[1]);
     if (words - 1 < action->words || words - 1 > action->words + action->more) return cli_usage(command, "%s takes %s", action->name, action->argument);
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
+    char *const none = NULL;
     if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
+    if (action->run == run_seal) return run_seal(&d, words > 1 ? argv + 2 : &none);
     gs_error error;
     gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
     if (action->run == run_show && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
@@ -393,7 +422,6 @@ static int run(const cli_command *command, int argc, char **argv)
     /* no store is made for a file that is not there */
     if (writes && !gs_file_exists(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
     if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    char *const none = NULL;
     code = action->run(&d, words > 1 ? argv + 2 : &none);
     gs_store_close(&d.store);
     return code;
@@ -401,7 +429,7 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_db = {
     .name     = "db",
-    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE]",
+    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE] | check | seal [STORE]",
     .summary  = "print what the store has, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
                 "show    everything that was tried for a problem, the fastest first\n"
@@ -409,7 +437,9 @@ const cli_command cli_db = {
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
                 "merge   copies everything from another store that this one does not have\n"
                 "compare compares two tuned tables or stores: choices, times, which is faster\n"
-                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu",
+                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu\n"
+                "check   reads everything in the store and compares it with its checksums\n"
+                "seal    gives a store that was changed with sqlite3 new checksums: takes it as it is",
     .options  = options,
     .examples = "  gemmsmith db list\n"
                 "  gemmsmith db show f16:4096x4096x4096:tn --json\n"

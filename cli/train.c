@@ -12,7 +12,7 @@
 #include "command.h"
 #include "dataset/samples.h"
 #include "output.h"
-#include "store/curves.h"
+#include "report/curves.h"
 #include "store/store.h"
 #include "train/train.h"
 

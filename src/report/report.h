@@ -7,7 +7,7 @@
 #include <gemmsmith/problem.h>
 
 #include "base/text.h"
-#include "store/curves.h"
+#include "report/curves.h"
 
 #define GS_REPORT_BANDS 6
 

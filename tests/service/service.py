@@ -59,6 +59,10 @@ class Service:
         with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def seal(self):
+        """What SQLite alone has changed gets its checksums."""
+        subprocess.run([PROGRAM, "db", "seal", os.path.join(self.folder, "store.db")], check=True, stdout=subprocess.DEVNULL)
+
     def end(self, number=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(number)
@@ -396,6 +400,7 @@ class Together(Case):
         s.end(signal.SIGKILL)
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.execute("UPDATE job SET expires = 1 WHERE id = ?", (late,))
+        s.seal()
         s.rules = "library=1.1"
         s.start()
         self.assertEqual([s.result(i)[1]["verdict"] for i in (other, late)], ["pass", "deadline"])
@@ -607,6 +612,7 @@ class Failures(Case):
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:   # the clock: two days later; one was never done
             store.execute("UPDATE job SET date = '2001-01-01T00:00:00Z' WHERE id != ?", ids[2:])
             store.execute("UPDATE job SET answer = NULL WHERE id = ?", ids[1:2])
+        s.seal()
         s.start()
         self.assertEqual(s.result(ids[1])[1]["verdict"], "pass")
         while s.metric("jobs_forgotten_total") < 1:
@@ -618,6 +624,7 @@ class Failures(Case):
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.executemany("INSERT INTO job (id, device, request, attempts, answer, failed, date) VALUES (?, 'x', 'r', 1, ?, 0, '2001-01-01T00:00:00Z')",
                               [(str(i), None if i == 1000 else "a") for i in range(2000)])
+        s.seal()
         s.options = ["--keep", "2s"]
         s.start()
         while s.metric("jobs_forgotten_total") < 2002:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/curves.h"
+#include "report/curves.h"
 
 #include <math.h>
 #include <stdio.h>

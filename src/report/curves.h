@@ -3,8 +3,8 @@
  *
  *     series,name,x,y
  *     regret/learned,f16:64x64x64:tn seed 1,4,0.031 */
-#ifndef GS_STORE_CURVES_H
-#define GS_STORE_CURVES_H
+#ifndef GS_REPORT_CURVES_H
+#define GS_REPORT_CURVES_H
 
 #include "store/store.h"
 
