@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith db: looking into the store, moving winners between the store and tuned tables, two tables side by side, curves. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -53,27 +51,7 @@ static bool print_trial(void *self, const gs_trial *trial)
     d->rows++;
     if (d->s->json) {
         gs_text line = {0};
-        gs_json json = gs_json_into(&line);
-        gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "problem", trial->problem);
-        gs_json_string(&json, "candidate", trial->candidate);
-        gs_json_string(&json, "gpu", d->gpu);
-        gs_json_string(&json, "verdict", trial->verdict);
-        gs_json_string(&json, "reason", trial->reason);
-        gs_json_string(&json, "stage", trial->stage);
-        gs_json_double(&json, "predicted_us", trial->predicted_us);
-        gs_json_double(&json, "us", trial->us);
-        if (gs_gpu_emulated(d->gpu)) gs_json_bool(&json, "predicted", true);
-        gs_json_double(&json, "cublaslt_us", trial->library_us);
-        gs_json_double(&json, "ratio", trial->ratio);
-        gs_json_double(&json, "low", trial->low);
-        gs_json_double(&json, "high", trial->high);
-        gs_json_int(&json, "rounds", trial->rounds);
-        gs_json_int(&json, "registers", trial->registers);
-        gs_json_int(&json, "smem", trial->smem);
-        gs_json_int(&json, "mhz", trial->mhz);
-        gs_json_string(&json, "date", trial->date);
-        gs_json_end(&json, '}');
+        gs_trial_object(&line, trial, d->gpu);
         printf("%s\n", gs_text_string(&line));
         gs_text_free(&line);
         return true;
@@ -305,38 +283,17 @@ static bool print_rows(void *self, const gs_curve *curve)
     int *const count = self;
     gs_text text = {0};
     if ((*count)++ == 0) printf(GS_CURVES_HEAD "\n");
-    for (int i = 0; i < curve->count; i++) {
-        gs_csv_put(&text, curve->series);
-        gs_text_add(&text, ",");
-        gs_csv_put(&text, curve->name);
-        gs_text_addf(&text, isnan(curve->y[i]) ? ",%.9g,\n" : ",%.9g,%.9g\n", curve->x[i], curve->y[i]);
-    }
+    gs_curve_rows(&text, curve);
     fputs(gs_text_string(&text), stdout);
     gs_text_free(&text);
     return true;
 }
 
-static void put_numbers(gs_json *json, const char *name, const double *value, int count)
-{
-    gs_json_begin(json, name, '[');
-    for (int i = 0; i < count; i++) gs_json_double(json, NULL, value[i]);
-    gs_json_end(json, ']');
-}
-
 static bool print_curve(void *self, const gs_curve *curve)
 {
-    int *const count = self;
     gs_text text = {0};
-    gs_json json = gs_json_into(&text);
-    ++*count;
-    gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "series", curve->series);
-    gs_json_string(&json, "name", curve->name);
-    gs_json_string(&json, "gpu", curve->device);
-    gs_json_string(&json, "date", curve->date);
-    put_numbers(&json, "x", curve->x, curve->count);
-    put_numbers(&json, "y", curve->y, curve->count);
-    gs_json_end(&json, '}');
+    ++*(int *)self;
+    gs_curve_object(&text, curve);
     printf("%s\n", gs_text_string(&text));
     gs_text_free(&text);
     return true;

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "command.h"
 #include "output.h"
 
@@ -53,18 +52,10 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
 static void say(const settings *s, const gs_report *r, int problems)
 {
     gs_text line = {0};
-    gs_json json = gs_json_into(&line);
-    if (s->json) {
-        gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "out", s->out);
-        gs_json_int(&json, "problems", problems);
-        gs_json_int(&json, "sets", r->set_count);
-        gs_json_int(&json, "curves", r->curve_count);
-        gs_json_int(&json, "unread", r->unread);
-        gs_json_end(&json, '}');
-    } else {
+    if (s->json)
+        gs_report_summary(&line, r, s->out, problems);
+    else
         gs_text_addf(&line, "%s: %d problems in %d sets, %d curves", s->out, problems, r->set_count, r->curve_count);
-    }
     fprintf(strcmp(s->out, "-") == 0 ? stderr : stdout, "%s\n", gs_text_string(&line));
     gs_text_free(&line);
 }

@@ -67,6 +67,9 @@ gs_status gs_report_add_store(gs_report *r, gs_store *store, const char *gpu, gs
 gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error);           /* rows of eval: --rows, or --json */
 void      gs_report_free(gs_report *r);
 
+/* What was written where, as an object of JSON. */
+void gs_report_summary(gs_text *out, const gs_report *r, const char *path, int problems);
+
 /* The page, as HTML. made: when. */
 void gs_report_page(gs_text *page, const gs_report *r, const char *made);
 
