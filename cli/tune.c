@@ -446,7 +446,7 @@ static const char *first_given(const given *list, size_t count)
 static const char *idle_option(const settings *s)
 {
     const given models[] = {
-        {"llm-url", s->llm.url}, {"llm-model", s->llm.model}, {"llm-key_env", s->llm.key_variable}, {"llm-budget", s->llm.budget}, {"llm-price", s->llm.price},
+        {"llm-url", s->llm.url}, {"llm-model", s->llm.model}, {"llm-key-env", s->llm.key_variable}, {"llm-budget", s->llm.budget}, {"llm-price", s->llm.price},
         {"llm-ledger", s->llm.ledger}, {"llm-prompts", s->llm.prompts}, {"llm-headers", s->llm.headers}, {"llm-ca", s->llm.ca}, {"llm-timeout", s->llm.attempt_s > 0},
         {"llm-retries", s->llm_retries >= 0}, {"llm-stream", s->llm.stream},
     };

@@ -16,4 +16,4 @@ try tune --file absent.txt
 try eval --file .
 # a problem that computes nothing is a fault of whoever asks, in every command
 try tune f16:0x64x64:tn --device emu:h200
-try eval f16:0x64x64:tn --device emu:h200 --quiet
+gemmsmith eval f16:0x64x64:tn --device emu:h200 --quiet >eval.out; echo "exit $?"
