@@ -136,10 +136,7 @@ static int run_check(db *d, char *const *words)
     int64_t pages;
     (void)words;
     if (gs_store_check(d->store, &pages, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
-    if (pages > 0)
-        printf("%s: sound, %lld pages have their checksums\n", gs_store_path(d->store), (long long)pages);
-    else
-        printf("%s: sound, of a version without checksums\n", gs_store_path(d->store));
+    printf(pages > 0 ? "%s: sound, %lld pages have their checksums\n" : "%s: sound, of a version without checksums\n", gs_store_path(d->store), (long long)pages);
     return CLI_OK;
 }
 

@@ -52,10 +52,8 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
 static void say(const settings *s, const gs_report *r, int problems)
 {
     gs_text line = {0};
-    if (s->json)
-        gs_report_summary(&line, r, s->out, problems);
-    else
-        gs_text_addf(&line, "%s: %d problems in %d sets, %d curves", s->out, problems, r->set_count, r->curve_count);
+    if (s->json) gs_report_summary(&line, r, s->out, problems);
+    else gs_text_addf(&line, "%s: %d problems in %d sets, %d curves", s->out, problems, r->set_count, r->curve_count);
     fprintf(strcmp(s->out, "-") == 0 ? stderr : stdout, "%s\n", gs_text_string(&line));
     gs_text_free(&line);
 }

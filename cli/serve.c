@@ -25,7 +25,7 @@ typedef struct settings {
     const char *address, *token_file, *store, *device, *devices;
     int64_t     port, queue, connections, most_body, rounds;
     double      deadline, timeout, keep;
-    bool        confirm, dependent, no_emulator;
+    bool        confirm, dependent, no_emulator, json;
 } settings;
 
 static const cli_option options[] = {
@@ -44,6 +44,7 @@ static const cli_option options[] = {
      "problem's size is added; default 60s (emulated device: ten times)", 0.1, 1e6},
     {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "database of jobs, answers and trials; default: the user's store"},
     {"keep",        0, CLI_SECONDS, offsetof(settings, keep),        "TIME", "how long answers are kept; after that the same candidate is evaluated\nagain; default 720h, 0: for ever. Open jobs are never deleted", 0, 1e9},
+    {"json",        0, CLI_FLAG,    offsetof(settings, json),        NULL,   "the line that says where it serves as a JSON object"},
     {"devices",     0, CLI_TEXT,    offsetof(settings, devices),     "LIST", "several GPUs of one model: cuda:0,cuda:1 or all"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
@@ -142,9 +143,15 @@ static int run_until_stopped(const settings *s, gs_service *service, bool any, c
 {
     const int open = gs_service_open_jobs(service);
     const bool six = strchr(s->address, ':') != NULL;
-    printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service), gs_service_device_name(service),
-           token ? ", with a token" : "", any ? "" : ", the listed problems only");
-    if (open > 0) printf("continuing with %d candidates that were accepted before\n", open);
+    char url[300];
+    snprintf(url, sizeof url, "http://%s%.250s%s:%d/v1", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service));
+    if (s->json) {
+        gs_text line = {0};
+        gs_service_object(service, url, token != NULL, !any, &line);
+        printf("%s\n", gs_text_string(&line));
+        gs_text_free(&line);
+    } else printf("serving %s on %s%s%s\n", url, gs_service_device_name(service), token ? ", with a token" : "", any ? "" : ", the listed problems only");
+    if (open > 0 && !s->json) printf("continuing with %d candidates that were accepted before\n", open);
     fflush(stdout);
     while (!cli_stopped()) {
         gs_clock_sleep_ns(LOOK_NS);

@@ -51,9 +51,11 @@ class Service:
                                          *(["--device", self.device] if self.device else []), *self.options],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         first = self.process.stdout.readline()
-        if "serving http://" not in first:
+        url = json.loads(first)["url"] if "--json" in self.options and first.startswith("{") else first
+        if "http://" not in url:
             raise AssertionError(f"did not start: {first!r} {self.said()}")
-        self.port = int(first.split("/v1")[0].rsplit(":", 1)[1])
+        self.hello = first
+        self.port = int(url.split("/v1")[0].rsplit(":", 1)[1])
 
     def said(self):
         with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
@@ -567,6 +569,11 @@ class Failures(Case):
         # a candidate that takes its worker down each time is judged, after two attempts
         self.assertEqual(s.post("evaluate", user_kernel(2, "fake: crash"))[1]["verdict"], "fault")
         self.assertEqual(s.post("evaluate", user_kernel(3))[1]["verdict"], "pass")
+
+    def test_says_where_it_serves_as_an_object(self):
+        s = self.serve(options=["--json", "--mnk", "64_64_64", "--layouts", "tn"], token="secret")
+        hello = json.loads(s.hello)
+        self.assertEqual((hello["url"], hello["token"], hello["listed_problems_only"], hello["open"]), (f"http://127.0.0.1:{s.port}/v1", True, True, 0))
 
     def test_an_answer_is_never_another_ones(self):
         """As if two requests had the same hash."""
