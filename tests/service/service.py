@@ -571,7 +571,7 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", user_kernel(3))[1]["verdict"], "pass")
 
     def test_says_where_it_serves_as_an_object(self):
-        s = self.serve(options=["--json", "--mnk", "64_64_64", "--layouts", "tn"], token="secret")
+        s = self.serve(options=["--json", "--mnk", "64_64_64", "--layouts", "tn"], token="a-secret-of-the-test")
         hello = json.loads(s.hello)
         self.assertEqual((hello["url"], hello["token"], hello["listed_problems_only"], hello["open"]), (f"http://127.0.0.1:{s.port}/v1", True, True, 0))
 
