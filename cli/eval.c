@@ -196,7 +196,7 @@ static void print_details(const gs_result *row)
 /* What an emulated device says has one clock, no spread and nothing to be compared with. */
 static void print_predicted(const gs_result *row)
 {
-    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
+    printf("\n%s  floor %.2f us (work %s us)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
     printf("  %-32s %s  %12s  %8s  %7s\n", "contender", "B ", "predicted us", "TFLOP/s", "% floor");
     for (int i = 0; i < row->count; i++) {
         const gs_result_entry *const entry = &row->entry[i];
@@ -219,7 +219,7 @@ static void print_row(const gs_result *row)
         print_predicted(row);
         return;
     }
-    printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
+    printf("\n%s  floor %.2f us (work %s us), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
     if (row->dependent) printf(", dependent launches");
@@ -262,7 +262,7 @@ static void print_totals(const gs_totals *totals)
     print_group(totals, "best of both", GS_TOTALS_BEST, -1);
     for (int band = 0; band < 6; band++) {
         char label[32];
-        snprintf(label, sizeof label, "  floor %s us", gs_result_bands[band]);
+        snprintf(label, sizeof label, "  work %s us", gs_result_bands[band]);
         print_group(totals, label, GS_TOTALS_BEST, band);
     }
 }

@@ -131,7 +131,7 @@ static void print_line(const settings *s, const gs_problem *problem, const cli_s
     if (result->resumed)
         printf("  (from the store%s)\n", asks_model(s) ? "; --again asks the model" : "");
     else
-        printf("  (%d %s, %d rejected, %s)\n", result->measured, session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
+        printf("  (%d candidate%s %s, %d rejected, %s)\n", result->measured, result->measured == 1 ? "" : "s", session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
 
 /* ---- a list ---- */

@@ -103,7 +103,7 @@ const buildReport = data => {
     function bands(set, title, predicted, what, line, of) {
         const list = [...data.bands.map((name, band) => [name, collect(set, of, band)]), ['all', collect(set, of)]].filter(([, values]) => values.length);
         const boxes = list.map(([name, values]) => ({name, count: values.length, mean: geometric(values), at: SHARES.map(share => quantile(values, share))}));
-        const heads = ['floor, us', 'problems', 'geometric mean', 'least', '5 %', '25 %', 'median', '75 %', '95 %', 'most', ...(line ? ['at least 0.99, %'] : [])];
+        const heads = ['work, us', 'problems', 'geometric mean', 'least', '5 %', '25 %', 'median', '75 %', '95 %', 'most', ...(line ? ['at least 0.99, %'] : [])];
         return figure({kind: 'boxes', title, predicted, what, line, boxes}, {note: BOXES}, heads, list.map(([name, values], i) => [name, values.length,
             ...[boxes[i].mean, values[0], ...boxes[i].at, values[values.length - 1]].map(value => fixed(value, 3)), ...(line ? [fixed(atLeast(values, 0.99), 1)] : [])]));
     }
@@ -116,7 +116,7 @@ const buildReport = data => {
             series: [series(set.mode ? 'ours' : 'winner', shareOf), ...(set.predicted ? [] : [series('cuBLASLt', cublasltShareOf)])]};
         const note = '1 is the least time that the device can need: arithmetic at the rate that it keeps up, every operand moved once, a launch.';
         const rows = data.bands.map((band, i) => [band, collect(set, shareOf, i), collect(set, cublasltShareOf, i)]).filter(([, ours]) => ours.length);
-        return figure(picture, {note, wide: true}, ['floor, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['cuBLASLt, median'])],
+        return figure(picture, {note, wide: true}, ['work, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['cuBLASLt, median'])],
             rows.map(([band, ours, cublaslt]) => [band, ours.length, fixed(quantile(ours, 0.5), 3), ...(set.predicted ? [] : [fixed(quantile(cublaslt, 0.5), 3)])]));
     }
 
@@ -126,9 +126,10 @@ const buildReport = data => {
             return [el('p', {class: 'none'}, "The floor of this GPU is not known here: no device profile has its name, and it is not this machine's. So nothing is shown by floor.")];
         return [
             el('h3', {}, 'By theoretical minimum time'),
+            el('p', {}, 'Work: the floor without the time of a launch, which is why a problem of less than 1 us can have a floor above it.'),
             el('div', {class: 'grid pair'},
-                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by floor', false, "cuBLASLt's time / ours", 1, ratioOf) : [],
-                bands(set, 'Share of the floor by floor', set.predicted, name, null, shareOf)),
+                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by work', false, "cuBLASLt's time / ours", 1, ratioOf) : [],
+                bands(set, 'Share of the floor by work', set.predicted, name, null, shareOf)),
             shares(set, name),
         ];
     }
@@ -146,7 +147,7 @@ const buildReport = data => {
         if (!rows.length) return [];
         const picture = {kind: 'bars', title: 'Latency of single requests: percentiles of call time', predicted: set.predicted, y: 'call time, us', labels: rows.map(row => row.name),
             bars: BARS.map((bar, i) => ({name: bar.name, values: rows.map(row => row.values[i])}))};
-        const note = 'From the launch until the host knows that it ended' + (named ? '.' : '; by floor in microseconds, geometric means over problems.');
+        const note = 'From the launch until the host knows that it ended' + (named ? '.' : '; by work in microseconds, geometric means over problems.');
         return [figure(picture, {note, wide: true}, ['', 'problems', 'ours p50', 'p95', 'p99', 'cuBLASLt p50', 'p95', 'p99'],
             rows.map(row => [row.name, row.count, ...row.values.map(value => fixed(value, 2))]))];
     }

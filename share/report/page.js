@@ -141,7 +141,7 @@
                 bar(0, 4, 3, 1)]},
             options: optionsOf(data, {interaction: {mode: 'index', intersect: false},
                 plugins: {level: {at: data.line ?? NaN}, tooltip: {filter: (item, index) => index === 0, callbacks: {label}, displayColors: false}},
-                scales: {x: scaleOf('floor, us', {grid: {display: false}}), y: scaleOf(data.what, {min: Math.max(0, Math.floor(least / step - 0.2) * step),
+                scales: {x: scaleOf('work, us', {grid: {display: false}}), y: scaleOf(data.what, {min: Math.max(0, Math.floor(least / step - 0.2) * step),
                     max: Math.ceil(most / step + 0.2) * step, ticks: {color: colour('muted'), callback: value => Number(value.toPrecision(3))}})}}),
         };
     }

@@ -177,7 +177,7 @@ def check_winners(root):
         expect(f"map of K = {k}", wanted, cells)
         table = rows_of(shown.one("table"))
         expect(f"table of K = {k}", [[str(m)] + [f"{wanted[m, n]:.3f}" for n in EXTENTS] for m in reversed(EXTENTS)], table)
-    shown, data = figure(part, "Ratio by floor")
+    shown, data = figure(part, "Ratio by work")
     by_band = {}
     for w in known:
         by_band.setdefault(BANDS[floor(w["m"], w["n"], w["k"])[1]], []).append(w["ratio"])
