@@ -70,6 +70,9 @@ const char *gs_sql_tail(const char *path);
 /* damage.c: says which table and row a damaged page was met at, what can be done about it. */
 gs_status gs_damage_tell(gs_store *store, const char *database, const char *name, int code, gs_error *error);
 
+/* log.c: warns of a write-ahead log beside the store that is damaged. Before the store is opened, which may remove it. */
+void gs_log_examine(const char *path);
+
 /* schema.c: brings an open database to this version, or says why it cannot be used. */
 gs_status gs_schema_prepare(gs_store *store, gs_error *error);
 

@@ -81,6 +81,7 @@ static void disconnect(gs_store *store)
 static gs_status open_database(gs_store *store, gs_error *error)
 {
     GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
+    gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error));
     GS_TRY(gs_schema_prepare(store, error));
     return switch_to_wal(store, error);
@@ -113,6 +114,7 @@ static gs_status open_to_read(gs_store *store, gs_error *error)
     snprintf(log, sizeof log, "%s-wal", store->path);
     struct stat about;
     const bool logged = stat(log, &about) == 0 && about.st_size > 0;
+    gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE, error));
     if (logged) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     GS_TRY(gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error));

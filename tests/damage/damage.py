@@ -10,15 +10,17 @@ cache. After each one the commands that read the file are run. The damage is
 and nothing may be silent. Usage: damage.py PROGRAM PACK [--seed N] [--count N] [--kinds store,table,...] [--keep DIR]
 PACK is the program that tests/damage/pack.c is. A failure prints the seed of its damage: --seed N --count 1 repeats it."""
 import argparse
+import contextlib
 import os
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 
-KINDS = {"store": 6, "table": 4, "weights": 3, "plan": 3, "cache": 1}   # how often each; the last compiles anew each time
+KINDS = {"store": 6, "log": 3, "table": 4, "weights": 3, "plan": 3, "cache": 1}   # how often each; the last compiles anew each time
 DOCUMENTED = {0, 1, 2, 3, 4, 5, 75, 77}
 PROBLEM = "f16:16x16x32:tn"
 
@@ -65,6 +67,7 @@ class Files:
         self.need(g, "db", "import", "more.tuned", "--store", "sound.store", "--quiet")
         self.need(g, "db", "curves", "curves.csv", "--store", "sound.store", "--quiet")
         self.need(g, "db", "export", "sound.table", "--gpu", "nvidia-h200", "--store", "sound.store")
+        self.leave_log()
         self.need(g, "train", "sound.weights", "--problems", "1", "--quiet")
         self.need(self.pack, "save", "sound.plan")
         shutil.rmtree(self.at("cache"))   # only what this problem needs
@@ -72,17 +75,30 @@ class Files:
         cached = sorted(os.listdir(self.at("cache")))
         os.rename(os.path.join(self.at("cache"), cached[0]), self.at("sound.cache"))
         self.cached = os.path.join("cache", cached[0])
-        self.names = {"store": "hurt.db", "table": "hurt.tuned", "weights": "hurt.weights", "plan": "hurt.plan", "cache": self.cached}
+        self.names = {"store": "hurt.db", "table": "hurt.tuned", "weights": "hurt.weights", "plan": "hurt.plan", "cache": self.cached, "log": "logged.db-wal"}
         self.sound = {}
         for kind in KINDS:
             with open(self.at("sound." + kind), "rb") as file:
                 self.sound[kind] = file.read()
         self.says = {kind: self.readers(kind, self.sound[kind]) for kind in KINDS}
 
+    def leave_log(self):
+        """A store whose last rows are in the log still, as after a kill."""
+        shutil.copy(self.at("sound.store"), self.at("logged.db"))
+        with contextlib.closing(sqlite3.connect(self.at("logged.db"), isolation_level=None)) as store:
+            store.execute("PRAGMA wal_autocheckpoint = 0")
+            for i in range(12):
+                store.execute("UPDATE winner SET us = us + 1 WHERE id % 12 = ?", (i,))
+            shutil.copy(self.at("logged.db"), self.at("log.base"))
+            shutil.copy(self.at("logged.db-wal"), self.at("sound.log"))
+
     def commands(self, kind):
         """What reads the file, and the variables that name it."""
         g, name = self.program, self.names[kind]
         on = ["--device", "emu:h200"]
+        if kind == "log":
+            store = ["--store", "logged.db"]
+            return [([g, "db", "list", "--gpu", "nvidia-h200", "--json", *store], {}), ([g, "db", "check", *store], {})]
         if kind == "store":
             store = ["--store", name]
             return [([g, "db", "list", "--gpu", "nvidia-h200", "--json", *store], {}), ([g, "db", "list", "--gpu", "emu-h200", *store], {}),
@@ -105,6 +121,10 @@ class Files:
             for tail in ("", "-wal", "-shm", "-journal"):
                 if os.path.exists(path + tail):
                     os.unlink(path + tail)
+            if kind == "log":
+                shutil.copy(self.at("log.base"), self.at("logged.db"))
+                if os.path.exists(self.at("logged.db-shm")):
+                    os.unlink(self.at("logged.db-shm"))
             with open(path, "wb") as file:
                 file.write(data)
             try:
