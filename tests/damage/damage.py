@@ -58,19 +58,19 @@ class Files:
 
     def make(self):
         g = self.program
+        compiled = {"GEMMSMITH_CACHE": os.environ.get("GS_TEST_CACHE") or self.at("compiled")}   # kernels that other tests of the run compiled
         with open(self.at("more.tuned"), "w", encoding="ascii") as file:
             file.write("gemmsmith-tuned 1\n" + "\n".join(rows(150)) + "\n")
         with open(self.at("curves.csv"), "w", encoding="ascii") as file:
             file.write("series,name,x,y\n" + "".join(f"train/surrogate,loss,{i},{1 / (i + 1)}\n" for i in range(200)))
-        self.need(g, "tune", PROBLEM, "--device", "emu:h200", "--candidates", "2", "--families", "simple", "--quiet", "--store", "sound.store", "--tuned", "emu-h200.tuned")
-        self.need(g, "eval", PROBLEM, "--device", "emu:h200", "--contenders", "own", "--quiet", "--store", "sound.store", "--json")
+        self.need(g, "tune", PROBLEM, "--device", "emu:h200", "--candidates", "2", "--families", "simple", "--quiet", "--store", "sound.store", "--tuned", "emu-h200.tuned", **compiled)
+        self.need(g, "eval", PROBLEM, "--device", "emu:h200", "--contenders", "own", "--quiet", "--store", "sound.store", "--json", **compiled)
         self.need(g, "db", "import", "more.tuned", "--store", "sound.store", "--quiet")
         self.need(g, "db", "curves", "curves.csv", "--store", "sound.store", "--quiet")
         self.need(g, "db", "export", "sound.table", "--gpu", "nvidia-h200", "--store", "sound.store")
         self.leave_log()
         self.need(g, "train", "sound.weights", "--problems", "1", "--quiet")
-        self.need(self.pack, "save", "sound.plan")
-        shutil.rmtree(self.at("cache"))   # only what this problem needs
+        self.need(self.pack, "save", "sound.plan", **compiled)
         self.need(g, "gemm", PROBLEM, "--device", "emu:h200", "--quiet", "--no-check")
         cached = sorted(os.listdir(self.at("cache")))
         os.rename(os.path.join(self.at("cache"), cached[0]), self.at("sound.cache"))
