@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "store/pages.h"
 #include "store/sql.h"
 #include "store_folder.h"
@@ -283,6 +284,64 @@ static void hashes_cannot_be_left_out(void **state)
     free(data);
 }
 
+static void take_line(void *self, int level, const char *text)
+{
+    assert_int_equal(level, GS_LOG_WARNING);
+    snprintf(self, 400, "%s", text);
+}
+
+/* What opening the store says of its log; "": nothing. */
+static double said(const char *name, char text[400])
+{
+    double got;
+    text[0] = '\0';
+    gs_log_set_sink(text, take_line, text, GS_LOG_WARNING);
+    assert_int_equal(sum(name, &got), GS_OK);
+    gs_log_drop_sink(text);
+    return got;
+}
+
+/* A log as a killed process leaves it: whole it says nothing, damaged it is told, and what stands before the damage counts. */
+static void a_damaged_log_is_told(void **state)
+{
+    (void)state;
+    enum { HEAD = 32, FRAME = 24 + PAGE };
+    char path[GS_PATH], text[400];
+    size_t size, logged;
+    make_store("from.db");
+    gs_store *store = open_store("from.db");
+    gs_session session = {.device = DEVICE, .command = "test"};
+    CHECK(gs_store_begin(store, &session, &error));
+    for (int i = 0; i < 5; i++) CHECK(put(store, &session, ROWS + i));
+    char *const data = load("from.db", &size), *const log = load("from.db-wal", &logged);
+    gs_store_close(&store);
+    assert_true(logged > HEAD + 5 * FRAME);
+    const double all = whole + 5 * ROWS + 1 + 2 + 3 + 4 + 5;
+
+    static const struct {
+        size_t at;
+        const char *said;
+    } damage[] = {{0, ""}, {HEAD + 3 * FRAME + 500, "killed.db-wal is damaged or was cut off at frame 4"}, {9, "killed.db-wal is damaged at its head"}};
+    for (size_t i = 0; i < GS_COUNT(damage); i++) {
+        save("killed.db", data, size);
+        unlink(path_of(path, "killed.db-shm"));
+        if (damage[i].at) log[damage[i].at] ^= 16;
+        save("killed.db-wal", log, logged);
+        if (damage[i].at) log[damage[i].at] ^= 16;
+        const double got = said("killed.db", text);
+        assert_true(damage[i].at ? got < all : got == all);
+        if (*damage[i].said) assert_non_null(strstr(text, damage[i].said));
+        else assert_string_equal(text, "");
+    }
+    save("killed.db", data, size);
+    unlink(path_of(path, "killed.db-shm"));
+    save("killed.db-wal", log, logged - 7);
+    said("killed.db", text);
+    assert_non_null(strstr(text, "cut off at frame"));
+    free(data);
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +352,7 @@ int main(void)
         cmocka_unit_test(damage_is_not_sealed),
         cmocka_unit_test(an_older_store_gets_checksums),
         cmocka_unit_test(hashes_cannot_be_left_out),
+        cmocka_unit_test(a_damaged_log_is_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
