@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith db: looking into the store, moving winners between the store and tuned tables, two tables side by side, curves. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "command.h"
 #include "compare/tables.h"
 #include "compare/winners.h"
 #include "device/device.h"
 #include "output.h"
-#include "store/curves.h"
+#include "report/curves.h"
 #include "store/store.h"
 #include "verify/verdict.h"
 
@@ -52,27 +51,7 @@ static bool print_trial(void *self, const gs_trial *trial)
     d->rows++;
     if (d->s->json) {
         gs_text line = {0};
-        gs_json json = gs_json_into(&line);
-        gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "problem", trial->problem);
-        gs_json_string(&json, "candidate", trial->candidate);
-        gs_json_string(&json, "gpu", d->gpu);
-        gs_json_string(&json, "verdict", trial->verdict);
-        gs_json_string(&json, "reason", trial->reason);
-        gs_json_string(&json, "stage", trial->stage);
-        gs_json_double(&json, "predicted_us", trial->predicted_us);
-        gs_json_double(&json, "us", trial->us);
-        if (gs_gpu_emulated(d->gpu)) gs_json_bool(&json, "predicted", true);
-        gs_json_double(&json, "cublaslt_us", trial->library_us);
-        gs_json_double(&json, "ratio", trial->ratio);
-        gs_json_double(&json, "low", trial->low);
-        gs_json_double(&json, "high", trial->high);
-        gs_json_int(&json, "rounds", trial->rounds);
-        gs_json_int(&json, "registers", trial->registers);
-        gs_json_int(&json, "smem", trial->smem);
-        gs_json_int(&json, "mhz", trial->mhz);
-        gs_json_string(&json, "date", trial->date);
-        gs_json_end(&json, '}');
+        gs_trial_object(&line, trial, d->gpu);
         printf("%s\n", gs_text_string(&line));
         gs_text_free(&line);
         return true;
@@ -146,6 +125,28 @@ static int run_merge(db *d, char *const *words)
     int64_t copied = 0;
     if (gs_store_merge(d->store, words[0], &copied, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
     printf("%s: %lld rows copied into %s\n", words[0], (long long)copied, gs_store_path(d->store));
+    return CLI_OK;
+}
+
+/* ---- checksums ---- */
+
+static int run_check(db *d, char *const *words)
+{
+    gs_error error;
+    int64_t pages;
+    (void)words;
+    if (gs_store_check(d->store, &pages, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf(pages > 0 ? "%s: sound, %lld pages have their checksums\n" : "%s: sound, of a version without checksums\n", gs_store_path(d->store), (long long)pages);
+    return CLI_OK;
+}
+
+static int run_seal(db *d, char *const *words)
+{
+    gs_error error;
+    int64_t accepted;
+    const char *const path = words[0] ? words[0] : d->s->store;
+    if (gs_store_seal(path, &accepted, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
+    printf("%s: sealed as it is, %lld pages had other checksums\n", path ? path : "the store", (long long)accepted);
     return CLI_OK;
 }
 
@@ -246,6 +247,13 @@ static void print_summary(gs_table_comparison *c)
     print_extremes(c);
 }
 
+/* Where the lines are for programs, what could not be read is said beside them. */
+static void warn_skipped(const gs_tables_side *s)
+{
+    char line[600];
+    if (s->skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped (the first: %s)", s->path, s->skipped, gs_error_format(&s->first, line, sizeof line));
+}
+
 static int run_compare(db *d, char *const *words)
 {
     gs_table_comparison c;
@@ -259,6 +267,7 @@ static int run_compare(db *d, char *const *words)
             print_pair(&c.pairs[i]);
     }
     if (status == GS_OK && d->s->json) print_json(&c, NULL);
+    for (int i = 0; i < 2 && status == GS_OK && d->s->json; i++) warn_skipped(&c.side[i]);
     if (status == GS_OK && !d->s->json) print_summary(&c);
     gs_tables_compare_free(&c);
     return status == GS_OK ? CLI_OK : cli_fail(d->command, failed, &error);
@@ -271,38 +280,17 @@ static bool print_rows(void *self, const gs_curve *curve)
     int *const count = self;
     gs_text text = {0};
     if ((*count)++ == 0) printf(GS_CURVES_HEAD "\n");
-    for (int i = 0; i < curve->count; i++) {
-        gs_csv_put(&text, curve->series);
-        gs_text_add(&text, ",");
-        gs_csv_put(&text, curve->name);
-        gs_text_addf(&text, isnan(curve->y[i]) ? ",%.9g,\n" : ",%.9g,%.9g\n", curve->x[i], curve->y[i]);
-    }
+    gs_curve_rows(&text, curve);
     fputs(gs_text_string(&text), stdout);
     gs_text_free(&text);
     return true;
 }
 
-static void put_numbers(gs_json *json, const char *name, const double *value, int count)
-{
-    gs_json_begin(json, name, '[');
-    for (int i = 0; i < count; i++) gs_json_double(json, NULL, value[i]);
-    gs_json_end(json, ']');
-}
-
 static bool print_curve(void *self, const gs_curve *curve)
 {
-    int *const count = self;
     gs_text text = {0};
-    gs_json json = gs_json_into(&text);
-    ++*count;
-    gs_json_begin(&json, NULL, '{');
-    gs_json_string(&json, "series", curve->series);
-    gs_json_string(&json, "name", curve->name);
-    gs_json_string(&json, "gpu", curve->device);
-    gs_json_string(&json, "date", curve->date);
-    put_numbers(&json, "x", curve->x, curve->count);
-    put_numbers(&json, "y", curve->y, curve->count);
-    gs_json_end(&json, '}');
+    ++*(int *)self;
+    gs_curve_object(&text, curve);
     printf("%s\n", gs_text_string(&text));
     gs_text_free(&text);
     return true;
@@ -352,6 +340,8 @@ static const struct action {
     {"merge",   1, "another store",                false, run_merge, 0, true},
     {"compare", 2, "two tables or stores",         false, run_compare},
     {"curves",  0, "one file of rows, or none",    false, run_curves, 1},
+    {"check",   0, "no argument",                  false, run_check},
+    {"seal",    0, "a store, or nothing",          false, run_seal, 1},
 };
 
 /* --gpu, else the GPU of this machine. */
@@ -377,15 +367,17 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare or curves?");
+    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare, curves, check or seal?");
     const struct action *action = actions;
     const struct action *const end = actions + GS_COUNT(actions);
     while (action < end && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves", argv[1]);
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves, check, seal", argv[1]);
     if (words - 1 < action->words || words - 1 > action->words + action->more) return cli_usage(command, "%s takes %s", action->name, action->argument);
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
+    char *const none = NULL;
     if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
+    if (action->run == run_seal) return run_seal(&d, words > 1 ? argv + 2 : &none);
     gs_error error;
     gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
     if (action->run == run_show && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
@@ -393,7 +385,6 @@ static int run(const cli_command *command, int argc, char **argv)
     /* no store is made for a file that is not there */
     if (writes && !gs_file_exists(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
     if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    char *const none = NULL;
     code = action->run(&d, words > 1 ? argv + 2 : &none);
     gs_store_close(&d.store);
     return code;
@@ -401,7 +392,7 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_db = {
     .name     = "db",
-    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE]",
+    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE] | check | seal [STORE]",
     .summary  = "print what the store has, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
                 "show    everything that was tried for a problem, the fastest first\n"
@@ -409,7 +400,9 @@ const cli_command cli_db = {
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
                 "merge   copies everything from another store that this one does not have\n"
                 "compare compares two tuned tables or stores: choices, times, which is faster\n"
-                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu",
+                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu\n"
+                "check   reads everything in the store and compares it with its checksums\n"
+                "seal    gives a store that was changed with sqlite3 new checksums: takes it as it is",
     .options  = options,
     .examples = "  gemmsmith db list\n"
                 "  gemmsmith db show f16:4096x4096x4096:tn --json\n"

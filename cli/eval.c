@@ -29,12 +29,12 @@ typedef struct settings {
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "how B is stored; default both, and the best of both"),
     {"mode",              0, CLI_CHOICE,  offsetof(settings, mode),       "offline|server", "calls back to back, or with random pauses; default offline"},
-    {"target_qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
+    {"target-qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
     {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands outside the L2 cache, or the same ones again; default cold"},
     {"rounds",            0, CLI_INT,     offsetof(settings, rounds),     "N",     "interleaved rounds (server: calls per contender);\n"
      "default 30 (server 200)", 5, 1e5},
-    {"warmup_seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
-    {"benchmark_seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
+    {"warmup-seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
+    {"benchmark-seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
     {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " GS_CONTENDERS_DEFAULT ";\n"
      "also schedule strings, measured: a plan that races when it is made,\n"
      "and own: the schedule that a search found"},
@@ -44,11 +44,11 @@ static const cli_option options[] = {
     {"tuned",             0, CLI_KEPT,    offsetof(settings, tuned),      "FILE",  "--record: tuned table to write; default: the user's of this GPU"},
     {"schedule",          0, CLI_TEXT,    offsetof(settings, schedule),   "S",     "use this schedule in place of the plan's choice"},
     {"quick",             0, CLI_FLAG,    offsetof(settings, quick),      NULL,    "for many problems: 21 rounds (11 where a call takes a millisecond)\n"
-     "and no call time, unless --rounds or --call_time is given"},
-    {"call_time",         0, CLI_CHOICE,  offsetof(settings, call_time),  "yes|no", "offline: also measure with the host's clock; default yes,\nwith --quick no"},
+     "and no call time, unless --rounds or --call-time is given"},
+    {"call-time",         0, CLI_CHOICE,  offsetof(settings, call_time),  "yes|no", "offline: also measure with the host's clock; default yes,\nwith --quick no"},
     {"budget",            0, CLI_SECONDS, offsetof(settings, budget),     "TIME",  "start no problem after this time; default: no limit", 1, 1e9},
     {"torch",             0, CLI_FLAG,    offsetof(settings, torch),      NULL,    "also compare torch.matmul with our plan, in a Python process"},
-    {"base_dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result to this folder, one JSON file per problem"},
+    {"base-dir",          0, CLI_TEXT,    offsetof(settings, base_dir),   "DIR",   "also write every result to this folder, one JSON file per problem"},
     {"csv",               0, CLI_OUTPUT,  offsetof(settings, csv),        "FILE",  "also write the raw rows: every round of every contender"},
     {"rows",              0, CLI_OUTPUT,  offsetof(settings, rows),       "FILE",  "also append a line per contender with medians and ratios;\n"
      "problems that the file has already are skipped"},
@@ -59,7 +59,7 @@ static const cli_option options[] = {
     {"seed",              0, CLI_INT,     offsetof(settings, seed),       "N",     "random seed of the data and of the pauses; default 1", 1, 9e15},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
-    {"gpu_device_id",     0, CLI_INT,     offsetof(settings, gpu),        "N",     "the same as --device cuda:N", 0, 1023},
+    {"gpu-device-id",     0, CLI_INT,     offsetof(settings, gpu),        "N",     "the same as --device cuda:N", 0, 1023},
     {"json",              0, CLI_FLAG,    offsetof(settings, json),       NULL,    "one JSON object per problem"},
     {NULL},
 };
@@ -196,7 +196,7 @@ static void print_details(const gs_result *row)
 /* What an emulated device says has one clock, no spread and nothing to be compared with. */
 static void print_predicted(const gs_result *row)
 {
-    printf("\n%s  floor %.2f us (band %s)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
+    printf("\n%s  floor %.2f us (work %s us)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
     printf("  %-32s %s  %12s  %8s  %7s\n", "contender", "B ", "predicted us", "TFLOP/s", "% floor");
     for (int i = 0; i < row->count; i++) {
         const gs_result_entry *const entry = &row->entry[i];
@@ -219,7 +219,7 @@ static void print_row(const gs_result *row)
         print_predicted(row);
         return;
     }
-    printf("\n%s  floor %.2f us (band %s), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
+    printf("\n%s  floor %.2f us (work %s us), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
     if (row->dependent) printf(", dependent launches");
@@ -262,7 +262,7 @@ static void print_totals(const gs_totals *totals)
     print_group(totals, "best of both", GS_TOTALS_BEST, -1);
     for (int band = 0; band < 6; band++) {
         char label[32];
-        snprintf(label, sizeof label, "  floor %s us", gs_result_bands[band]);
+        snprintf(label, sizeof label, "  work %s us", gs_result_bands[band]);
         print_group(totals, label, GS_TOTALS_BEST, band);
     }
 }
@@ -424,7 +424,7 @@ const cli_command cli_eval = {
     .options  = options,
     .examples = "  gemmsmith eval --mnk 4096_4096_4096\n"
                 "  gemmsmith eval --file shapes.txt --layouts tn --csv rows.csv --json > results.jsonl\n"
-                "  gemmsmith eval f16:64x4096x4096:tn --mode server --target_qps 200 --benchmark_seconds 10\n"
+                "  gemmsmith eval f16:64x4096x4096:tn --mode server --target-qps 200 --benchmark-seconds 10\n"
                 "  gemmsmith eval --file thousand.txt --contenders own,cublaslt-autotuning --quick --record --rows rows.csv",
     .run      = run,
 };

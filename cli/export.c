@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith export: data for training language models, out of stores, as lines of JSON on standard output. No GPU is needed. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static const cli_option options[] = {
     {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "schedule strings, sources of kernels; default: both"},
     {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "pairs: kinds to write; default: all"},
     {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "side of the split; default: for tasks all, else train"},
-    {"held_out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N problem sizes is held out, the same as in train;\n0: none; default 10", 0, 1000000},
+    {"held-out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N problem sizes is held out, the same as in train;\n0: none; default 10", 0, 1000000},
     {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: least ratio to the library's speed of a winner (lower end of\nits interval); default 1.01", 0, 1e6},
     {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: least distance between the intervals of the better and the\nworse candidate; default 0.02", 0, 1e6},
     {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show in the prompt what was tried for the problem"},
@@ -93,7 +94,7 @@ static int write_rows(const cli_command *command, const struct action *action, c
     };
     gs_status status = open_stores(s, stores, &how.store_count, &error);
     if (status == GS_OK) status = action->run(&how, &counts, &error);
-    if (status == GS_OK && fflush(stdout) != 0) status = gs_fail(&error, GS_ERROR_IO, NULL, "standard output cannot be written");
+    if (status == GS_OK && fflush(stdout) != 0) status = gs_fail_errno(&error, errno, NULL, "standard output cannot be written");
     for (int i = 0; i < how.store_count; i++) gs_store_close(&stores[i]);
     if (cli_stopped()) return cli_stopped();
     if (status != GS_OK) return cli_fail(command, NULL, &error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The program: finds the command, runs it, and makes sure that its results were written. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
     const int code = run(argc, argv);
     cli_progress_clear();
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    const bool full = errno == ENOSPC || errno == EDQUOT;
     perror("gemmsmith: standard output");
-    return code == CLI_OK ? CLI_FAILED : code;
+    return code != CLI_OK ? code : full ? CLI_STORE : CLI_FAILED;
 }

@@ -278,6 +278,6 @@ void cli_help_program(const cli_command *const *commands)
            "More fields: acc=f16, d=f32, lda= ldb= ldc= ldd=, b=8 (batch), alpha= beta=.\n"
            "\n"
            "gemmsmith help COMMAND explains one command; gemmsmith --version prints the version.\n"
-           "Exit codes: 0 ok, 1 failed, 2 usage, 3 no usable device, 4 verification failed, 5 store error, 75 the budget ended\n"
-           "before the list, 77 skipped, 128 + signal interrupted.\n");
+           "Exit codes: 0 ok, 1 failed, 2 usage, 3 no usable device, 4 verification failed, 5 store error or full disk,\n"
+           "75 the budget ended before the list, 77 skipped, 128 + signal interrupted.\n");
 }

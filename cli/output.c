@@ -45,7 +45,8 @@ int cli_exit_code(gs_status status)
     case GS_ERROR_STORE:
     case GS_ERROR_STORE_CORRUPT:
     case GS_ERROR_STORE_BUSY:
-    case GS_ERROR_STORE_VERSION:  return CLI_STORE;
+    case GS_ERROR_STORE_VERSION:
+    case GS_ERROR_DISK_FULL:      return CLI_STORE;
     case GS_ERROR_INTERRUPTED:    return cli_stopped() ? cli_stopped() : CLI_FAILED;
     default:                      return CLI_FAILED;
     }

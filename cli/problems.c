@@ -71,7 +71,7 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
     gs_error error;
     char *data;
     size_t size;
-    const bool standard = strcmp(asked->file, "-") == 0;
+    const bool standard = strcmp(asked->file, "-") == 0 || strcmp(asked->file, "/dev/stdin") == 0;
     if ((standard ? gs_file_read_standard(FILE_LIMIT, &data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
     int code = -1, line = 0;
     for (char *rest = data + (strncmp(data, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0); rest && code < 0;) {

@@ -25,7 +25,7 @@ typedef struct cli_asked {
     {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "an f16 problem by its M, N and K; may be repeated"}, \
     {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file (-: standard input), one per line, # comments"}, \
     {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "every N-th problem of the list, beginning with number I (from 0)"}, \
-    {"acc_precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "type of the accumulator, instead of the one in the problem"}, \
+    {"acc-precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "type of the accumulator, instead of the one in the problem"}, \
     {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}
 
 #define CLI_NEEDS_PROBLEM "no problem given; for example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"

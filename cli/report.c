@@ -14,12 +14,14 @@
 typedef struct settings {
     cli_common  common;
     const char *store, *gpu, *out;
+    bool        json;
 } settings;
 
 static const cli_option options[] = {
     {"out",   'o', CLI_OUTPUT, offsetof(settings, out),   "FILE", "HTML file to write; default gemmsmith-report.html; -: standard output"},
     {"store", 0,   CLI_TEXT, offsetof(settings, store), "FILE", "store to read; default: none if rows are given, else\n$GEMMSMITH_STORE, else the user's"},
     {"gpu",   0,   CLI_TEXT, offsetof(settings, gpu),   "NAME", "only this GPU's part of the store, as in the name of a tuned table:\nnvidia-h200, nvidia-h200+dependent, emu-h200; default: all"},
+    {"json",  0,   CLI_FLAG, offsetof(settings, json),  NULL,   "what was written as one JSON object"},
     {NULL},
 };
 
@@ -46,6 +48,16 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
     return status;
 }
 
+/* Behind a page on standard output nothing may stand. */
+static void say(const settings *s, const gs_report *r, int problems)
+{
+    gs_text line = {0};
+    if (s->json) gs_report_summary(&line, r, s->out, problems);
+    else gs_text_addf(&line, "%s: %d problems in %d sets, %d curves", s->out, problems, r->set_count, r->curve_count);
+    fprintf(strcmp(s->out, "-") == 0 ? stderr : stdout, "%s\n", gs_text_string(&line));
+    gs_text_free(&line);
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     settings s = {.out = "gemmsmith-report.html"};
@@ -61,7 +73,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == GS_OK) status = write_page(&r, s.out, &error);
     int problems = 0;
     for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
-    if (status == GS_OK) printf("%s: %d problems in %d sets, %d curves\n", s.out, problems, r.set_count, r.curve_count);
+    if (status == GS_OK) say(&s, &r, problems);
     if (status == GS_OK && r.unread > 0) cli_note("%d rows could not be read and are missing", r.unread);
     gs_report_free(&r);
     return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);

@@ -40,7 +40,7 @@ static const cli_option options[] = {
     {"rounds",   0, CLI_INT,     offsetof(settings, rounds),    "N",    "paired rounds of the first timing; default 31", 1, 1000},
     {"timeout",  0, CLI_SECONDS, offsetof(settings, timeout),   "TIME", "time limit of a compilation, a verification, a timing; time for the\n"
      "problem's size is added; default 60s (emulated device: ten times)", 0.1, 1e6},
-    {"no_emulator", 0, CLI_FLAG, offsetof(settings, no_emulator), NULL, "run a user kernel on the GPU without the emulated device first"},
+    {"no-emulator", 0, CLI_FLAG, offsetof(settings, no_emulator), NULL, "run a user kernel on the GPU without the emulated device first"},
     {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N",    "random seed of the data; default: a new one each time", 1, 9e15},
     {"store",    0, CLI_TEXT,    offsetof(settings, store),     "FILE", "store for the results; default: nothing is stored"},
     CLI_DEPENDENT_OPTION(settings),

@@ -25,25 +25,26 @@ typedef struct settings {
     const char *address, *token_file, *store, *device, *devices;
     int64_t     port, queue, connections, most_body, rounds;
     double      deadline, timeout, keep;
-    bool        confirm, dependent, no_emulator;
+    bool        confirm, dependent, no_emulator, json;
 } settings;
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B to offer; default: the one in the problem"),
     {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "address to listen on; default 127.0.0.1; others than loopback need a token"},
     {"port",        0, CLI_INT,     offsetof(settings, port),        "N",    "port to listen on; default 7811; 0: a free one, which is printed", 0, 65535},
-    {"token_file",  0, CLI_TEXT,    offsetof(settings, token_file),  "FILE", "clients must send its first line as Authorization: Bearer TOKEN;\ndefault $GEMMSMITH_TOKEN"},
+    {"token-file",  0, CLI_TEXT,    offsetof(settings, token_file),  "FILE", "clients must send its first line as Authorization: Bearer TOKEN;\ndefault $GEMMSMITH_TOKEN"},
     {"queue",       0, CLI_INT,     offsetof(settings, queue),       "N",    "most candidates that wait or are evaluated; default 1024", 1, 1e6},
     {"connections", 0, CLI_INT,     offsetof(settings, connections), "N",    "most connections at once; default 256", 1, 10000},
-    {"most_body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "largest request body in KiB; default 4096", 1, 65536},
+    {"most-body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "largest request body in KiB; default 4096", 1, 65536},
     {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits if it names no deadline; default 10m", 0.001, 86400},
     {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that time counts"},
-    {"no_emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "run user kernels on the GPU without the emulated device first"},
+    {"no-emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "run user kernels on the GPU without the emulated device first"},
     {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
     {"timeout",     0, CLI_SECONDS, offsetof(settings, timeout),     "TIME", "time limit of a compilation, a verification, a timing; time for the\n"
      "problem's size is added; default 60s (emulated device: ten times)", 0.1, 1e6},
     {"store",       0, CLI_TEXT,    offsetof(settings, store),       "FILE", "database of jobs, answers and trials; default: the user's store"},
     {"keep",        0, CLI_SECONDS, offsetof(settings, keep),        "TIME", "how long answers are kept; after that the same candidate is evaluated\nagain; default 720h, 0: for ever. Open jobs are never deleted", 0, 1e9},
+    {"json",        0, CLI_FLAG,    offsetof(settings, json),        NULL,   "the line that says where it serves as a JSON object"},
     {"devices",     0, CLI_TEXT,    offsetof(settings, devices),     "LIST", "several GPUs of one model: cuda:0,cuda:1 or all"},
     CLI_DEPENDENT_OPTION(settings),
     CLI_DEVICE_OPTIONS(settings),
@@ -142,9 +143,15 @@ static int run_until_stopped(const settings *s, gs_service *service, bool any, c
 {
     const int open = gs_service_open_jobs(service);
     const bool six = strchr(s->address, ':') != NULL;
-    printf("serving http://%s%s%s:%d/v1 on %s%s%s\n", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service), gs_service_device_name(service),
-           token ? ", with a token" : "", any ? "" : ", the listed problems only");
-    if (open > 0) printf("continuing with %d candidates that were accepted before\n", open);
+    char url[300];
+    snprintf(url, sizeof url, "http://%s%.250s%s:%d/v1", six ? "[" : "", s->address, six ? "]" : "", gs_service_port(service));
+    if (s->json) {
+        gs_text line = {0};
+        gs_service_object(service, url, token != NULL, !any, &line);
+        printf("%s\n", gs_text_string(&line));
+        gs_text_free(&line);
+    } else printf("serving %s on %s%s%s\n", url, gs_service_device_name(service), token ? ", with a token" : "", any ? "" : ", the listed problems only");
+    if (open > 0 && !s->json) printf("continuing with %d candidates that were accepted before\n", open);
     fflush(stdout);
     while (!cli_stopped()) {
         gs_clock_sleep_ns(LOOK_NS);

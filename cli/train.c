@@ -12,7 +12,7 @@
 #include "command.h"
 #include "dataset/samples.h"
 #include "output.h"
-#include "store/curves.h"
+#include "report/curves.h"
 #include "store/store.h"
 #include "train/train.h"
 
@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems on which the actor learns from the\nsurrogate's predictions; default 600 without measured times, else 0", 0, 10000000},
-    {"held_out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
+    {"held-out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
     {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/actor;\ndefault: they are not stored"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
@@ -198,7 +198,7 @@ const cli_command cli_train = {
                 "No GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
-                "  gemmsmith train h200.weights OUT/store.*.db --held_out 10\n"
+                "  gemmsmith train h200.weights OUT/store.*.db --held-out 10\n"
                 "  GEMMSMITH_WEIGHTS=h200.weights gemmsmith tune f16:1000x3000x500:tn --policy learned",
     .run      = run,
 };

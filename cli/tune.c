@@ -50,19 +50,19 @@ static const cli_option options[] = {
     {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: answers per lineage, including those that the\nstore has already; default 8", 1, 1e6},
     {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without improvement after which a\nlineage continues from another one's kernel; default 3", 1, 1e6},
     {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: folder for the best kernel of each kind"},
-    {"no_emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: run kernels on the GPU without running them\non the emulated device first"},
-    {"llm_url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "OpenAI-compatible endpoint of --policy llm:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
-    {"llm_model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "name of the model; default $GEMMSMITH_LLM_MODEL"},
-    {"llm_key_env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that holds the API key, if one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
-    {"llm_headers", 0, CLI_TEXT,   offsetof(settings, llm.headers), "FILE", "extra HTTP headers, one \"Name: value\" per line;\ndefault $GEMMSMITH_LLM_HEADERS, else none"},
-    {"llm_ca",     0, CLI_TEXT,    offsetof(settings, llm.ca),     "FILE", "CA bundle (PEM) to verify the endpoint's certificate with;\ndefault $GEMMSMITH_LLM_CA, else the system's"},
-    {"llm_timeout", 0, CLI_SECONDS, offsetof(settings, llm.attempt_s), "TIME", "time limit of one request; default 5m", 0.1, 86400},
-    {"llm_retries", 0, CLI_INT,    offsetof(settings, llm_retries), "N",   "retries after HTTP 429, 5xx and failed connections, with growing\npauses; default 4", 0, 100},
-    {"llm_stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "stream the answer, so that proxies do not time out"},
-    {"llm_budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "limits on requests to the model, for all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
-    {"llm_price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "price of a million tokens of input and of output, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
-    {"llm_ledger", 0, CLI_KEPT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
-    {"llm_prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
+    {"no-emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: run kernels on the GPU without running them\non the emulated device first"},
+    {"llm-url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "OpenAI-compatible endpoint of --policy llm:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
+    {"llm-model",  0, CLI_TEXT,    offsetof(settings, llm.model),  "NAME", "name of the model; default $GEMMSMITH_LLM_MODEL"},
+    {"llm-key-env", 0, CLI_TEXT,   offsetof(settings, llm.key_variable), "NAME", "environment variable that holds the API key, if one is needed;\ndefault $GEMMSMITH_LLM_KEY_ENV, else OPENAI_API_KEY"},
+    {"llm-headers", 0, CLI_TEXT,   offsetof(settings, llm.headers), "FILE", "extra HTTP headers, one \"Name: value\" per line;\ndefault $GEMMSMITH_LLM_HEADERS, else none"},
+    {"llm-ca",     0, CLI_TEXT,    offsetof(settings, llm.ca),     "FILE", "CA bundle (PEM) to verify the endpoint's certificate with;\ndefault $GEMMSMITH_LLM_CA, else the system's"},
+    {"llm-timeout", 0, CLI_SECONDS, offsetof(settings, llm.attempt_s), "TIME", "time limit of one request; default 5m", 0.1, 86400},
+    {"llm-retries", 0, CLI_INT,    offsetof(settings, llm_retries), "N",   "retries after HTTP 429, 5xx and failed connections, with growing\npauses; default 4", 0, 100},
+    {"llm-stream", 0, CLI_FLAG,    offsetof(settings, llm.stream), NULL,   "stream the answer, so that proxies do not time out"},
+    {"llm-budget", 0, CLI_TEXT,    offsetof(settings, llm.budget), "LIST", "limits on requests to the model, for all problems together:\nrequests=20,tokens=200000,seconds=600,cost=5;\ndefault $GEMMSMITH_LLM_BUDGET, else no limit"},
+    {"llm-price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "price of a million tokens of input and of output, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
+    {"llm-ledger", 0, CLI_KEPT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
+    {"llm-prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
     {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "reward that policies learn from; default headroom"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "random seed of the data and of the policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compilations, of all devices together; default: all cores", 1, 1024},
@@ -131,7 +131,7 @@ static void print_line(const settings *s, const gs_problem *problem, const cli_s
     if (result->resumed)
         printf("  (from the store%s)\n", asks_model(s) ? "; --again asks the model" : "");
     else
-        printf("  (%d %s, %d rejected, %s)\n", result->measured, session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
+        printf("  (%d candidate%s %s, %d rejected, %s)\n", result->measured, result->measured == 1 ? "" : "s", session->caps.emulated ? "run" : "measured", result->rejected, cli_time(spent, result->seconds));
 }
 
 /* ---- a list ---- */
@@ -147,6 +147,7 @@ typedef struct tuning {
     const gs_tune_options *how;
     watch               w;
     int                 code;    /* -1: go on; else the exit code */
+    int                 failed;  /* of the problems that failed, if all failed alike; else CLI_FAILED */
 } tuning;
 
 static void on_begin(void *self, int index)
@@ -182,6 +183,7 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
         return;
     }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
+    t->failed = sum->failed == 0 || t->failed == failed ? failed : CLI_FAILED;
     sum->failed++;
     /* What is wrong with one problem does not stop the others; what is wrong with the machine does. A device that cannot even run the
      * reference any more leaves a list to those that can. */
@@ -211,6 +213,19 @@ static void note_time(const settings *s, const gs_group_totals *sum, int problem
     char why[128], budget[CLI_TIME_TEXT];
     snprintf(why, sizeof why, "time limit of %s reached: %d of %d problems done", cli_time(budget, s->budget), sum->tuned + sum->failed, problems);
     note_kept(sum, why, store);
+}
+
+/* What the language model's part was. The code: it was the policy, and nobody answered. */
+static int say_model(const tuning *t, const gs_llm_tally *m)
+{
+    gs_text text = {0};
+    if (m->asked == 0 || t->member) return -1;
+    gs_llm_tally_format(m, t->session->caps.emulated, &text);
+    if (text.size > 0) cli_note("%.*s", (int)text.size - 1, text.data);
+    gs_text_free(&text);
+    if (m->answered > 0 || !m->unreachable || strcmp(t->s->policy, "llm") != 0) return -1;
+    fprintf(stderr, "gemmsmith tune: no question to the language model was answered: every candidate was the time model's\n");
+    return CLI_FAILED;
 }
 
 static int tune_all(tuning *t, const char *table)
@@ -252,13 +267,15 @@ static int tune_all(tuning *t, const char *table)
                  : gs_tune_singly(session->store, &session->session, &session->worker, &session->caps, list, count, member ? member->count : 1, &how, on_begin,
                                   on_finished, t, &error);
     cli_progress_clear();
+    const gs_llm_tally tally = shared.tally;
     gs_llm_close(&shared);
+    const int unanswered = say_model(t, &tally);
     if (t->code >= 0) return t->code;
     if (status != GS_OK && status != GS_ERROR_INTERRUPTED) return cli_fail(t->command, NULL, &error);
     if (cli_stopped()) return cli_stopped();
     const bool late = status == GS_ERROR_INTERRUPTED || t->sum->late > 0;
     if (late && !member) note_time(s, t->sum, t->problems->count, gs_store_path(session->store));
-    return late ? CLI_MORE : -1;
+    return late ? CLI_MORE : unanswered;
 }
 
 /* What the last lines speak of. */
@@ -317,7 +334,7 @@ static int run_device(const cli_command *command, cli_session *session, const se
     if (code < 0) code = tune_all(&t, where.table);
     if (member) member->complete = code < 0;
     if (!member) print_totals(s, &where, t.sum);
-    if (code < 0) code = cli_stopped() ? cli_stopped() : t.sum->failed ? CLI_FAILED : CLI_OK;
+    if (code < 0) code = cli_stopped() ? cli_stopped() : t.sum->failed == 0 ? CLI_OK : t.sum->tuned == 0 ? t.failed : CLI_FAILED;
     cli_session_close(session);
     return code;
 }
@@ -429,12 +446,12 @@ static const char *first_given(const given *list, size_t count)
 static const char *idle_option(const settings *s)
 {
     const given models[] = {
-        {"llm_url", s->llm.url}, {"llm_model", s->llm.model}, {"llm_key_env", s->llm.key_variable}, {"llm_budget", s->llm.budget}, {"llm_price", s->llm.price},
-        {"llm_ledger", s->llm.ledger}, {"llm_prompts", s->llm.prompts}, {"llm_headers", s->llm.headers}, {"llm_ca", s->llm.ca}, {"llm_timeout", s->llm.attempt_s > 0},
-        {"llm_retries", s->llm_retries >= 0}, {"llm_stream", s->llm.stream},
+        {"llm-url", s->llm.url}, {"llm-model", s->llm.model}, {"llm-key-env", s->llm.key_variable}, {"llm-budget", s->llm.budget}, {"llm-price", s->llm.price},
+        {"llm-ledger", s->llm.ledger}, {"llm-prompts", s->llm.prompts}, {"llm-headers", s->llm.headers}, {"llm-ca", s->llm.ca}, {"llm-timeout", s->llm.attempt_s > 0},
+        {"llm-retries", s->llm_retries >= 0}, {"llm-stream", s->llm.stream},
     };
     const given writers[] = {{"from", s->from}, {"islands", s->islands > 0}, {"turns", s->turns > 0}, {"patience", s->patience > 0},
-                             {"keep", s->keep}, {"no_emulator", s->no_emulator}};
+                             {"keep", s->keep}, {"no-emulator", s->no_emulator}};
     const given searchers[] = {{"candidates", s->candidates > 0}, {"quick", s->quick}, {"families", s->families}, {"learn", s->learn}, {"jobs", s->jobs > 0},
                                {"tuned", s->tuned}, {"devices", s->devices}};
     const char *idle = asks_model(s) ? NULL : first_given(models, GS_COUNT(models));
@@ -449,7 +466,7 @@ static int check_models(const cli_command *command, const settings *s)
     gs_error error;
     if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_usage(command, "--policy: %s", error.text);
     if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
-    if (idle && strncmp(idle, "llm_", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
+    if (idle && strncmp(idle, "llm-", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
     if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s has no effect with --mode source", idle);
     if (idle) return cli_usage(command, "--%s needs --policy llm --mode source", idle);
     return -1;
@@ -479,7 +496,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     if (s.device && s.devices) return cli_usage(command, "--device and --devices exclude each other");
     if (s.devices && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
-        return cli_usage(command, "--devices with --policy %s needs --llm_ledger, so that the devices share one budget", s.policy);
+        return cli_usage(command, "--devices with --policy %s needs --llm-ledger, so that the devices share one budget", s.policy);
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
@@ -502,6 +519,6 @@ const cli_command cli_tune = {
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --devices all\n"
                 "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200\n"
-                "  gemmsmith tune f16:4096x4096x4096:tn --policy llm --mode source --llm_budget cost=5 --llm_price 0.5,2 --keep kernels",
+                "  gemmsmith tune f16:4096x4096x4096:tn --policy llm --mode source --llm-budget cost=5 --llm-price 0.5,2 --keep kernels",
     .run      = run,
 };

@@ -151,7 +151,7 @@ static int write_all(writing *w, const cli_problems *problems)
     if (cli_stopped()) cli_note("stopped: every answer is kept in %s; run the same command again to continue", store);
     else if (w->late) cli_note("time limit reached: every answer is kept in %s; run the same command again to continue", store);
     else if (w->passed > 0 && !w->s->keep) cli_note("the kernels are in %s; the same command with --keep DIR writes the best kernel of each kind to DIR", store);
-    if (w->bare > 0 && !cli_stopped()) cli_note("to see why no kernel passed: sqlite3 %s \"SELECT problem, candidate, verdict, reason, fault FROM turns WHERE mode = 'source'\"", store);
+    if (w->bare > 0 && !cli_stopped()) cli_note("to see why no kernel passed: sqlite3 -readonly %s \"SELECT problem, candidate, verdict, reason, fault FROM turns WHERE mode = 'source'\"", store);
     return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;
 }
 

@@ -183,7 +183,7 @@ def report_compared(members, clock, worst):
             rows.append((layout, *figures(values)))
     rows.append(("best of both, the library where it is faster", *figures(fallback)))
     table(("", *HEAD), rows)
-    print("By the time that a problem needs at least, in microseconds (best of both):\n")
+    print("By theoretical minimum time, in microseconds (best of both):\n")
     grouped("floor", [(BANDS[i], [p for p in compared if p.band == i]) for i in range(len(BANDS))], Problem.best)
     print("By the family of our kernel (best of both):\n")
     grouped("family", by(compared, family, sorted({family(p) for p in compared})), Problem.best)

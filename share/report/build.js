@@ -69,7 +69,7 @@ const buildReport = data => {
         return k.map((depth, i) => {
             const list = [];
             cells[i].forEach((row, y) => row.forEach((ratios, x) => { if (ratios.length) list.push([x, y, Math.round(geometric(ratios) * 1e4) / 1e4, ratios.length]); }));
-            const picture = {kind: 'heat', title: `${set.predicted ? 'Predicted: ' : ''}K = ${depth.name}`, predicted: set.predicted, scale: set.predicted ? 'share' : 'ratio',
+            const picture = {kind: 'heat', title: `K = ${depth.name}`, predicted: set.predicted, scale: set.predicted ? 'share' : 'ratio',
                 most, k: depth.name, n: n.map(r => r.name), m: m.map(r => r.name), cells: list};
             return figure(picture, {}, ['M \\ N', ...picture.n], cells[i].map((row, y) => [m[y].name, ...row.map(ratios => fixed(geometric(ratios), 3))]).reverse());
         });
@@ -81,7 +81,7 @@ const buildReport = data => {
         const kinds = [...new Set(points.map(p => p.kind))].sort().map(kind => [kind, points.filter(p => p.kind === kind)]);
         const largest = Math.max(...kinds.map(([, list]) => list.length));
         return [
-            el('h3', {}, set.predicted ? 'Predicted share of the floor over M, N and K' : 'Speedup over M, N and K'),
+            el('h3', {}, set.predicted ? 'Share of the floor over M, N and K' : 'Speedup over M, N and K'),
             el('p', {}, set.predicted ? 'The floor over the predicted time: 1 is the least time that the problem can take. Nothing was measured.'
                 : "cuBLASLt's time over ours: above 1 ours is faster. A cell with several problems shows their geometric mean."),
             kinds.length ? [] : el('p', {class: 'none'}, 'No problem here has a ratio.'),
@@ -96,13 +96,14 @@ const buildReport = data => {
 
     // ---- by floor ----
 
+    const FEW = 3;   // problems
     const SHARES = [0.05, 0.25, 0.5, 0.75, 0.95];
     const BOXES = 'Box: the middle half of the problems; line: 5 to 95 %; dot: geometric mean; stroke: median.';
 
     function bands(set, title, predicted, what, line, of) {
         const list = [...data.bands.map((name, band) => [name, collect(set, of, band)]), ['all', collect(set, of)]].filter(([, values]) => values.length);
         const boxes = list.map(([name, values]) => ({name, count: values.length, mean: geometric(values), at: SHARES.map(share => quantile(values, share))}));
-        const heads = ['floor, us', 'problems', 'geometric mean', 'least', '5 %', '25 %', 'median', '75 %', '95 %', 'most', ...(line ? ['at least 0.99, %'] : [])];
+        const heads = ['work, us', 'problems', 'geometric mean', 'least', '5 %', '25 %', 'median', '75 %', '95 %', 'most', ...(line ? ['at least 0.99, %'] : [])];
         return figure({kind: 'boxes', title, predicted, what, line, boxes}, {note: BOXES}, heads, list.map(([name, values], i) => [name, values.length,
             ...[boxes[i].mean, values[0], ...boxes[i].at, values[values.length - 1]].map(value => fixed(value, 3)), ...(line ? [fixed(atLeast(values, 0.99), 1)] : [])]));
     }
@@ -110,12 +111,12 @@ const buildReport = data => {
     function shares(set, name) {
         const series = (label, of) => ({name: label, points: set.points.filter(p => of(p) > 0 && Number.isFinite(of(p)) && p.floor > 0)
             .map(p => [Math.round(p.floor * 1e3) / 1e3, Math.round(of(p) * 1e4) / 1e4, p.problem])});
-        const picture = {kind: 'scatter', title: set.predicted ? 'Predicted: share of the floor, problem by problem' : 'Share of the floor, problem by problem',
+        const picture = {kind: 'scatter', title: 'Share of the floor, problem by problem',
             predicted: set.predicted, x: 'floor, us', y: name,
             series: [series(set.mode ? 'ours' : 'winner', shareOf), ...(set.predicted ? [] : [series('cuBLASLt', cublasltShareOf)])]};
         const note = '1 is the least time that the device can need: arithmetic at the rate that it keeps up, every operand moved once, a launch.';
         const rows = data.bands.map((band, i) => [band, collect(set, shareOf, i), collect(set, cublasltShareOf, i)]).filter(([, ours]) => ours.length);
-        return figure(picture, {note, wide: true}, ['floor, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['cuBLASLt, median'])],
+        return figure(picture, {note, wide: true}, ['work, us', 'problems', 'ours, median', ...(set.predicted ? [] : ['cuBLASLt, median'])],
             rows.map(([band, ours, cublaslt]) => [band, ours.length, fixed(quantile(ours, 0.5), 3), ...(set.predicted ? [] : [fixed(quantile(cublaslt, 0.5), 3)])]));
     }
 
@@ -124,10 +125,11 @@ const buildReport = data => {
         if (!collect(set, shareOf).length)
             return [el('p', {class: 'none'}, "The floor of this GPU is not known here: no device profile has its name, and it is not this machine's. So nothing is shown by floor.")];
         return [
-            el('h3', {}, 'By the time that a problem needs at least'),
+            el('h3', {}, 'By theoretical minimum time'),
+            el('p', {}, 'Work: the floor without the time of a launch, which is why a problem of less than 1 us can have a floor above it.'),
             el('div', {class: 'grid pair'},
-                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by floor', false, "cuBLASLt's time / ours", 1, ratioOf) : [],
-                bands(set, set.predicted ? 'Predicted: share of the floor by floor' : 'Share of the floor by floor', set.predicted, name, null, shareOf)),
+                !set.predicted && collect(set, ratioOf).length ? bands(set, 'Ratio by work', false, "cuBLASLt's time / ours", 1, ratioOf) : [],
+                bands(set, 'Share of the floor by work', set.predicted, name, null, shareOf)),
             shares(set, name),
         ];
     }
@@ -145,7 +147,7 @@ const buildReport = data => {
         if (!rows.length) return [];
         const picture = {kind: 'bars', title: 'Latency of single requests: percentiles of call time', predicted: set.predicted, y: 'call time, us', labels: rows.map(row => row.name),
             bars: BARS.map((bar, i) => ({name: bar.name, values: rows.map(row => row.values[i])}))};
-        const note = 'From the launch until the host knows that it ended' + (named ? '.' : '; by floor in microseconds, geometric means over problems.');
+        const note = 'From the launch until the host knows that it ended' + (named ? '.' : '; by work in microseconds, geometric means over problems.');
         return [figure(picture, {note, wide: true}, ['', 'problems', 'ours p50', 'p95', 'p99', 'cuBLASLt p50', 'p95', 'p99'],
             rows.map(row => [row.name, row.count, ...row.values.map(value => fixed(value, 2))]))];
     }
@@ -192,7 +194,10 @@ const buildReport = data => {
             + (set.server ? 'call time of single requests at random gaps.' : 'device time.'));
     }
 
-    const section = (set, i) => el('section', {class: set.predicted && 'emulated'}, el('h2', {id: `set${i}`}, nameOf(set)), explain(set), cards(set), mapsPart(set), floorPart(set),
+    // Of a problem or two a chart is an empty pair of axes.
+    const charts = set => set.points.length < FEW ? el('p', {class: 'none'}, 'Too few problems for charts: the table has every number.') : [mapsPart(set), floorPart(set)].flat();
+
+    const section = (set, i) => el('section', {class: set.predicted && 'emulated'}, el('h2', {id: `set${i}`}, nameOf(set)), explain(set), cards(set), charts(set),
         set.server ? latencies(set) : [], everyProblem(set));
 
     // ---- curves ----
@@ -239,7 +244,7 @@ const buildReport = data => {
         const lines = (together ? [['all', curves]] : names).map(([name, members]) => makeLine(name, members));
         const note = plural(curves.length, 'curve') + '.' + (regret || together ? ' Line: the median; surface: the middle half.' : '')
             + (first.device ? '' : ' No measured times of a device went in.');
-        const title = (first.predicted ? 'Predicted: ' : '') + (known ? known[0] : first.series) + (first.device ? `, ${first.device}` : '');
+        const title = (known ? known[0] : first.series) + (first.device ? `, ${first.device}` : '');
         const rows = lines.flatMap(line => thin(line.x.map((x, i) => [line.name, line.members, precise(x, 6), ...[line.y, line.low, line.high].map(list => precise(list[i], 4))]), TABLE_POINTS));
         const drawn = lines.map(line => line.members > 1 ? line : {name: line.name, members: 1, x: line.x, y: line.y});
         return figure({kind: 'lines', title, predicted: first.predicted, x: known ? known[1] : 'step', y: known ? known[2] : 'value', lines: drawn}, {note},

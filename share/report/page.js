@@ -55,8 +55,7 @@
             callback: value => /^[125]/.test(value.toExponential()) && Number.isInteger(Number(value.toExponential().split('e')[0])) ? plain(value) : ''}});
     }
     function optionsOf(data, more) {
-        const plugins = Object.assign({legend: {display: false, labels: labels()},
-            subtitle: {display: data.predicted, text: 'predicted by an emulated device: nothing was measured', color: colour('warn'), padding: {bottom: 6}}}, more.plugins);
+        const plugins = Object.assign({legend: {display: false, labels: labels()}}, more.plugins);
         return Object.assign({animation: false, responsive: true, maintainAspectRatio: false}, more, {plugins});
     }
 
@@ -85,7 +84,7 @@
         const rows = data.m.map(() => data.n.map(() => null));
         for (const [n, m, value, count] of data.cells) rows[m][n] = {value, count};
         const colours = rows.map(row => row.map(cell => cell ? heatColour(data.scale, data.most, cell.value) : 'transparent'));
-        canvas.parentElement.style.height = 70 + 24 * Math.max(4, data.m.length) + (data.predicted ? 24 : 0) + 'px';
+        canvas.parentElement.style.height = 70 + 24 * Math.max(4, data.m.length) + 'px';
         const written = {
             id: 'written',
             afterDatasetsDraw(chart) {
@@ -142,7 +141,7 @@
                 bar(0, 4, 3, 1)]},
             options: optionsOf(data, {interaction: {mode: 'index', intersect: false},
                 plugins: {level: {at: data.line ?? NaN}, tooltip: {filter: (item, index) => index === 0, callbacks: {label}, displayColors: false}},
-                scales: {x: scaleOf('floor, us', {grid: {display: false}}), y: scaleOf(data.what, {min: Math.max(0, Math.floor(least / step - 0.2) * step),
+                scales: {x: scaleOf('work, us', {grid: {display: false}}), y: scaleOf(data.what, {min: Math.max(0, Math.floor(least / step - 0.2) * step),
                     max: Math.ceil(most / step + 0.2) * step, ticks: {color: colour('muted'), callback: value => Number(value.toPrecision(3))}})}}),
         };
     }

@@ -50,6 +50,9 @@ void      gs_tables_compare_free(gs_table_comparison *compare);
 double gs_tables_geomean(const gs_tables_mean *mean);   /* 0: of none */
 int    gs_tables_faster(double ratio);                   /* 0: A, 1: B, -1: neither by more than 1 % */
 
+/* A trial or a winner, as gemmsmith db list --json and db show --json print it. */
+void gs_trial_object(gs_text *out, const gs_trial *trial, const char *gpu);
+
 /* The fields of their JSON. */
 void gs_tables_pair_put(gs_json *json, const gs_table_comparison *comparison, const gs_tables_pair *pair);
 void gs_tables_summary_put(gs_json *json, const gs_table_comparison *comparison);

@@ -72,3 +72,28 @@ void gs_tables_summary_put(gs_json *json, const gs_table_comparison *c)
     if (c->predicted) gs_json_bool(json, "predicted", true);
     gs_json_end(json, '}');
 }
+
+void gs_trial_object(gs_text *out, const gs_trial *trial, const char *gpu)
+{
+    gs_json json = gs_json_into(out);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "problem", trial->problem);
+    gs_json_string(&json, "candidate", trial->candidate);
+    gs_json_string(&json, "gpu", gpu);
+    gs_json_string(&json, "verdict", trial->verdict);
+    gs_json_string(&json, "reason", trial->reason);
+    gs_json_string(&json, "stage", trial->stage);
+    gs_json_double(&json, "predicted_us", trial->predicted_us);
+    gs_json_double(&json, "us", trial->us);
+    if (gs_gpu_emulated(gpu)) gs_json_bool(&json, "predicted", true);
+    gs_json_double(&json, "cublaslt_us", trial->library_us);
+    gs_json_double(&json, "ratio", trial->ratio);
+    gs_json_double(&json, "low", trial->low);
+    gs_json_double(&json, "high", trial->high);
+    gs_json_int(&json, "rounds", trial->rounds);
+    gs_json_int(&json, "registers", trial->registers);
+    gs_json_int(&json, "smem", trial->smem);
+    gs_json_int(&json, "mhz", trial->mhz);
+    gs_json_string(&json, "date", trial->date);
+    gs_json_end(&json, '}');
+}

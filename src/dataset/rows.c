@@ -2,6 +2,7 @@
  * The columns of a row. */
 #include "dataset/rows.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,7 @@ gs_status gs_row_end(gs_known *k, gs_json *json, gs_error *error)
         return GS_OK;
     }
     k->counts->rows++;
-    return k->options->line(k->options->self, k->line.data) ? GS_OK : gs_fail(error, GS_ERROR_IO, NULL, "a row could not be written");
+    return k->options->line(k->options->self, k->line.data) ? GS_OK : gs_fail_errno(error, errno, NULL, "a row could not be written");
 }
 
 void gs_row_messages(gs_json *json, const char *name, const gs_message *messages, int count)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -296,8 +297,8 @@ static gs_status read_cell(gs_row *row, const table_column *column, const char *
     case SCHEDULE:
         return read_schedule(row, word, place, error);
     case NUMBER:
-        if (!gs_scan_double(&scan, &number) || !gs_scan_end(&scan) || !isfinite(number) || number < 0)
-            return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "must be a number, not \"%s\"", word);
+        if (!gs_scan_double(&scan, &number) || !gs_scan_end(&scan) || number < 0 || !(number == 0 || (number >= 1e-6 && number <= 1e12)))
+            return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "must be 0 or a number from 1e-6 to 1e12, not \"%s\"", word);
         memcpy(field, &number, sizeof number);
         return GS_OK;
     case INTEGER:
@@ -306,8 +307,8 @@ static gs_status read_cell(gs_row *row, const table_column *column, const char *
         memcpy(field, &(int){(int)integer}, sizeof(int));
         return GS_OK;
     case WORD:
-        if (strlen(word) >= column->size)
-            return gs_fail_at(error, GS_ERROR_RANGE, place, column->title, "longer than %zu characters", column->size - 1);
+        if (strlen(word) >= column->size) return gs_fail_at(error, GS_ERROR_RANGE, place, column->title, "longer than %zu characters", column->size - 1);
+        if (column->at == FIELD(date) && strcmp(word, "-") != 0 && !gs_date_valid(word)) return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "\"%s\" is no date", word);
         for (const char *p = word; *p; p++)
             if ((unsigned char)*p < ' ') return gs_fail_at(error, GS_ERROR_PARSE, place, column->title, "has a control character");
         snprintf(field, column->size, "%s", strcmp(word, "-") == 0 ? "" : word);
@@ -368,9 +369,8 @@ static gs_status read_magic(const char *line, const char *end, const char *name,
 /* A slice of a GPU, or a folder with tables of many: nothing is wrong, but who wonders where a row is can ask. */
 static void log_others(const char *name, int count, int line, const gs_row *row, const gs_caps *caps)
 {
-    if (count > 0)
-        gs_log(GS_LOG_INFO, "%s%d rows of other devices left out; the first, line %d, is of %s, compute capability %d, %d multiprocessors; here: %s, %d, %d",
-               name, count, line, row->gpu, row->cc, row->sms, caps->slug, caps->cc, caps->sms);
+    if (count > 0) gs_log(GS_LOG_INFO, "%s%d rows of other devices left out; the first, line %d, is of %s, compute capability %d, %d multiprocessors; here: %s, %d, %d",
+                                name, count, line, row->gpu, row->cc, row->sms, caps->slug, caps->cc, caps->sms);
 }
 
 /* name is "" or "<path>: ". Adds to *skipped; only the first row's error is kept. */

@@ -59,6 +59,13 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     self->waits = false;
 }
 
+static void judged(gs_policy *policy, const gs_schedule *schedule, gs_verdict_code verdict)
+{
+    hybrid *const self = policy->self;
+    for (int i = 0; i < MEMBERS; i++)
+        if (self->member[i].judged) self->member[i].judged(&self->member[i], schedule, verdict);
+}
+
 static gs_status save(gs_policy *policy, const char *path, gs_error *error)
 {
     gs_policy *const learned = &((hybrid *)policy->self)->member[0];
@@ -85,7 +92,7 @@ gs_status gs_policy_hybrid_with(gs_policy *out, const gs_llm_options *options, b
     hybrid *const self = calloc(1, sizeof *self);
     const bool weights = keeps || gs_weights_path();
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
-    *out = (gs_policy){.name = "hybrid", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .destroy = destroy};
+    *out = (gs_policy){.name = "hybrid", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .judged = judged, .destroy = destroy};
     if (weights) {
         out->save = save;
         out->load = load;

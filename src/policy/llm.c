@@ -27,6 +27,14 @@ enum {
     MOST_LINES = 12        /* of what was wrong with an answer */
 };
 
+/* What is known of a schedule of the model; a later outcome replaces an earlier one. */
+typedef struct fate {
+    gs_schedule     schedule;
+    gs_verdict_code verdict;
+    double          us;
+    bool            seen;
+} fate;
+
 typedef struct llm_policy {
     gs_llm_asker   asker;
     gs_random      random;
@@ -40,12 +48,34 @@ typedef struct llm_policy {
     int            last_most;                 /* that it was asked for then */
     gs_schedule    proposed[BATCH];
     int            proposed_count;
+    fate          *fates;                     /* of every schedule that the model proposed for the problem */
+    int            fate_count, fate_capacity;
 } llm_policy;
 
 /* ---- the problem ---- */
 
+/* Adds what became of the problem's schedules. */
+static void count_fates(const llm_policy *self, gs_llm_tally *tally)
+{
+    for (int i = 0; i < self->fate_count; i++) {
+        const fate *const f = &self->fates[i];
+        const bool wrong = f->seen && f->verdict != GS_VERDICT_UNKNOWN && f->verdict != GS_VERDICT_PASS;
+        tally->compiled += f->seen && f->verdict != GS_VERDICT_COMPILE && f->verdict != GS_VERDICT_SPILL && f->verdict != GS_VERDICT_SERIALIZED;
+        tally->timed += f->us > 0;
+        tally->right += f->verdict == GS_VERDICT_PASS;
+        tally->wrong += wrong;
+        if (f->us <= 0 || wrong || (tally->best_us > 0 && tally->best_us <= f->us)) continue;
+        tally->best_us = f->us;
+        gs_schedule_format(&f->schedule, tally->best);
+    }
+}
+
 static void forget(llm_policy *self)
 {
+    if (self->asker.llm) count_fates(self, &self->asker.llm->tally);
+    free(self->fates);
+    self->fates = NULL;
+    self->fate_count = self->fate_capacity = 0;
     gs_visited_free(&self->visited);
     free(self->tried);
     gs_text_free(&self->dropped);
@@ -111,13 +141,18 @@ static gs_status ask(llm_policy *self, const char *system, const char *question,
 static gs_status ask_twice(llm_policy *self, const gs_text *system, gs_text *question, gs_sentences *schedule_strings, gs_error *error)
 {
     char reason[GS_LLM_REASON];
+    gs_llm_tally *const tally = &self->asker.llm->tally;
     schedule_strings->count = 0;
+    tally->asked++;
     GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), schedule_strings, reason, error));
-    if (!reason[0]) return GS_OK;
+    tally->answered++;
+    if (!reason[0]) return tally->readable++, GS_OK;
     const gs_prompt_field fields[] = {{"reason", reason}};
     GS_TRY(gs_prompt_add(question, self->asker.options.prompts, "schedules-repair.md", fields, 1, error));
+    tally->asked++;
     GS_TRY(ask(self, gs_text_string(system), gs_text_string(question), schedule_strings, reason, error));
-    if (!reason[0]) return GS_OK;
+    tally->answered++;
+    if (!reason[0]) return tally->readable++, GS_OK;
     schedule_strings->count = 0;
     gs_text_clear(&self->dropped);
     gs_text_addf(&self->dropped, "- %s", reason);
@@ -127,12 +162,15 @@ static gs_status ask_twice(llm_policy *self, const gs_text *system, gs_text *que
 /* The schedules of an answer that are valid and new, at most `most`; of the others a line each why not. */
 static int choose(llm_policy *self, const gs_sentences *schedule_strings, const gs_caps *caps, gs_schedule *list, int most)
 {
+    gs_llm_tally *const tally = &self->asker.llm->tally;
     int count = 0, lines = 0;
+    tally->strings += schedule_strings->count;
     for (int i = 0; i < schedule_strings->count && count < most; i++) {
         char text[GS_SCHEDULE_TEXT];
         gs_error why = {0};
         gs_schedule schedule;
         const bool parsed = gs_schedule_parse(&schedule, schedule_strings->text[i], &why) == GS_OK;
+        tally->parsed += parsed;
         if (parsed && gs_visited_add(&self->visited, &schedule)) {
             list[count++] = schedule;
         } else if (lines++ >= MOST_LINES) {
@@ -150,6 +188,30 @@ static int choose(llm_policy *self, const gs_sentences *schedule_strings, const 
     return count;
 }
 
+/* Without memory it is not counted. */
+static void note_proposed(llm_policy *self, const gs_schedule *schedule)
+{
+    self->asker.llm->tally.valid++;
+    if (gs_grow(&self->fates, self->fate_count, &self->fate_capacity, sizeof *self->fates)) self->fates[self->fate_count++] = (fate){.schedule = *schedule, .verdict = GS_VERDICT_UNKNOWN};
+}
+
+static void note_fate(llm_policy *self, const gs_schedule *schedule, gs_verdict_code verdict, double us)
+{
+    for (int i = 0; i < self->fate_count; i++) {
+        fate *const known = &self->fates[i];
+        if (memcmp(&known->schedule, schedule, sizeof *schedule) != 0) continue;
+        known->seen = true;
+        if (verdict != GS_VERDICT_UNKNOWN) known->verdict = verdict;
+        if (us > 0) known->us = us;
+        return;
+    }
+}
+
+static void judged(gs_policy *policy, const gs_schedule *schedule, gs_verdict_code verdict)
+{
+    if (verdict != GS_VERDICT_UNKNOWN) note_fate(policy->self, schedule, verdict, 0);
+}
+
 static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most, int *count, gs_error *error)
 {
     gs_text system = {0}, question = {0};
@@ -162,6 +224,7 @@ static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, 
     if (status == GS_OK) status = ask_twice(self, &system, &question, schedule_strings, error);
     if (status == GS_OK) *count = choose(self, schedule_strings, caps, list, most);
     self->proposed_count = *count;
+    for (int i = 0; i < *count; i++) note_proposed(self, &list[i]);
     memcpy(self->proposed, list, (size_t)*count * sizeof *list);
     gs_text_free(&system);
     gs_text_free(&question);
@@ -223,6 +286,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
     keep_outcomes(self, feedback, count);
     for (int i = 0; i < count; i++) {
         const gs_feedback *const f = &feedback[i];
+        note_fate(self, &f->schedule, f->verdict, f->us);
         if (gs_space_find(&self->visited.space, &f->schedule) < 0) continue;
         gs_visited_add(&self->visited, &f->schedule);
         gs_llm_tried *const t = entry_of(self, &f->schedule);
@@ -250,7 +314,7 @@ gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint
     llm_policy *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
-    *out = (gs_policy){.name = "llm", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .destroy = destroy};
+    *out = (gs_policy){.name = "llm", .self = self, .one_by_one = true, .propose = propose, .learn = learn, .judged = judged, .destroy = destroy};
     const gs_status status = gs_llm_asker_open(&self->asker, options, "schedules-repair.md", error);
     if (status != GS_OK) destroy(out);
     return status;

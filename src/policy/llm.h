@@ -7,13 +7,28 @@
 #include <stdbool.h>
 #include <gemmsmith/status.h>
 
+#include "base/text.h"
 #include "llm/ledger.h"
 #include "policy/policy.h"
 
+/* What became of the questions of the policy "llm" and of the schedules in the answers. */
+typedef struct gs_llm_tally {
+    int    asked, answered, readable;            /* questions; answers that came; those that were arrays of schedules */
+    int    strings, parsed, valid;               /* in them; of the grammar; valid for the problem and new */
+    int    compiled, timed, right, wrong;        /* right: passed verification; wrong: did not, whatever its verdict */
+    double best_us;                              /* of the fastest that was timed and is not wrong; 0: there is none */
+    char   best[GS_SCHEDULE_TEXT];
+    bool   unreachable;                          /* it stopped because of a failure, not of a budget */
+} gs_llm_tally;
+
+/* Two lines for a person: counts, and the fastest if there is one. Nothing where nobody answered. */
+void gs_llm_tally_format(const gs_llm_tally *tally, bool predicted, gs_text *text);
+
 /* Shared by the searches of several problems: the budget, and whether to stop asking. */
 typedef struct gs_llm {
-    gs_ledger *ledger;
-    bool       silent;           /* no more questions: a budget is used up, or the endpoint failed for good */
+    gs_ledger   *ledger;
+    bool         silent;         /* no more questions: a budget is used up, or the endpoint failed for good */
+    gs_llm_tally tally;          /* of the searches that have ended */
 } gs_llm;                        /* zero-initialise */
 
 /* A question and its answer, before it is evaluated. */

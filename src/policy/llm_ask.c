@@ -112,8 +112,8 @@ static gs_status complete(gs_llm_options *o, const char *needed, gs_error *error
     o->key_variable = word_of(o->key_variable, "GEMMSMITH_LLM_KEY_ENV");
     o->headers = word_of(o->headers, "GEMMSMITH_LLM_HEADERS");
     o->ca = word_of(o->ca, "GEMMSMITH_LLM_CA");
-    if (!o->url) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_url", "which endpoint? Give --llm_url, or set $GEMMSMITH_LLM_URL");
-    if (!o->model) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_model", "which model? Give --llm_model, or set $GEMMSMITH_LLM_MODEL");
+    if (!o->url) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_url", "which endpoint? Give --llm-url, or set $GEMMSMITH_LLM_URL");
+    if (!o->model) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_model", "which model? Give --llm-model, or set $GEMMSMITH_LLM_MODEL");
     if (o->key_variable && o->key_variable[strspn(o->key_variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")])   /* a key, perhaps: not said again */
         return gs_fail(error, GS_ERROR_ARGUMENT, "llm_key_env", "expected the name of an environment variable, not a key");
     gs_text text = {0};
@@ -151,17 +151,27 @@ static void say_remedy(const gs_llm_options *o, const gs_error *why, char *text,
     text[0] = '\0';
     if (strcmp(why->field, "connection") == 0) snprintf(text, size, "; is the endpoint up, and its URL right?");
     else if (strcmp(why->field, "key") == 0 && !o->headers)
-        snprintf(text, size, word_of(NULL, variable) ? "; the key is that of $%.64s" : "; $%.64s has no key (--llm_key_env names another variable)", variable);
+        snprintf(text, size, word_of(NULL, variable) ? "; the key is that of $%.64s" : "; $%.64s has no key (--llm-key-env names another variable)", variable);
 }
 
 void gs_llm_give_up(gs_llm_asker *asker, const gs_error *why)
 {
     char remedy[160], text[sizeof why->text + sizeof remedy + 128];
     asker->llm->silent = true;
+    asker->llm->tally.unreachable = why->status != GS_ERROR_RANGE;   /* RANGE: a budget is used up */
     say_remedy(&asker->options, why, remedy, sizeof remedy);
     snprintf(text, sizeof text, "no more questions to the language model: %s%s%s%s", why->field, why->field[0] ? ": " : "", why->text, remedy);
     if (asker->options.note) asker->options.note(text);
     else gs_log(GS_LOG_WARNING, "%s", text);
+}
+
+void gs_llm_tally_format(const gs_llm_tally *m, bool predicted, gs_text *text)
+{
+    if (m->answered == 0) return;
+    gs_text_addf(text, "language model: %d of %d questions answered, %d readable; %d schedules, %d of the grammar, %d valid and new; "
+                       "of these %d compiled, %d timed, %d proved right, %d refused\n",
+                 m->answered, m->asked, m->readable, m->strings, m->parsed, m->valid, m->compiled, m->timed, m->right, m->wrong);
+    if (m->best_us > 0) gs_text_addf(text, "its fastest: %s, %s%.2f us\n", m->best, predicted ? "predicted " : "", m->best_us);
 }
 
 static gs_status judge(const gs_chat_choice *choice, int max_tokens, const char *shorter, gs_llm_read read, void *self, char reason[GS_LLM_REASON], gs_error *error)

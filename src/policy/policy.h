@@ -35,6 +35,8 @@ struct gs_policy {
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
     /* New outcomes of schedules of this problem, whoever proposed them. NULL: it does not learn. */
     void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);
+    /* At the end of a search: what verification said of a schedule, whoever proposed it. NULL: it does not count. */
+    void (*judged)(gs_policy *policy, const gs_schedule *schedule, gs_verdict_code verdict);
     /* save: if another process has saved to the file since, adds what was learned since loading to that. NULL: nothing to keep. */
     gs_status (*save)(gs_policy *policy, const char *path, gs_error *error);
     gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);

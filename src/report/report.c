@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json.h"
 #include "plan/table.h"
 #include "report/internal.h"
 
@@ -92,4 +93,16 @@ void gs_report_free(gs_report *r)
     free(r->curves);
     gs_text_free(&r->sources);
     *r = (gs_report){0};
+}
+
+void gs_report_summary(gs_text *out, const gs_report *r, const char *path, int problems)
+{
+    gs_json json = gs_json_into(out);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "out", path);
+    gs_json_int(&json, "problems", problems);
+    gs_json_int(&json, "sets", r->set_count);
+    gs_json_int(&json, "curves", r->curve_count);
+    gs_json_int(&json, "unread", r->unread);
+    gs_json_end(&json, '}');
 }

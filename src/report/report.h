@@ -7,7 +7,7 @@
 #include <gemmsmith/problem.h>
 
 #include "base/text.h"
-#include "store/curves.h"
+#include "report/curves.h"
 
 #define GS_REPORT_BANDS 6
 
@@ -66,6 +66,9 @@ typedef struct gs_report {
 gs_status gs_report_add_store(gs_report *r, gs_store *store, const char *gpu, gs_error *error);
 gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error);           /* rows of eval: --rows, or --json */
 void      gs_report_free(gs_report *r);
+
+/* What was written where, as an object of JSON. */
+void gs_report_summary(gs_text *out, const gs_report *r, const char *path, int problems);
 
 /* The page, as HTML. made: when. */
 void gs_report_page(gs_text *page, const gs_report *r, const char *made);

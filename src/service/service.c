@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "service/http.h"
 
 struct gs_service {
@@ -42,6 +43,18 @@ void gs_service_free(gs_service **service)
 }
 
 int gs_service_port(const gs_service *service) { return gs_service_http_port(service->http); }
+
+void gs_service_object(gs_service *service, const char *url, bool token, bool listed, gs_text *out)
+{
+    gs_json json = gs_json_into(out);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "url", url);
+    gs_json_string(&json, "device", gs_service_device_name(service));
+    gs_json_bool(&json, "token", token);
+    gs_json_bool(&json, "listed_problems_only", listed);
+    gs_json_int(&json, "open", gs_service_open_jobs(service));
+    gs_json_end(&json, '}');
+}
 
 const char *gs_service_device_name(const gs_service *service) { return gs_service_jobs_slug(service->jobs); }
 

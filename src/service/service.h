@@ -4,6 +4,7 @@
 #ifndef GS_SERVICE_SERVICE_H
 #define GS_SERVICE_SERVICE_H
 
+#include "base/text.h"
 #include "evaluate/environment.h"
 
 enum { GS_SERVICE_DEVICES = 64 };
@@ -59,6 +60,9 @@ void      gs_service_free(gs_service **service);        /* stops it first */
 
 int         gs_service_port(const gs_service *service);
 const char *gs_service_device_name(const gs_service *service);
+
+/* Where and what it serves, as an object of JSON: for programs that start one. */
+void gs_service_object(gs_service *service, const char *url, bool token, bool listed, gs_text *out);
 int         gs_service_open_jobs(const gs_service *service);
 
 bool gs_service_address_loopback(const char *address);

@@ -2,6 +2,7 @@
  * Merging another store into this one: one transaction over both files, one step per kind of row, each in a savepoint,
  * so that a damaged file still gives what the other steps can read. Rows of the two files are matched by what they are about
  * (device, problem text, candidate) or by their uid, never by their ids. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -18,19 +19,22 @@
     "  rounds, mhz, stage, session, date)"                                                                                  \
     " SELECT t.device, p.id, t.candidate, t.verdict, t.part, t.reason, t.registers, t.smem, t.predicted_us, t.us,"          \
     "  t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, s.id, t.date"
-#define SAME_PROBLEM " JOIN other.problem op ON op.id = t.problem JOIN main.problem p ON p.text = op.text"
-#define SAME_SESSION(row) " JOIN other.session os ON os.id = " row ".session JOIN main.session s ON s.uid = os.uid"
+/* CROSS JOIN: in this order, so that a range without rows needs none of the other tables. */
+#define SAME_PROBLEM " CROSS JOIN other.problem op ON op.id = t.problem CROSS JOIN main.problem p ON p.text = op.text"
+#define SAME_SESSION(row) " CROSS JOIN other.session os ON os.id = " row ".session CROSS JOIN main.session s ON s.uid = os.uid"
 
 /* In the order of the references between them; the first writes to this store, which takes its lock before the other is read. */
-static const char *const steps[] = {
-    "INSERT INTO main.session (uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc)"
+static const struct step {
+    const char *sql, *key;   /* key: a number by which a part of the rows can be taken, NULL: there is none */
+} steps[] = {
+    {"INSERT INTO main.session (uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc)"
     " SELECT uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc FROM other.session WHERE true"
-    " ON CONFLICT (uid) DO NOTHING",
+    " ON CONFLICT (uid) DO NOTHING", "rowid"},
 
-    "INSERT INTO main.problem (text, m, n, k) SELECT text, m, n, k FROM other.problem WHERE true"
-    " ON CONFLICT (text) DO NOTHING",
+    {"INSERT INTO main.problem (text, m, n, k) SELECT text, m, n, k FROM other.problem WHERE true"
+    " ON CONFLICT (text) DO NOTHING", "rowid"},
 
-    "INSERT INTO main.trial" TRIAL_VALUES " FROM other.trial t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
+    {"INSERT INTO main.trial" TRIAL_VALUES " FROM other.trial t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
     " ON CONFLICT (device, problem, candidate) DO UPDATE SET "
     TAKE_VERDICT(verdict) ", " TAKE_VERDICT(part) ", " TAKE_VERDICT(reason) ", "
     TAKE_NUMBER(registers) ", " TAKE_NUMBER(smem) ", " TAKE_NUMBER(predicted_us) ", "
@@ -39,69 +43,109 @@ static const char *const steps[] = {
     TAKE_MEASURED(session) ", " TAKE_MEASURED(date)
     " WHERE (verdict = '' AND excluded.verdict <> '') OR (us = 0 AND excluded.us <> 0)"
     " OR (registers = 0 AND excluded.registers <> 0) OR (smem = 0 AND excluded.smem <> 0)"
-    " OR (predicted_us = 0 AND excluded.predicted_us <> 0)",
+    " OR (predicted_us = 0 AND excluded.predicted_us <> 0)", "t.id"},
 
-    "INSERT INTO main.winner" TRIAL_VALUES " FROM other.winner t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
-    " ON CONFLICT (device, problem) DO NOTHING",
+    {"INSERT INTO main.winner" TRIAL_VALUES " FROM other.winner t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
+    " ON CONFLICT (device, problem) DO NOTHING", "t.id"},
 
-    "INSERT INTO main.measurement (uid, trial, session, clock, date)"
-    " SELECT x.uid, mt.id, s.id, x.clock, x.date FROM other.measurement x JOIN other.trial t ON t.id = x.trial" SAME_PROBLEM
-    " JOIN main.trial mt ON mt.device = t.device AND mt.problem = p.id AND mt.candidate = t.candidate" SAME_SESSION("x")
-    " WHERE true ON CONFLICT (uid) DO NOTHING",
+    {"INSERT INTO main.measurement (uid, trial, session, clock, date)"
+    " SELECT x.uid, mt.id, s.id, x.clock, x.date FROM other.measurement x CROSS JOIN other.trial t ON t.id = x.trial" SAME_PROBLEM
+    " CROSS JOIN main.trial mt ON mt.device = t.device AND mt.problem = p.id AND mt.candidate = t.candidate" SAME_SESSION("x")
+    " WHERE true ON CONFLICT (uid) DO NOTHING", "x.id"},
 
-    "INSERT INTO main.sample (measurement, round, us, reference_us)"
-    " SELECT mx.id, a.round, a.us, a.reference_us FROM other.sample a JOIN other.measurement x ON x.id = a.measurement"
-    " JOIN main.measurement mx ON mx.uid = x.uid WHERE true ON CONFLICT (measurement, round) DO NOTHING",
+    {"INSERT INTO main.sample (measurement, round, us, reference_us)"
+    " SELECT mx.id, a.round, a.us, a.reference_us FROM other.sample a CROSS JOIN other.measurement x ON x.id = a.measurement"
+    " CROSS JOIN main.measurement mx ON mx.uid = x.uid WHERE true ON CONFLICT (measurement, round) DO NOTHING", "a.measurement"},
 
-    "INSERT INTO main.result (key, value, session, date)"
-    " SELECT r.key, r.value, s.id, r.date FROM other.result r" SAME_SESSION("r") " WHERE true ON CONFLICT (key) DO NOTHING",
+    {"INSERT INTO main.result (key, value, session, date)"
+    " SELECT r.key, r.value, s.id, r.date FROM other.result r" SAME_SESSION("r") " WHERE true ON CONFLICT (key) DO NOTHING", NULL},
 
-    "INSERT INTO main.curve (session, series, name, date)"
-    " SELECT s.id, c.series, c.name, c.date FROM other.curve c" SAME_SESSION("c") " WHERE true ON CONFLICT (session, series, name) DO NOTHING",
+    {"INSERT INTO main.curve (session, series, name, date)"
+    " SELECT s.id, c.series, c.name, c.date FROM other.curve c" SAME_SESSION("c") " WHERE true ON CONFLICT (session, series, name) DO NOTHING", "c.id"},
 
     /* where both have the curve, one that has been copied before it was complete goes on */
-    "INSERT INTO main.point (curve, step, x, y)"
-    " SELECT mc.id, q.step, q.x, q.y FROM other.point q JOIN other.curve c ON c.id = q.curve" SAME_SESSION("c")
-    " JOIN main.curve mc ON mc.session = s.id AND mc.series = c.series AND mc.name = c.name WHERE true ON CONFLICT (curve, step) DO NOTHING",
+    {"INSERT INTO main.point (curve, step, x, y)"
+    " SELECT mc.id, q.step, q.x, q.y FROM other.point q CROSS JOIN other.curve c ON c.id = q.curve" SAME_SESSION("c")
+    " CROSS JOIN main.curve mc ON mc.session = s.id AND mc.series = c.series AND mc.name = c.name WHERE true ON CONFLICT (curve, step) DO NOTHING", "q.curve"},
 
-    "INSERT INTO main.source (hash, source, manifest, date)"
-    " SELECT hash, source, manifest, date FROM other.source WHERE true ON CONFLICT (hash) DO NOTHING",
+    {"INSERT INTO main.source (hash, source, manifest, date)"
+    " SELECT hash, source, manifest, date FROM other.source WHERE true ON CONFLICT (hash) DO NOTHING", NULL},
 
-    "INSERT INTO main.prompt (hash, text) SELECT hash, text FROM other.prompt WHERE true ON CONFLICT (hash) DO NOTHING",
+    {"INSERT INTO main.prompt (hash, text) SELECT hash, text FROM other.prompt WHERE true ON CONFLICT (hash) DO NOTHING", NULL},
 
     /* only those whose prompts could be read, and in the order in which they came there */
-    "INSERT INTO main.turn (uid, session, device, problem, mode, model, island, number, base, system, ask, answer, fault, date)"
+    {"INSERT INTO main.turn (uid, session, device, problem, mode, model, island, number, base, system, ask, answer, fault, date)"
     " SELECT t.uid, s.id, t.device, p.id, t.mode, t.model, t.island, t.number, t.base, t.system, t.ask, t.answer, t.fault, t.date FROM other.turn t"
-    SAME_PROBLEM SAME_SESSION("t") " JOIN main.prompt a ON a.hash = t.system JOIN main.prompt b ON b.hash = t.ask WHERE true ORDER BY t.id"
-    " ON CONFLICT (uid) DO NOTHING",
+    SAME_PROBLEM SAME_SESSION("t") " CROSS JOIN main.prompt a ON a.hash = t.system CROSS JOIN main.prompt b ON b.hash = t.ask WHERE true ORDER BY t.id"
+    " ON CONFLICT (uid) DO NOTHING", "t.id"},
 
-    "INSERT INTO main.outcome (turn, position, candidate, verdict, part, reason, us, library_us, ratio, low, high, reward, registers, smem, metrics)"
+    {"INSERT INTO main.outcome (turn, position, candidate, verdict, part, reason, us, library_us, ratio, low, high, reward, registers, smem, metrics)"
     " SELECT mt.id, o.position, o.candidate, o.verdict, o.part, o.reason, o.us, o.library_us, o.ratio, o.low, o.high, o.reward, o.registers, o.smem, o.metrics"
-    " FROM other.outcome o JOIN other.turn t ON t.id = o.turn JOIN main.turn mt ON mt.uid = t.uid WHERE true ON CONFLICT (turn, position) DO NOTHING",
+    " FROM other.outcome o CROSS JOIN other.turn t ON t.id = o.turn CROSS JOIN main.turn mt ON mt.uid = t.uid WHERE true ON CONFLICT (turn, position) DO NOTHING", "o.turn"},
 };
 
 static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *error)
 {
     return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
-                   "%s is damaged: %lld rows were copied, %d of %zu kinds of rows could not be read", gs_sql_tail(path),
+                   "%s is damaged: %lld rows were copied; of %d of %zu kinds of rows not all could be read", gs_sql_tail(path),
                    (long long)copied, lost, GS_COUNT(steps));
+}
+
+/* The step, of the rows whose key lies between two numbers; first < 0: of all. */
+static int run_sql(gs_store *store, const struct step *step, int64_t first, int64_t last)
+{
+    static const char all[] = "WHERE true";
+    const char *const where = strstr(step->sql, all);
+    if (first < 0 || !where) return gs_sql_text_run(store, step->sql);
+    char *const sql = sqlite3_mprintf("%.*sWHERE %s BETWEEN %lld AND %lld%s", (int)(where - step->sql), step->sql, step->key, (long long)first,
+                                      (long long)last, where + sizeof all - 1);
+    const int code = sql ? gs_sql_text_run(store, sql) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return code;
+}
+
+/* SQLITE_CORRUPT: nothing of it was copied. */
+static int try_step(gs_store *store, const struct step *step, int64_t first, int64_t last, int64_t *copied)
+{
+    int code = gs_sql_text_run(store, "SAVEPOINT step");
+    if (code != SQLITE_OK) return code;
+    const int64_t before = sqlite3_total_changes(store->db);
+    code = run_sql(store, step, first, last);
+    const bool corrupt = (code & 0xff) == SQLITE_CORRUPT && !sqlite3_get_autocommit(store->db);
+    if (code == SQLITE_OK) *copied += sqlite3_total_changes(store->db) - before;
+    if (corrupt) code = gs_sql_text_run(store, "ROLLBACK TO step");
+    if (code == SQLITE_OK) code = gs_sql_text_run(store, "RELEASE step");
+    return code == SQLITE_OK && corrupt ? SQLITE_CORRUPT : code;
+}
+
+/* What can be read around the damage: a range that cannot be is halved, until one row is left. *tries bounds what that may cost where nothing is left. */
+static int salvage(gs_store *store, const struct step *step, int64_t first, int64_t last, int *tries, int64_t *copied)
+{
+    const int code = try_step(store, step, first, last, copied);
+    if (code != SQLITE_CORRUPT || first == last || --*tries < 0) return code == SQLITE_CORRUPT ? SQLITE_OK : code;
+    const int64_t middle = first + (last - first) / 2;
+    const int left = salvage(store, step, first, middle, tries, copied);
+    return left == SQLITE_OK && *tries >= 0 ? salvage(store, step, middle + 1, last, tries, copied) : left;
+}
+
+/* Numbers of rows begin with 1: if no rows cannot be read either, then what leads to all of them is damaged. */
+static int salvage_all(gs_store *store, const struct step *step, int64_t *copied)
+{
+    int tries = 5000;
+    const int none = step->key ? try_step(store, step, 0, 0, copied) : SQLITE_CORRUPT;
+    if (none != SQLITE_OK) return none == SQLITE_CORRUPT ? SQLITE_OK : none;
+    return salvage(store, step, 1, (INT64_C(1) << 32) - 1, &tries, copied);
 }
 
 /* Within the transaction. *lost counts the steps that met damage. */
 static int run_steps(gs_store *store, int64_t *copied, int *lost)
 {
     for (size_t i = 0; i < GS_COUNT(steps); i++) {
-        int code = gs_sql_text_run(store, "SAVEPOINT step");
-        if (code != SQLITE_OK) return code;
-        const int64_t before = sqlite3_total_changes(store->db);
-        code = gs_sql_text_run(store, steps[i]);
-        if (code == SQLITE_OK) {
-            *copied += sqlite3_total_changes(store->db) - before;
-        } else if ((code & 0xff) == SQLITE_CORRUPT && !sqlite3_get_autocommit(store->db)) {
+        int code = try_step(store, &steps[i], -1, -1, copied);
+        if (code == SQLITE_CORRUPT) {
             ++*lost;
-            code = gs_sql_text_run(store, "ROLLBACK TO step");
+            code = salvage_all(store, &steps[i], copied);
         }
-        if (code == SQLITE_OK) code = gs_sql_text_run(store, "RELEASE step");
         if (code != SQLITE_OK) return code;
     }
     return SQLITE_OK;

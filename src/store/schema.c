@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "store/pages.h"
 #include "store/sql.h"
 
 #define APPLICATION_ID 0x47534d54   /* "GSMT" */
@@ -203,8 +204,12 @@ static const char *const steps[] = {
 
     /* 7 -> 8: milliseconds since 1970, after which nobody wants a job's answer any more; 0: somebody always does */
     "ALTER TABLE job ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;",
+
+    /* 8 -> 9: pages end with a hash of what is in them (pages.h); the tables stay as they are */
+    "",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
+#define SEALED 9   /* from this version on pages have hashes */
 
 static gs_status newer(const char *path, int64_t version, gs_error *error)
 {
@@ -247,10 +252,12 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
 {
     stamp have;
     const int code = read_stamp(store, "other", &have);
+    if ((code & 0xff) == SQLITE_CORRUPT) return gs_damage_tell(store, "other", gs_sql_tail(path), code, error);
     if (code != SQLITE_OK) return gs_sql_status_of(store, path, code, error);
     if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty", gs_sql_tail(path));
     if (have.application != APPLICATION_ID) return foreign(path, error);
     if (have.version > VERSION) return newer(path, have.version, error);
+    if (have.version >= SEALED && !gs_pages_sealed(store->db, "other")) return gs_damage_tell(store, "other", gs_sql_tail(path), SQLITE_CORRUPT, error);
     if (have.version < VERSION)
         return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
                        "%s is a store of version %lld, this one of version %lld: write to it once with this program (tune, eval or db import "
@@ -279,6 +286,7 @@ static gs_status look(gs_store *store, stamp *have, gs_error *error)
     if (have->objects > 0 && have->application != APPLICATION_ID) return foreign(store->path, error);
     if (have->version > VERSION) return newer(store->path, have->version, error);
     if (have->version < 0 || (have->version > 0) != (have->objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);
+    if (have->version >= SEALED && !store->unchecked && !gs_pages_sealed(store->db, "main")) return gs_sql_status(store, SQLITE_CORRUPT, error);
     return GS_OK;
 }
 
@@ -291,11 +299,49 @@ gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error)
     return GS_OK;
 }
 
+/* Room for hashes in the pages of a file that is new or of an older version: those that there are get rewritten, before the version says so. Written
+ * at once, so that the first page, which tells of the hashes, is the first that gets into the file. */
+static gs_status seal_pages(gs_store *store, bool any, gs_error *error)
+{
+    int code = gs_pages_reserve(store->db);
+    if (any && code == SQLITE_OK) code = gs_sql_text_run(store, "PRAGMA cache_spill = OFF; VACUUM; PRAGMA cache_spill = ON");
+    return gs_sql_status(store, code, error);
+}
+
 gs_status gs_schema_prepare(gs_store *store, gs_error *error)
 {
     stamp have;
     GS_TRY(look(store, &have, error));
     if (have.version == VERSION) return GS_OK;
+    const char *const file = sqlite3_db_filename(store->db, "main");
+    if (file && *file && (have.objects == 0 || !gs_pages_sealed(store->db, "main"))) GS_TRY(seal_pages(store, have.objects > 0, error));
     GS_TRY(gs_sql_begin(store, error));
     return gs_sql_end(store, migrate(store, error), error);
+}
+
+/* What is wrong with what the pages contain, whatever their hashes say. */
+static int integrity(gs_store *store)
+{
+    int64_t faults;
+    const int code = gs_sql_number(store, "SELECT (SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok') + "
+                                          "(SELECT count(*) FROM pragma_foreign_key_check)", &faults);
+    return code == SQLITE_OK && faults > 0 ? SQLITE_CORRUPT : code;
+}
+
+gs_status gs_store_check(gs_store *store, int64_t *pages, gs_error *error)
+{
+    int64_t bad;
+    int code = gs_pages_count(store->db, "main", pages, &bad);
+    if (code == SQLITE_OK) code = bad > 0 ? GS_PAGES_DAMAGED : integrity(store);
+    return gs_sql_status(store, code, error);
+}
+
+gs_status gs_schema_seal(gs_store *store, int64_t *accepted, gs_error *error)
+{
+    int64_t pages;
+    int code = gs_sql_text_run(store, "PRAGMA wal_checkpoint(TRUNCATE)");   /* hashed where it was not: what is in the file counts */
+    if (code == SQLITE_OK) code = gs_pages_count(store->db, "main", &pages, accepted);
+    if (code == SQLITE_OK) code = integrity(store);
+    GS_TRY(gs_sql_status(store, code, error));
+    return seal_pages(store, true, error);
 }

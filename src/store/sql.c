@@ -236,7 +236,5 @@ gs_status gs_sql_status(gs_store *store, int code, gs_error *error)
 {
     const int primary = code & 0xff;
     if (primary != SQLITE_CORRUPT && primary != SQLITE_NOTADB) return gs_sql_status_of(store, store->path, code, error);
-    return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
-                   "%s: %s. Move it aside with its -wal and -shm, a new one will be made; "
-                   "`gemmsmith db merge MOVED-FILE` brings back what can be read", gs_sql_tail(store->path), sqlite3_errstr(code));
+    return gs_damage_tell(store, "main", gs_sql_tail(store->path), code, error);
 }

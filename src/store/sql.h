@@ -29,6 +29,7 @@ struct gs_store {
     sqlite3      *db;
     sqlite3_stmt *statement[GS_SQL_IDS];   /* prepared at first use */
     char          path[GS_PATH];
+    bool          unchecked;               /* hashes of pages are written, not looked at */
 };
 
 /* A statement being bound and run. The first failure is kept in code; step returns it. */
@@ -66,11 +67,20 @@ gs_status gs_sql_need_session(const gs_session *session, gs_error *error);   /* 
 /* The last part of a path, short enough for a message. */
 const char *gs_sql_tail(const char *path);
 
+/* damage.c: says which table and row a damaged page was met at, what can be done about it. */
+gs_status gs_damage_tell(gs_store *store, const char *database, const char *name, int code, gs_error *error);
+
+/* log.c: warns of a write-ahead log beside the store that is damaged. Before the store is opened, which may remove it. */
+void gs_log_examine(const char *path);
+
 /* schema.c: brings an open database to this version, or says why it cannot be used. */
 gs_status gs_schema_prepare(gs_store *store, gs_error *error);
 
 /* schema.c: the same of a database that is only to be read: nothing is written. *old: it is of an older version. STORE also: it is empty. */
 gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error);
+
+/* schema.c: gives every page a new hash; *accepted had others. */
+gs_status gs_schema_seal(gs_store *store, int64_t *accepted, gs_error *error);
 
 /* schema.c: GS_OK if the attached database "other", whose file is path, is a store of exactly this version. */
 gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *error);

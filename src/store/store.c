@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "store/pages.h"
 #include "store/sql.h"
 
 /* ---- opening ---- */
@@ -57,7 +58,9 @@ static gs_status switch_to_wal(gs_store *store, gs_error *error)
 
 static gs_status connect(gs_store *store, int flags, gs_error *error)
 {
-    int code = sqlite3_open_v2(flags & SQLITE_OPEN_MEMORY ? ":memory:" : store->path, &store->db, flags, NULL);
+    const char *const vfs = gs_pages_vfs(!store->unchecked);
+    if (!vfs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a store");
+    int code = sqlite3_open_v2(flags & SQLITE_OPEN_MEMORY ? ":memory:" : store->path, &store->db, flags, vfs);
     if (code != SQLITE_OK) return gs_sql_status(store, store->db ? sqlite3_extended_errcode(store->db) : code, error);
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
@@ -78,6 +81,7 @@ static void disconnect(gs_store *store)
 static gs_status open_database(gs_store *store, gs_error *error)
 {
     GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
+    gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error));
     GS_TRY(gs_schema_prepare(store, error));
     return switch_to_wal(store, error);
@@ -110,6 +114,7 @@ static gs_status open_to_read(gs_store *store, gs_error *error)
     snprintf(log, sizeof log, "%s-wal", store->path);
     struct stat about;
     const bool logged = stat(log, &about) == 0 && about.st_size > 0;
+    gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE, error));
     if (logged) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     GS_TRY(gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error));
@@ -117,6 +122,17 @@ static gs_status open_to_read(gs_store *store, gs_error *error)
     if (!old) return GS_OK;
     GS_TRY(convert_copy(store, error));
     return gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error);
+}
+
+/* With pages that do not have their hashes: they get them, and others are as they were. */
+static gs_status open_unchecked(gs_store *store, gs_error *error)
+{
+    if (!gs_file_exists(store->path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(store->path));
+    GS_TRY(gs_file_need_regular(store->path, error));
+    store->unchecked = true;
+    GS_TRY(connect(store, SQLITE_OPEN_READWRITE, error));
+    bool old;
+    return gs_schema_look(store, &old, error);
 }
 
 static gs_status open_to_write(gs_store *store, gs_error *error)
@@ -140,6 +156,16 @@ static gs_status open_with(gs_store **out, const char *path, gs_status (*open)(g
 gs_status gs_store_open(gs_store **out, const char *path, gs_error *error) { return open_with(out, path, open_to_write, error); }
 
 gs_status gs_store_open_read(gs_store **out, const char *path, gs_error *error) { return open_with(out, path, open_to_read, error); }
+
+gs_status gs_store_seal(const char *path, int64_t *accepted, gs_error *error)
+{
+    gs_store *store;
+    *accepted = 0;
+    GS_TRY(open_with(&store, path, open_unchecked, error));
+    gs_status status = gs_schema_seal(store, accepted, error);
+    gs_store_close(&store);
+    return status;
+}
 
 void gs_store_close(gs_store **store)
 {

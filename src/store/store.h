@@ -25,6 +25,13 @@ gs_status   gs_store_open(gs_store **out, const char *path, gs_error *error);
  * older version a copy in memory is converted and read. Calls that write fail (IO). */
 gs_status   gs_store_open_read(gs_store **out, const char *path, gs_error *error);
 void        gs_store_close(gs_store **store);
+
+/* A file that is as another program, or a person with sqlite3, left it on purpose: its pages get new checksums, *accepted of them had others.
+ * STORE_CORRUPT: what is in them is no sound database. */
+gs_status   gs_store_seal(const char *path, int64_t *accepted, gs_error *error);
+
+/* Reads everything. STORE_CORRUPT: names what is damaged. */
+gs_status   gs_store_check(gs_store *store, int64_t *pages, gs_error *error);
 const char *gs_store_path(const gs_store *store);
 
 /* One run of a program: what later rows refer to. */

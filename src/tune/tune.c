@@ -116,8 +116,9 @@ static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, 
     }
     gs_run_teach(run, policy, taught);
     gs_candidate *winner;
-    GS_TRY(gs_run_confirm(run, &winner, error));
-    return gs_run_record(run, winner, error);
+    const gs_status status = gs_run_confirm(run, &winner, error);
+    for (int i = 0; i < run->count && policy->judged; i++) policy->judged(policy, &run->list[i].schedule, run->list[i].verdict);
+    return status == GS_OK ? gs_run_record(run, winner, error) : status;
 }
 
 static gs_status tune(gs_run *run, gs_error *error)

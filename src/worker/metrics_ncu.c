@@ -115,7 +115,7 @@ static gs_status profile_with(const gs_metrics_request *r, const char *ncu, bool
         "--section", "LaunchStats",
     };
     const char *const of_schedule[] = {"verify", problem, "--schedule", r->candidate, "--parts", "normal", "--device", r->device, "--quiet"};
-    const char *const of_source[] = {"score", problem, "--source", source, "--manifest", manifest, "--device", r->device, "--quiet", "--no_emulator"};   /* it has run there */
+    const char *const of_source[] = {"score", problem, "--source", source, "--manifest", manifest, "--device", r->device, "--quiet", "--no-emulator"};   /* it has run there */
     int count = 0;
     while (list[count]) count++;
     if (sums) list[count++] = "--metrics", list[count++] = SUMS;

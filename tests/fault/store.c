@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/pages.h"
 #include "store/sql.h"
 #include "store_folder.h"
 #include "support/fork.h"
@@ -377,7 +378,7 @@ static void change(const char *name, const char *sql)
 {
     char path[GS_PATH];
     sqlite3 *db;
-    assert_int_equal(sqlite3_open(path_of(path, name), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path_of(path, name), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, gs_pages_vfs(true)), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
@@ -398,7 +399,7 @@ static void other_versions_and_programs_are_refused(void **state)
     size_t size = load("newer.db", &before);
     assert_int_equal(gs_store_open(&refused, path_of(path, "newer.db"), &error), GS_ERROR_STORE_VERSION);
     assert_non_null(strstr(error.text, "version 99"));
-    assert_non_null(strstr(error.text, "up to 8:"));
+    assert_non_null(strstr(error.text, "up to 9:"));
     assert_int_equal(gs_store_merge(store, path, &copied, &error), GS_ERROR_STORE_VERSION);
     assert_int_equal(load("newer.db", &after), size);
     assert_memory_equal(before, after, size);

@@ -237,11 +237,15 @@ static void a_bad_row_costs_only_itself(void **state)
         {"f16:64x64x64:tn " WS " 196.2 -1 1.0150 1.0120 1.0170" TAIL,                   "cublaslt_us", "-1"},
         {"f16:64x64x64:tn " WS " 196.2 1 1e999 1.0120 1.0170" TAIL,                     "ratio",      "1e999"},
         {"f16:64x64x64:tn " WS " nan 1 1 1.0120 1.0170" TAIL,                           "us",         "nan"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1.5 nvidia-h200 90 132 130100 d b\n",        "mhz",        "1.5"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 99999999999 130100 d b\n",  "sms",        "99999999999"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026\n",         "by",         "\n"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026 b extra\n", "",           "extra"},
-        {"f16:64x64x64:tn simple 1 1 1 1 1 1 an-extremely-long-name-of-a-gpu-that-nobody-ever-made 90 132 1 2026 b\n", "gpu",
+        {"f16:64x64x64:tn " WS " 1e-300 1 1 1.0120 1.0170" TAIL,                        "us",         "1e-300"},
+        {"f16:64x64x64:tn " WS " 196.2 1e13 1 1.0120 1.0170" TAIL,                      "cublaslt_us", "1e13"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 9999-99-99 b\n", "date",       "9999-99-99"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026-11-20T12:60:00Z b\n", "date", "2026-11-20T12"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1.5 nvidia-h200 90 132 130100 - b\n",        "mhz",        "1.5"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 99999999999 130100 - b\n",  "sms",        "99999999999"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026-01-31\n",         "by",         "\n"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 nvidia-h200 90 132 130100 2026-01-31 b extra\n", "",           "extra"},
+        {"f16:64x64x64:tn simple 1 1 1 1 1 1 an-extremely-long-name-of-a-gpu-that-nobody-ever-made 90 132 1 2026-01-31 b\n", "gpu",
          "an-extremely"},
     };
     for (size_t i = 0; i < GS_COUNT(bad); i++) {
@@ -304,9 +308,9 @@ static void rows_of_other_devices_are_left_out(void **state)
 {
     (void)state;
     static const char text[] = HEAD "f16:64x64x64:tn simple" TIMES TAIL
-        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 d b\n"
-        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 d b\n"
-        "f16:64x64x512:tn simple" TIMES " 1755 nvidia-h200 80 132 130100 d b\n";
+        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 - b\n"
+        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 - b\n"
+        "f16:64x64x512:tn simple" TIMES " 1755 nvidia-h200 80 132 130100 - b\n";
     gs_table *table = read_table(text, gs_caps_find("h200"), 0);
     assert_int_equal(gs_table_size(table), 1);
     assert_non_null(find(table, "f16:64x64x64:tn"));
@@ -322,8 +326,8 @@ static void rows_left_out_are_logged(void **state)
 {
     (void)state;
     static const char text[] = HEAD "f16:64x64x64:tn simple" TIMES TAIL
-        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 d b\n"
-        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 d b\n";
+        "f16:64x64x256:tn simple" TIMES " 1755 nvidia-h200 90 114 130100 - b\n"
+        "f16:64x64x128:tn simple" TIMES " 1755 nvidia-h100 90 132 130100 - b\n";
     char log[] = "/tmp/gs-table-log-XXXXXX", *said;
     size_t size;
     close(mkstemp(log));
@@ -355,7 +359,7 @@ static void later_rows_replace_earlier_ones(void **state)
     (void)state;
     gs_table *table = read_table(HEAD "f16:64x64x64:tn simple 1 1 1 1 1" TAIL "f16:64x64x128:tn simple 2 1 1 1 1" TAIL
                                  "f16:64x64x64:tn library 3 1 1 1 1" TAIL
-                                 "f16:64x64x64:tn library 4 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
+                                 "f16:64x64x64:tn library 4 1 1 1 1 1755 other 90 132 1 - b\n", NULL, 0);
     assert_int_equal(gs_table_size(table), 3);
     assert_true(gs_table_row(table, 0)->us == 3 && gs_table_row(table, 0)->library);
     assert_true(gs_table_row(table, 1)->us == 2);
@@ -420,7 +424,7 @@ static void nearest_is_near_and_can_run(void **state)
                                  "f16:1024x4096x4096:tn simple 2 1 1 1 1" TAIL
                                  "f16:3000x4096x4096:tn library 3 1 1 1 1" TAIL
                                  "f16:4096x4096x4096:nn simple 4 1 1 1 1" TAIL
-                                 "f16:3000x4096x4096:tn simple 6 1 1 1 1 1755 other 90 132 1 d b\n", NULL, 0);
+                                 "f16:3000x4096x4096:tn simple 6 1 1 1 1 1755 other 90 132 1 - b\n", NULL, 0);
     /* not the library, not another device */
     assert_true(nearest(table, "f16:3000x4096x4096:tn")->us == 1);
     assert_true(nearest(table, "f16:1500x4096x4096:tn")->us == 2);

@@ -48,6 +48,7 @@ python3 -c 'import sqlite3
 store = sqlite3.connect("verified.db")
 store.executescript("DELETE FROM winner; DELETE FROM result; DELETE FROM sample; DELETE FROM measurement; UPDATE trial SET us = 0, ratio = 0, rounds = 0")
 store.commit()' || fail "python3 has no sqlite3"
+"$program" db seal verified.db > /dev/null || fail "the changed store"
 for kind in "" --quick; do
     both=both$kind
     begin "$both"

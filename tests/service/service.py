@@ -51,13 +51,19 @@ class Service:
                                          *(["--device", self.device] if self.device else []), *self.options],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         first = self.process.stdout.readline()
-        if "serving http://" not in first:
+        url = json.loads(first)["url"] if "--json" in self.options and first.startswith("{") else first
+        if "http://" not in url:
             raise AssertionError(f"did not start: {first!r} {self.said()}")
-        self.port = int(first.split("/v1")[0].rsplit(":", 1)[1])
+        self.hello = first
+        self.port = int(url.split("/v1")[0].rsplit(":", 1)[1])
 
     def said(self):
         with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def seal(self):
+        """What SQLite alone has changed gets its checksums."""
+        subprocess.run([PROGRAM, "db", "seal", os.path.join(self.folder, "store.db")], check=True, stdout=subprocess.DEVNULL)
 
     def end(self, number=signal.SIGTERM):
         if self.process.poll() is None:
@@ -396,6 +402,7 @@ class Together(Case):
         s.end(signal.SIGKILL)
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.execute("UPDATE job SET expires = 1 WHERE id = ?", (late,))
+        s.seal()
         s.rules = "library=1.1"
         s.start()
         self.assertEqual([s.result(i)[1]["verdict"] for i in (other, late)], ["pass", "deadline"])
@@ -563,6 +570,11 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", user_kernel(2, "fake: crash"))[1]["verdict"], "fault")
         self.assertEqual(s.post("evaluate", user_kernel(3))[1]["verdict"], "pass")
 
+    def test_says_where_it_serves_as_an_object(self):
+        s = self.serve(options=["--json", "--mnk", "64_64_64", "--layouts", "tn"], token="a-secret-of-the-test")
+        hello = json.loads(s.hello)
+        self.assertEqual((hello["url"], hello["token"], hello["listed_problems_only"], hello["open"]), (f"http://127.0.0.1:{s.port}/v1", True, True, 0))
+
     def test_an_answer_is_never_another_ones(self):
         """As if two requests had the same hash."""
         s = self.serve()
@@ -607,6 +619,7 @@ class Failures(Case):
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:   # the clock: two days later; one was never done
             store.execute("UPDATE job SET date = '2001-01-01T00:00:00Z' WHERE id != ?", ids[2:])
             store.execute("UPDATE job SET answer = NULL WHERE id = ?", ids[1:2])
+        s.seal()
         s.start()
         self.assertEqual(s.result(ids[1])[1]["verdict"], "pass")
         while s.metric("jobs_forgotten_total") < 1:
@@ -618,6 +631,7 @@ class Failures(Case):
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.executemany("INSERT INTO job (id, device, request, attempts, answer, failed, date) VALUES (?, 'x', 'r', 1, ?, 0, '2001-01-01T00:00:00Z')",
                               [(str(i), None if i == 1000 else "a") for i in range(2000)])
+        s.seal()
         s.options = ["--keep", "2s"]
         s.start()
         while s.metric("jobs_forgotten_total") < 2002:

@@ -148,7 +148,7 @@ static void an_older_store_gets_the_tables(void **state)
     store = open_store("older.db");
     assert_int_equal(gs_sql_number(store, "PRAGMA user_version", &version), SQLITE_OK);
     assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM winner", &count), SQLITE_OK);
-    assert_true(version == 8 && count == 1);
+    assert_true(version == 9 && count == 1);
     CHECK(gs_store_curve(store, &session, "s", "n", steps, other, 1, &error));
     CHECK(gs_store_merge(fresh, path, NULL, &error));
     expect(fresh, "", "s|n: 1=9; ");

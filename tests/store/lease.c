@@ -260,7 +260,7 @@ static void an_older_store_gets_the_table(void **state)
     assert_int_equal(take(store, PROBLEM, &mine, LONG), GS_LEASE_TAKEN);
     assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM winner", &count), SQLITE_OK);
     assert_int_equal(gs_sql_number(store, "PRAGMA user_version", &version), SQLITE_OK);
-    assert_true(count == 1 && version == 8);
+    assert_true(count == 1 && version == 9);
 
     char path[GS_PATH];
     gs_store *fresh = open_store("fresh.db");

@@ -12,7 +12,10 @@ until_true test -f url
 GEMMSMITH_DEVICE=emu:h200; export GEMMSMITH_DEVICE
 ask="tune f16:16x16x32:tn --candidates 2 --families simple,mma --policy llm --llm_model tiny --json --again"
 tune() { gemmsmith $ask --quiet "$@" | tr ',{' '\n\n' | grep -E '"(proposed|rejected)"' | tr '\n' ' '; echo; }
-tune --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent
+gemmsmith $ask --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent 2>said | tr ',{' '\n\n' | grep -E '"(proposed|rejected)"' | tr '\n' ' '; echo
+sed -n '/^language model/p; s/^\(its fastest: .*\) [0-9.]* us/\1/p' said
+gemmsmith $ask --quiet --llm-url http://127.0.0.1:9/v1 --llm-retries 0 >unanswered 2>&1
+echo "exit $?"; grep 'no question' unanswered
 gemmsmith db show f16:16x16x32:tn --gpu emu-h200 | grep -ow simple | head -n 1
 gemmsmith tune f16:16x16x32:tn --policy llm --llm_model tiny --llm_url "$(cat url)" --quiet | grep -o '(.*)'
 gemmsmith $ask --llm_url "$(cat url)" --llm_budget requests=5,tokens=100000 --llm_ledger spent -v 2>&1 | grep -o 'no more questions.*'

@@ -7,3 +7,4 @@ printf '\357\273\277f16:64x64x64:tn\r\n' >marked.txt
 gemmsmith verify --schedule simple --file marked.txt
 printf 'f16:64x64\n' | gemmsmith verify --schedule simple --file -
 echo "exit code $?"
+printf 'f16:64x64x64:nn\n' | gemmsmith verify --schedule simple --file /dev/stdin

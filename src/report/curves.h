@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Curves on their way into the store and out of it: collected point by point, or read from rows
+ * Curves on their way into the store and out of it: collected point by point, or read from rows and written as such
  *
  *     series,name,x,y
  *     regret/learned,f16:64x64x64:tn seed 1,4,0.031 */
-#ifndef GS_STORE_CURVES_H
-#define GS_STORE_CURVES_H
+#ifndef GS_REPORT_CURVES_H
+#define GS_REPORT_CURVES_H
 
+#include "base/text.h"
 #include "store/store.h"
 
 #define GS_CURVES_HEAD "series,name,x,y"
@@ -26,6 +27,10 @@ gs_status gs_curves_add(gs_curves *curves, const char *series, const char *name,
 
 /* Rows of a file; y may be empty: no number. CORRUPT, with the line; NOT_FOUND, IO, MEMORY. */
 gs_status gs_curves_read(gs_curves *curves, const char *path, gs_error *error);
+
+/* A stored curve as such rows, and as an object of JSON. */
+void gs_curve_rows(gs_text *out, const gs_curve *curve);
+void gs_curve_object(gs_text *out, const gs_curve *curve);
 
 gs_status gs_curves_keep(const gs_curves *curves, gs_store *store, const gs_session *session, gs_error *error);
 void      gs_curves_free(gs_curves *curves);

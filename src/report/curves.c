@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/curves.h"
+#include "report/curves.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 enum { MOST_BYTES = 1 << 28 };   /* of a file of rows */
@@ -108,4 +109,36 @@ gs_status gs_curves_read(gs_curves *curves, const char *path, gs_error *error)
     }
     free(text);
     return status;
+}
+
+/* ---- writing ---- */
+
+void gs_curve_rows(gs_text *out, const gs_curve *curve)
+{
+    for (int i = 0; i < curve->count; i++) {
+        gs_csv_put(out, curve->series);
+        gs_text_add(out, ",");
+        gs_csv_put(out, curve->name);
+        gs_text_addf(out, isnan(curve->y[i]) ? ",%.9g,\n" : ",%.9g,%.9g\n", curve->x[i], curve->y[i]);
+    }
+}
+
+static void put_numbers(gs_json *json, const char *name, const double *value, int count)
+{
+    gs_json_begin(json, name, '[');
+    for (int i = 0; i < count; i++) gs_json_double(json, NULL, value[i]);
+    gs_json_end(json, ']');
+}
+
+void gs_curve_object(gs_text *out, const gs_curve *curve)
+{
+    gs_json json = gs_json_into(out);
+    gs_json_begin(&json, NULL, '{');
+    gs_json_string(&json, "series", curve->series);
+    gs_json_string(&json, "name", curve->name);
+    gs_json_string(&json, "gpu", curve->device);
+    gs_json_string(&json, "date", curve->date);
+    put_numbers(&json, "x", curve->x, curve->count);
+    put_numbers(&json, "y", curve->y, curve->count);
+    gs_json_end(&json, '}');
 }

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What a shell proposes is what the program takes: commands, options, the values of an option. Usage: completion.sh SOURCE PROGRAM
+set -eu
+command -v bash >/dev/null || { echo "no bash"; exit 77; }
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+python3 "$1/scripts/make_completion.py" "$2" "$out"
+cd "$out"
+proposed() {   # of a line, its last word being typed
+    bash -c 'source ./gemmsmith; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gemmsmith; echo "${COMPREPLY[@]}"' bash "$@"
+}
+expect() { [ "$2" = "$3" ] || { echo "$1: '$3', not '$2'"; exit 1; }; }
+expect commands "db doctor" "$(proposed gemmsmith d)"
+expect "db's words" "seal show" "$(proposed gemmsmith db s | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//')"
+expect options "--csv" "$(proposed gemmsmith eval --cs)"
+expect values "nn tn" "$(proposed gemmsmith tune --layouts '')"
+expect "options of another command" "" "$(proposed gemmsmith gemm --llm)"
+touch problems.txt
+expect files problems.txt "$(proposed gemmsmith tune --file prob)"
+for command in $("$2" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+    for option in $(proposed gemmsmith "$command" --); do
+        [ "$command" = help ] || "$2" help "$command" | grep -q -e "$option" || { echo "$command has no $option"; exit 1; }
+    done
+done
+bash -n _gemmsmith
