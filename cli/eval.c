@@ -205,6 +205,7 @@ static void print_predicted(const gs_result *row)
         else
             printf("  %-32s %s  %12.2f  %8.1f  %6.1f%%\n", entry->name, entry->layout, entry->device_us,
                    gs_problem_flops(&row->problem) / entry->device_us * 1e-6, 100 * row->floor_us / entry->device_us);
+        if (*entry->untrusted) printf("    not to be trusted: %s\n", entry->untrusted);
     }
     print_details(row);
 }

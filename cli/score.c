@@ -83,6 +83,11 @@ static void print_json(const char *problem, const gs_evaluation *got)
 
 static void print_line(const char *problem, const char *name, const gs_evaluation *got)
 {
+    if (got->untrusted[0]) {
+        printf("%spass%s  %s  %s  predicted %.2f us, not to be trusted: %s  (reward %.3f)\n", cli_green(), cli_plain(), problem, name, got->untrusted_us, got->untrusted,
+               got->reward);
+        return;
+    }
     if (!(got->us > 0)) {
         char part[16] = "";
         if (got->part > 0) snprintf(part, sizeof part, ", part %d", got->part);
@@ -167,7 +172,7 @@ static int score_one(scoring *t, const gs_problem *problem, scored *c)
         c->ratio[c->passed] = got.ratio.median;
         c->reward[c->passed++] = got.reward;
     }
-    t->failed |= !(got.us > 0);
+    t->failed |= !(got.us > 0 || got.untrusted_us > 0);
     if (t->s->json) print_json(text, &got);
     else if (t->s->repeat == 1 || !(got.us > 0)) print_line(text, c->name, &got);
     fflush(stdout);

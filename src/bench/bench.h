@@ -37,6 +37,7 @@ typedef struct gs_samples {
     double  *call_us;           /* per call; NULL if not measured; server: launch to synchronised */
     double   device_median, call_median, call_p50, call_p95, call_p99;
     gs_ratio device, call;      /* reference time / this time, over the rounds that both were timed in */
+    char     untrusted[160];    /* why a predicted time is not to be trusted; "": nothing speaks against it */
     bool     wrong;             /* a timed output failed its check: times count for nothing */
     gs_compare compare;         /* of the checked output */
     gs_status  status;          /* not GS_OK: could not run; message in `error` */

@@ -164,6 +164,7 @@ static gs_status serve(gs_bench_run *run, int contender, int round, bool check, 
     const int sets = GS_MIN(run->calls, run->sets.count);
     GS_TRY(gs_bench_run_poison(run, contender, round, error));
     GS_TRY(time_device(run, contender, true, run->calls, &samples->device_us[round], error));
+    if (run->device->ops->untrusted) run->device->ops->untrusted(run->device, run->queue, samples->untrusted, sizeof samples->untrusted);
     GS_TRY(gs_bench_run_look(run, contender, round, 0, sets, error));
     if (check) GS_TRY(gs_bench_run_compare(run, contender, error));
     if (!samples->call_us) return GS_OK;

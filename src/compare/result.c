@@ -29,6 +29,7 @@ static void read_entry(const json_t *from, const char *own, gs_result_entry *ent
         .name = gs_compare_string(from, "name"),
         .layout = gs_compare_string(from, "layout"),
         .detail = gs_compare_string(from, "detail"),
+        .untrusted = gs_compare_string(from, "untrusted"),
         .message = gs_compare_string(from, "message"),
         .ran = strcmp(gs_compare_string(from, "status"), "GS_OK") == 0,
         .wrong = json_is_true(json_object_get(from, "wrong")),

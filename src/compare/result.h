@@ -17,7 +17,7 @@
 #define GS_RESULT_OWN       "own"
 
 typedef struct gs_result_entry {
-    const char *name, *layout, *detail, *message;   /* the row's */
+    const char *name, *layout, *detail, *message, *untrusted;   /* the row's */
     bool        ran, wrong, own;
     double      device_us, call_us, p50, p95, p99;  /* NaN: not measured */
     bool        compared;

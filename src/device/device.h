@@ -143,6 +143,8 @@ typedef struct gs_device_ops {
     void      (*event_destroy)(gs_device *device, gs_event event);
     gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
     gs_status (*event_us)(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);   /* waits for end */
+    void      (*untrusted)(gs_device *device, gs_queue queue, char *why, size_t size);   /* why what was put on the queue since the last time it was asked may take
+                                                                    another time than it is predicted to take; "": nothing speaks against it. May be NULL: nothing is predicted */
 
     gs_status (*capturing)(gs_device *device, gs_queue queue, bool *out, gs_error *error);   /* whether work put there is recorded, not run. The default queue:
                                                                     whether a queue that waits for it is captured, as far as the driver tells. May be NULL: never */

@@ -246,6 +246,7 @@ static const gs_device_ops ops = {
     .event_destroy = gs_emu_event_destroy,
     .event_record = gs_emu_event_record,
     .event_us = gs_emu_event_us,
+    .untrusted = gs_emu_untrusted,
     .capturing = gs_emu_capturing,
     .capture_begin = gs_emu_capture_begin,
     .capture_end = gs_emu_capture_end,

@@ -17,6 +17,7 @@
 #include "schedule/predict.h"
 
 #define GS_EMU_KEPT 256   /* findings that are kept */
+#define GS_EMU_WHY  160   /* characters that say why a time is not to be trusted */
 
 typedef struct gs_emu_function gs_emu_function;
 struct gs_emu_function {
@@ -49,6 +50,7 @@ typedef struct gs_emu_last {
     int             resident;         /* blocks that fit on a multiprocessor together */
     gs_emu_counters counters;
     double          us;               /* predicted */
+    char            untrusted[GS_EMU_WHY];   /* why it may take another time; "": nothing speaks against it */
 } gs_emu_last;
 
 typedef struct gs_emu_list {
@@ -63,6 +65,7 @@ typedef struct gs_emu_queue {
     gs_emu_list captured;
     bool        faulted;              /* since the last wait */
     char        fault[416];
+    char        untrusted[GS_EMU_WHY];   /* of what ran since somebody asked, the first that speaks against it */
 } gs_emu_queue;
 
 /* One machine: its memory and everything on it. Every gs_device that is opened with the same profile and options is a handle on the
@@ -140,6 +143,7 @@ gs_status gs_emu_event_create(gs_device *device, gs_event *out, gs_error *error)
 void      gs_emu_event_destroy(gs_device *device, gs_event event);
 gs_status gs_emu_event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
 gs_status gs_emu_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);
+void      gs_emu_untrusted(gs_device *device, gs_queue queue, char *why, size_t size);
 gs_status gs_emu_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error);
 gs_status gs_emu_capture_begin(gs_device *device, gs_queue queue, gs_error *error);
 gs_status gs_emu_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);

@@ -52,6 +52,7 @@ gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_
     double us = 0;
     const gs_status status = work->function ? gs_emu_launch_now(emu, work, &us, why) : gs_emu_fill_now(emu, work, &us, why);
     queue->clock_us += us;
+    if (work->function && status == GS_OK && !queue->untrusted[0]) memcpy(queue->untrusted, emu->last.untrusted, sizeof queue->untrusted);
     if (status == GS_ERROR_FAULT) {
         queue->faulted = true;
         snprintf(queue->fault, sizeof queue->fault, "%s", why->text);
@@ -139,6 +140,13 @@ gs_status gs_emu_event_us(gs_device *device, gs_event start, gs_event end, doubl
     if (!from->recorded || !to->recorded) return gs_fail(error, GS_ERROR_DEVICE, NULL, "an event that was never recorded has no time");
     *us = to->clock_us - from->clock_us;
     return GS_OK;
+}
+
+void gs_emu_untrusted(gs_device *device, gs_queue handle, char *why, size_t size)
+{
+    gs_emu_queue *const queue = queue_of(gs_emu_of(device), handle);
+    snprintf(why, size, "%s", queue->untrusted);
+    queue->untrusted[0] = '\0';
 }
 
 /* ---- capture and graphs ---- */

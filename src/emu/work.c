@@ -86,6 +86,25 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
     return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", text);
 }
 
+/* ---- times ---- */
+
+#define MOST_POLLS 0.1   /* share of the instructions that look at flags and find nothing new */
+
+/* Why the time of a launch is not to be trusted, in words; "": nothing speaks against it. How long a block waits for another one, and how
+ * often it looks in the meantime, is a matter of the turns that blocks take here. */
+static void doubt(const gs_emu_work *work, const gs_emu_launch *launch, char why[GS_EMU_WHY])
+{
+    double all = 0;
+    for (int i = 0; i < GS_EMU_CLASS_COUNT; i++) all += (double)launch->counters.issued[i];
+    const double polls = all > 0 ? (double)launch->polls / all : 0;
+    why[0] = '\0';
+    if (polls > MOST_POLLS)
+        snprintf(why, GS_EMU_WHY, "%.40s: %.0f %% of its instructions look at flags that other blocks set: how long they wait is not modelled",
+                 work->function->code->entry->name, 100 * polls);
+    else if (work->function->info.registers < 1)
+        snprintf(why, GS_EMU_WHY, "%.40s: its registers are not known, so nobody knows how many blocks run at once", work->function->code->entry->name);
+}
+
 /* Predicts the time of a launch that ran, and keeps what it did. */
 static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch)
 {
@@ -95,6 +114,7 @@ static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu
     *last = (gs_emu_last){.shape = gs_emu_shape_of(work), .counters = launch->counters};
     last->resident = gs_launch_resident(&last->shape, emu->profile);
     last->us = gs_launch_bound_us(gs_launch_us(&counts, &last->shape, emu->profile), &peak, &last->shape, emu->profile);
+    doubt(work, launch, last->untrusted);
     snprintf(last->kernel, sizeof last->kernel, "%s", work->function->code->entry->name);
     memcpy(last->grid, work->grid, sizeof last->grid);
     memcpy(last->block, work->block, sizeof last->block);

@@ -233,6 +233,11 @@ static void fill(const gs_evaluator *run, const gs_candidate *c, gs_evaluation *
     out->smem = c->smem;
     out->reward = gs_evaluator_reward(run, c);
     if (!passed) return;
+    snprintf(out->untrusted, sizeof out->untrusted, "%s", c->untrusted);
+    if (c->untrusted[0]) {
+        out->untrusted_us = c->us;
+        return;
+    }
     out->us = c->us;
     out->library_us = c->library_us;
     out->ratio = c->ratio;
@@ -255,7 +260,7 @@ gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_sub
     gs_status status = take_known(e, &run, error);
     if (status == GS_OK) status = evaluate(e, &run, submission, &c, out, error);
     if (status == GS_OK) fill(&run, &c, out);
-    if (status == GS_OK && gs_candidate_passed(&c) && !e->store) status = remember(e, run.text, c.us, error);
+    if (status == GS_OK && gs_candidate_passed(&c) && out->us > 0 && !e->store) status = remember(e, run.text, c.us, error);
     e->seed = run.seed;
     out->spent.all = gs_clock_since(run.started);
     return status;

@@ -57,6 +57,8 @@ typedef struct gs_evaluation {
     int         rounds, mhz;
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
     bool        predicted;        /* by an emulated device */
+    char        untrusted[160];   /* why the predicted time does not count, and is not `us` but untrusted_us; "": it counts */
+    double      untrusted_us;
     bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
     bool        second;           /* measured again: the second figures stand here */
     bool        agreed;           /* the two measurements did */

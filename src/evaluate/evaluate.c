@@ -83,7 +83,7 @@ double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)
     const bool hit = e->options.reward == GS_REWARD_COMPOSITE && !c->source && !gs_candidate_out(c);
     const gs_judged outcome = {
         .passed = !gs_candidate_out(c), .alone = e->caps->emulated || e->search || gs_evaluator_lacks(e), .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
-        .floor_us = e->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, e->problem, e->caps) : -1,
+        .untrusted = c->untrusted[0] != '\0', .floor_us = e->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, e->problem, e->caps) : -1,
     };
     return gs_reward_of(e->options.reward, &outcome);
 }
@@ -132,6 +132,7 @@ static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
     snprintf(trial.candidate, sizeof trial.candidate, "%s", c->text);
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_word(c->verdict));
     const bool lacks = gs_evaluator_lacks(e), beside = c->library_us > 0;
+    if (c->untrusted[0]) return trial;
     if (!e->caps->emulated && !beside && (lacks ? c->compared : e->search)) return trial;
     trial.us = c->us;
     trial.rounds = c->rounds;
@@ -162,7 +163,7 @@ gs_status gs_evaluator_keep_times(gs_evaluator *e, const gs_candidate *list, int
     int count = 0;
     for (int i = 0; i < all; i++) {
         const gs_candidate *const c = &list[i];
-        if (!c->measured || c->compared || gs_candidate_out(c)) continue;
+        if (!c->measured || c->compared || c->untrusted[0] || gs_candidate_out(c)) continue;
         trials[count] = trial_of(e, c);
         trials[count].us = c->us;
         trials[count].rounds = c->rounds;
@@ -276,8 +277,9 @@ static gs_status take_timing(gs_evaluator *e, gs_candidate *c, const gs_worker_t
     c->ratio = figures;
     c->rounds = timing->rounds > 0 ? timing->rounds : rounds;
     c->mhz = e->mhz;
+    snprintf(c->untrusted, sizeof c->untrusted, "%s", timing->untrusted ? timing->untrusted : "");
     if (stage == GS_STAGE_SEARCH) return GS_OK;
-    c->doubted = !c->second && stage != GS_STAGE_CONFIRM && jumps(e, us);
+    c->doubted = !c->untrusted[0] && !c->second && stage != GS_STAGE_CONFIRM && jumps(e, us);
     if (c->doubted) return GS_OK;
     GS_TRY(keep(e, c, stage, 0, NULL, error));
     return !reference || stage == GS_STAGE_RACE ? GS_OK : keep_samples(e, c, timing, reference, error);

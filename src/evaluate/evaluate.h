@@ -53,6 +53,7 @@ typedef struct gs_candidate {
     bool            edges_passed;     /* part 5, on the same edge problems, for another problem of the list */
     double          us, library_us;
     gs_ratio        ratio;
+    char            untrusted[160];    /* why the predicted time does not count; "": it does */
     int             rounds, mhz;
 } gs_candidate;
 

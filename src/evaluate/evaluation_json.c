@@ -23,6 +23,10 @@ void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *
         gs_json_int(json, "rounds", got->rounds);
         gs_json_int(json, "mhz", got->mhz);
     }
+    if (got->untrusted[0]) {
+        gs_json_string(json, "untrusted", got->untrusted);
+        gs_json_double(json, "untrusted_us", got->untrusted_us);
+    }
     gs_json_double(json, "floor_us", got->floor_us);
     if (got->l2_hit >= 0) gs_json_double(json, "l2_hit", got->l2_hit);
     gs_json_int(json, "registers", got->registers);

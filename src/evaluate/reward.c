@@ -51,15 +51,17 @@ static double milestone(const gs_judged *o)
 {
     const double as_fast = o->alone ? 0.5 : 1 - GS_DEAD_ZONE, faster = o->alone ? 1 / (1 + GS_REWARD_MARGIN) : 1 + GS_REWARD_MARGIN;
     const double speed = o->alone ? o->floor_us / o->us : o->ratio.low;
+    if (o->untrusted) return 1 / 3.0;
     return (speed >= faster ? 3 : speed >= as_fast ? 2 : 1) / 3.0;
 }
 
 double gs_reward_of(gs_reward_kind kind, const gs_judged *o)
 {
     if (!o->passed || !(o->us > 0) || !(o->alone ? o->floor_us > 0 : o->ratio.low > 0)) return -1;
-    const double speed = o->alone ? gs_reward_predicted(o->us, o->floor_us) : gs_reward(&o->ratio, o->library_us, o->floor_us);
+    const double told = o->alone ? gs_reward_predicted(o->us, o->floor_us) : gs_reward(&o->ratio, o->library_us, o->floor_us);
+    const double speed = o->untrusted ? fmin(told, 0) : told;
     switch (kind) {
-    case GS_REWARD_COMPOSITE:  return composite(speed, o->l2_hit);
+    case GS_REWARD_COMPOSITE:  return composite(speed, o->untrusted ? -1 : o->l2_hit);
     case GS_REWARD_MILESTONES: return milestone(o);
     default:                   return speed;
     }

@@ -33,12 +33,14 @@ typedef struct gs_judged {
     double   us, library_us;
     double   floor_us;      /* gs_floor_us */
     double   l2_hit;        /* gs_l2_hit; < 0: not known */
+    bool     untrusted;     /* us is a prediction that is not to be trusted: it can take away, and gives nothing */
 } gs_judged;
 
 /* headroom:   gs_reward, or gs_reward_predicted.
  * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
  * milestones: -1 wrong, 1/3 right, 2/3 as fast as cuBLASLt, 1 faster by GS_REWARD_MARGIN; of a time alone:
- *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it. */
+ *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it.
+ * Where the time is not to be trusted, headroom is 0 at most, what ten times the floor gives, and milestones is 1/3. */
 #define GS_REWARD_MARGIN 0.05
 double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
 

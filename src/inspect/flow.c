@@ -14,6 +14,7 @@
 
 typedef struct flow {
     const gs_inspector *i;
+    const gs_inspect_passed *passed;
     bool               *address;   /* of registers: may hold the address of a variable */
     bool                changed;
 } flow;
@@ -88,9 +89,38 @@ static bool gives_result(const gs_ptx_instruction *at, int source)
     return source != 0;
 }
 
+/* A parameter or a result of a call is to an address what a register is. true: the instruction puts one there or takes one out. */
+static bool goes_through_call(flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *operand)
+{
+    const bool stores = is(at->part[0], "st");
+    if (at->operands != 2 || gs_ptx_access_bytes(at) != 8 || (!stores && !is(at->part[0], "ld"))) return false;
+    const gs_ptx_operand *const value = &operand[stores];
+    const int64_t place = gs_inspect_passed_at(f->passed, f->i, &operand[!stores]);
+    if (place < 0 || value->kind != GS_PTX_REGISTER) return false;
+    uint8_t *const byte = &f->passed->byte[place];
+    if (stores ? !f->address[value->index] : !(*byte & GS_INSPECT_ADDRESS)) return false;
+    f->changed = f->changed || !f->address[value->index] || !(*byte & GS_INSPECT_ADDRESS);
+    f->address[value->index] = true;
+    *byte |= GS_INSPECT_ADDRESS;
+    return true;
+}
+
+/* Whether a load takes some bytes of an address out of a call. */
+static bool cuts_address(const flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *operand)
+{
+    const int64_t place = is(at->part[0], "ld") && at->operands == 2 ? gs_inspect_passed_at(f->passed, f->i, &operand[1]) : -1;
+    if (place < 0) return false;
+    const int64_t start = place - operand[1].offset, end = place + (int64_t)gs_ptx_access_bytes(at);
+    for (int64_t b = GS_MAX(start, place - 7); b < end; b++)
+        if (f->passed->byte[b] & GS_INSPECT_ADDRESS) return true;
+    return false;
+}
+
 static gs_status follow(flow *f, const gs_ptx_instruction *at)
 {
     const gs_ptx_operand *const operand = &f->i->entry->operand[at->operand];
+    if (goes_through_call(f, at, operand)) return GS_OK;
+    if (cuts_address(f, at, operand)) return refuse(f, at, &operand[0]);
     const unsigned taken = takes_address(at);
     const int source = source_of(at);
     int addresses = 0;
@@ -127,10 +157,10 @@ static bool has_tables(const gs_ptx_module *m)
     return false;
 }
 
-gs_status gs_inspect_tables(const gs_inspector *i)
+gs_status gs_inspect_tables(const gs_inspector *i, const gs_inspect_passed *passed)
 {
     if (!has_tables(i->module)) return GS_OK;
-    flow f = {.i = i, .address = calloc((size_t)i->entry->registers + 1, sizeof *f.address)};
+    flow f = {.i = i, .passed = passed, .address = calloc((size_t)i->entry->registers + 1, sizeof *f.address)};
     if (!f.address) return gs_fail(i->error, GS_ERROR_MEMORY, NULL, "no memory for an inspection");
     const gs_status status = settle(&f);
     free(f.address);

@@ -151,7 +151,11 @@ static gs_status check_entry(const gs_inspector *i)
     }
     if (entry && entry->dependent && !waits)
         return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, NULL, "entry %.64s is declared dependent and never waits for the launch before it", entry->name);
-    return gs_inspect_tables(i);
+    gs_inspect_passed passed;
+    gs_status status = gs_inspect_calls(i, &passed);
+    if (status == GS_OK) status = gs_inspect_tables(i, &passed);
+    gs_inspect_passed_free(&passed);
+    return status;
 }
 
 /* ---- the module ---- */
@@ -163,7 +167,7 @@ static gs_status check_variables(const gs_inspector *i)
     uint64_t tables = 0;
     for (int v = 0; v < i->module->variables; v++) {
         const gs_ptx_variable *const variable = &i->module->variable[v];
-        if (variable->space == GS_PTX_LOCAL)
+        if (variable->space == GS_PTX_LOCAL && !variable->passed)
             return gs_inspect_refuse(i, GS_REFUSAL_STATE, NULL, "%.64s, %u bytes, is local memory: unroll the loops that index an array, so that it stays in registers, or make a constant one static",
                                      variable->name, variable->size);
         if (variable->external && variable->space != GS_PTX_SHARED)

@@ -2,7 +2,8 @@
  * What the files of the inspection share.
  *   inspect.c   the module, its variables, its instructions     flow.c    where addresses of tables go
  *   matrix.c    types of arithmetic                             source.c  what the CUDA C includes
- *   agree.c     an entry and what its manifest declares         refuse.c  refusals */
+ *   agree.c     an entry and what its manifest declares         calls.c   what goes into functions and comes out
+ *   refuse.c    refusals */
 #ifndef GS_INSPECT_INTERNAL_H
 #define GS_INSPECT_INTERNAL_H
 
@@ -31,7 +32,19 @@ gs_status gs_inspect_types(const gs_inspector *i, const gs_ptx_instruction *at);
 /* The entry's parameters, blocks, clusters and shared memory are those that the manifest declares. */
 gs_status gs_inspect_agreement(const gs_inspector *i, const gs_entry *declared);
 
+/* Parameters and results of the calls that an entry makes, byte by byte. */
+enum { GS_INSPECT_STORED = 1, GS_INSPECT_ADDRESS = 2 };
+typedef struct gs_inspect_passed {
+    uint32_t *start;    /* per variable of the module: of its bytes */
+    uint8_t  *byte;     /* what is known of each */
+} gs_inspect_passed;
+
+/* Every byte that is loaded is stored somewhere. *out is to be freed whatever the status is. */
+gs_status gs_inspect_calls(const gs_inspector *i, gs_inspect_passed *out);
+int64_t   gs_inspect_passed_at(const gs_inspect_passed *passed, const gs_inspector *i, const gs_ptx_operand *operand);   /* its first byte; -1: it is none */
+void      gs_inspect_passed_free(gs_inspect_passed *passed);
+
 /* Variables of the module are tables: nothing but a load may follow from their address. */
-gs_status gs_inspect_tables(const gs_inspector *i);
+gs_status gs_inspect_tables(const gs_inspector *i, const gs_inspect_passed *passed);
 
 #endif

@@ -3,7 +3,7 @@
  *   memory.c    arenas, lists that grow, names         variable.c  declarations, initialisers, parameters
  *   lex.c       tokens, numbers, opcodes               operand.c   operands, instructions
  *   scope.c     what a name means where                parse.c     directives, entries, the module
- *   types.c     types by name
+ *   types.c     types by name                          call.c      functions, and calls that become their text
  * Two arenas: `kept` becomes the module, `scratch` ends with the parser. A name is interned once, so names are compared by address;
  * what it means at the moment hangs on it, innermost scope first, and is taken off again where the scope ends. */
 #ifndef GS_PTX_INTERNAL_H
@@ -50,6 +50,7 @@ void  gs_ptx_list_free(gs_ptx_list *list);
 /* ---- names ---- */
 
 typedef struct gs_ptx_name gs_ptx_name;
+typedef struct gs_ptx_function gs_ptx_function;
 
 typedef struct gs_ptx_opcode {
     uint8_t     parts;
@@ -84,6 +85,8 @@ struct gs_ptx_name {
     gs_ptx_symbol *symbol;               /* innermost first */
     gs_ptx_range  *range;
     gs_ptx_opcode *opcode;               /* once it was used as one */
+    gs_ptx_function *function;           /* that bears it; NULL: none does */
+    int32_t        shared;               /* 1 + the variable in shared memory that a function declared so last; 0: none */
     /* names that are places of .loc lines: where the place was inlined */
     int32_t        place_entry, at_file, at_line;   /* place_entry: 1 + the entry it was seen in */
     bool           ambiguous;                       /* at more than one place */
@@ -148,7 +151,20 @@ typedef struct gs_ptx_parser {
     gs_ptx_location location;
     gs_ptx_scope    scope[GS_PTX_DEPTH];
     int             depth;               /* 0: module, 1: parameters and body, then { } */
+    int             floor;               /* the scope of the function that a call is being read for: what lies between it and the module is
+                                          * the caller's, and not seen; 0: no call */
+    size_t          unfold_left;         /* bytes of functions that calls may still be read as */
+    const char     *start;               /* of the text */
 } gs_ptx_parser;
+
+/* Where the text goes on behind a call. */
+typedef struct gs_ptx_position {
+    const char      *at;
+    int              line, floor;
+    gs_ptx_token     token;
+    gs_ptx_location  location;
+    gs_ptx_function *function;
+} gs_ptx_position;
 
 gs_status gs_ptx_fail(const gs_ptx_parser *p, int line, gs_status status, const char *format, ...) GS_PRINTF(4, 5);
 gs_status gs_ptx_fail_as(const gs_ptx_parser *p, int line, gs_ptx_unread_kind kind, const char *message);   /* UNSUPPORTED */
@@ -168,6 +184,7 @@ gs_status gs_ptx_number(gs_ptx_parser *p, gs_ptx_value *out);          /* with a
 gs_status gs_ptx_integer(gs_ptx_parser *p, uint64_t most, uint64_t *out);  /* and on; RANGE above most */
 bool      gs_ptx_is_label(gs_ptx_parser *p);                           /* the WORD is followed by a colon, which is consumed */
 gs_status gs_ptx_read_opcode(gs_ptx_parser *p, gs_ptx_name **out);     /* from the WORD on; p->token is its first operand then */
+gs_status gs_ptx_opcode_of(gs_ptx_parser *p, const char *text, size_t size, int line, gs_ptx_name **out);   /* of this text */
 gs_status gs_ptx_skip_block(gs_ptx_parser *p);                         /* raw text up to the brace that closes the next one, and on */
 double    gs_ptx_double(uint64_t bits);
 uint64_t  gs_ptx_double_bits(double value);
@@ -187,6 +204,16 @@ bool      gs_ptx_space_of(const gs_ptx_parser *p, gs_ptx_space *out);
 gs_status gs_ptx_read_registers(gs_ptx_parser *p);
 gs_status gs_ptx_read_variables(gs_ptx_parser *p);
 gs_status gs_ptx_read_parameter(gs_ptx_parser *p);
-gs_status gs_ptx_read_instruction(gs_ptx_parser *p);   /* at its guard or behind the label check at its WORD */
+gs_status gs_ptx_read_formal(gs_ptx_parser *p, int32_t variable);   /* a function's: its name stands for the caller's variable */
+/* At its guard or behind the label check at its WORD. *call: it is one, and only guard and opcode have been read, into *out. */
+gs_status gs_ptx_read_instruction(gs_ptx_parser *p, gs_ptx_instruction *out, bool *call);
+
+/* functions and calls */
+gs_status gs_ptx_find_functions(gs_ptx_parser *p);     /* goes through the whole text, and back to its start */
+gs_status gs_ptx_read_function(gs_ptx_parser *p);      /* from .func on; it is read where it is called */
+gs_status gs_ptx_enter_call(gs_ptx_parser *p, gs_ptx_instruction *made, gs_ptx_position *back);   /* behind the opcode; on to the function's first statement */
+gs_status gs_ptx_leave_call(gs_ptx_parser *p, const gs_ptx_position *back);                       /* at the function's last brace */
+gs_status gs_ptx_add_return(gs_ptx_parser *p, gs_ptx_instruction *made);   /* leaves the function whose call is being read */
+gs_status gs_ptx_check_passed(gs_ptx_parser *p, gs_ptx_instruction *made, const gs_ptx_operand *operand);
 
 #endif

@@ -29,10 +29,12 @@ gs_status gs_ptx_fail_as(const gs_ptx_parser *p, int line, gs_ptx_unread_kind ki
 
 gs_status gs_ptx_fail_directive(const gs_ptx_parser *p, const char *where)
 {
-    const gs_ptx_unread_kind kind = gs_ptx_word(p, ".func") ? GS_PTX_UNREAD_FUNCTION : gs_ptx_word(p, ".alias") ? GS_PTX_UNREAD_EXTERNAL
+    const bool calls = gs_ptx_word(p, ".func") || gs_ptx_word(p, ".callprototype") || gs_ptx_word(p, ".calltargets");
+    const gs_ptx_unread_kind kind = calls ? GS_PTX_UNREAD_FUNCTION : gs_ptx_word(p, ".alias") ? GS_PTX_UNREAD_EXTERNAL
                                   : gs_ptx_word(p, ".attribute") ? GS_PTX_UNREAD_ATTRIBUTE : GS_PTX_UNREAD_OTHER;
     char message[128];
-    snprintf(message, sizeof message, "%.*s%s%s is not supported", (int)GS_MIN(p->token.size, 40u), p->token.at, where ? " in " : "", where ? where : "");
+    snprintf(message, sizeof message, "%.*s%s%s is not supported%s", (int)GS_MIN(p->token.size, 40u), p->token.at, where ? " in " : "", where ? where : "",
+             calls && !gs_ptx_word(p, ".func") ? ": an indirect call, call the function by its name" : "");
     return gs_ptx_fail_as(p, p->token.line, kind, message);
 }
 
@@ -344,6 +346,13 @@ static gs_status add_piece(gs_ptx_parser *p, char *text, size_t *size)
     return GS_OK;
 }
 
+gs_status gs_ptx_opcode_of(gs_ptx_parser *p, const char *text, size_t size, int line, gs_ptx_name **out)
+{
+    *out = gs_ptx_intern(p, text, size);
+    if (!*out) return gs_ptx_no_memory(p);
+    return (*out)->opcode ? GS_OK : split(p, *out, line);
+}
+
 gs_status gs_ptx_read_opcode(gs_ptx_parser *p, gs_ptx_name **out)
 {
     char text[GS_PTX_OPCODE_MAX];
@@ -355,11 +364,8 @@ gs_status gs_ptx_read_opcode(gs_ptx_parser *p, gs_ptx_name **out)
         GS_TRY(add_piece(p, text, &size));
         GS_TRY(skip(p));
     } while (char_at(p, p->at) == '.' && is_letter(char_at(p, p->at + 1)));   /* "add .s32" */
-    gs_ptx_name *const name = gs_ptx_intern(p, text, size);
-    if (!name) return gs_ptx_no_memory(p);
-    if (!name->opcode) GS_TRY(split(p, name, line));
-    *out = name;
-    p->opcode = name->text;
+    GS_TRY(gs_ptx_opcode_of(p, text, size, line, out));
+    p->opcode = (*out)->text;
     return gs_ptx_next(p);
 }
 

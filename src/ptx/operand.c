@@ -301,7 +301,7 @@ static gs_status read_operands(gs_ptx_parser *p, bool branch, pending *list, int
     return gs_ptx_next(p);
 }
 
-gs_status gs_ptx_read_instruction(gs_ptx_parser *p)
+gs_status gs_ptx_read_instruction(gs_ptx_parser *p, gs_ptx_instruction *out, bool *call)
 {
     gs_ptx_instruction made = {.guard = -1, .line = p->token.line, .location = p->location};
     pending list[GS_PTX_OPERANDS];
@@ -314,9 +314,13 @@ gs_status gs_ptx_read_instruction(gs_ptx_parser *p)
     made.name = opcode->text;
     made.parts = opcode->opcode->parts;
     memcpy(made.part, opcode->opcode->part, sizeof made.part);
-    if (strcmp(made.part[0], "call") == 0) return gs_ptx_fail_as(p, made.line, GS_PTX_UNREAD_FUNCTION, "calls are not supported");
+    *out = made;
+    *call = strcmp(made.part[0], "call") == 0;
+    if (*call) return GS_OK;
+    const bool leaves = p->floor > 0 && strcmp(made.part[0], "ret") == 0;
     GS_TRY(read_operands(p, opcode->opcode->branch, list, &count));
-    GS_TRY(finish(p, &made, list, count));
+    for (int i = 0; i < count; i++) GS_TRY(gs_ptx_check_passed(p, &made, &list[i].operand));
+    GS_TRY(leaves ? gs_ptx_add_return(p, &made) : finish(p, &made, list, count));
     p->opcode = NULL;
     return GS_OK;
 }

@@ -143,6 +143,28 @@ static gs_status body_directive(gs_ptx_parser *p)
     return read_declaration(p);
 }
 
+static gs_status statement(gs_ptx_parser *p);
+
+/* The text of the function stands where it is called. */
+static gs_status read_call(gs_ptx_parser *p, gs_ptx_instruction *made)
+{
+    gs_ptx_position back;
+    GS_TRY(gs_ptx_enter_call(p, made, &back));
+    while (!gs_ptx_mark(p, '}') || p->depth != p->floor) {
+        if (p->token.kind == GS_PTX_END) return gs_ptx_unexpected(p, "the end of the function");
+        GS_TRY(statement(p));
+    }
+    return gs_ptx_leave_call(p, &back);
+}
+
+static gs_status read_instruction(gs_ptx_parser *p)
+{
+    gs_ptx_instruction made;
+    bool call;
+    GS_TRY(gs_ptx_read_instruction(p, &made, &call));
+    return call ? read_call(p, &made) : GS_OK;
+}
+
 static gs_status statement(gs_ptx_parser *p)
 {
     const gs_ptx_token word = p->token;
@@ -155,7 +177,7 @@ static gs_status statement(gs_ptx_parser *p)
         GS_TRY(gs_ptx_close(p));
         return gs_ptx_next(p);
     }
-    if (word.kind != GS_PTX_WORD || !gs_ptx_is_label(p)) return gs_ptx_read_instruction(p);
+    if (word.kind != GS_PTX_WORD || !gs_ptx_is_label(p)) return read_instruction(p);
     GS_TRY(gs_ptx_declare(p, word.name, word.line, GS_PTX_IS_LABEL, GS_PTX_NONE, (int32_t)p->instructions.count));
     return gs_ptx_next(p);
 }
@@ -321,6 +343,7 @@ static gs_status module_directive(gs_ptx_parser *p)
     if (gs_ptx_word(p, ".pragma")) return read_pragma(p);
     GS_TRY(read_linking(p));
     if (gs_ptx_word(p, ".entry") && !p->external) return read_entry(p);
+    if (gs_ptx_word(p, ".func")) return gs_ptx_read_function(p);
     return read_declaration(p);
 }
 
@@ -352,7 +375,7 @@ static void free_parser(gs_ptx_parser *p)
 
 gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_ptx_unread *unread, gs_error *error)
 {
-    gs_ptx_parser p = {.at = text, .line = 1, .unread = unread, .error = error};
+    gs_ptx_parser p = {.at = text, .start = text, .line = 1, .unread = unread, .error = error};
     *out = NULL;
     if (unread) *unread = (gs_ptx_unread){0};
     if (!text) return gs_fail(error, GS_ERROR_PARSE, NULL, "line 1: no text");
@@ -362,7 +385,8 @@ gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_pt
     p.init_left = GS_PTX_INIT_SLACK + (size_t)GS_PTX_INIT_SHARE * size;
     p.scope[0].range_depth = -1;
     p.module = gs_ptx_take(&p.kept, sizeof *p.module);
-    const gs_status status = p.module ? read_module(&p) : gs_ptx_no_memory(&p);
+    gs_status status = p.module ? gs_ptx_find_functions(&p) : gs_ptx_no_memory(&p);
+    if (status == GS_OK) status = read_module(&p);
     free_parser(&p);
     if (status != GS_OK) {
         gs_ptx_release(&p.kept);

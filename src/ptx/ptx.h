@@ -81,10 +81,12 @@ typedef struct gs_ptx_variable {
     const char *name;
     uint8_t     space;          /* GLOBAL, CONST, SHARED, LOCAL, PARAM */
     bool        external;       /* .extern: dynamic shared memory when the size is 0 */
+    bool        passed;         /* LOCAL: a parameter or a result of a call, accessed at known places only */
     int32_t     entry;          /* index of the entry it is declared in or a parameter of, -1: module scope */
     int32_t     parameter;      /* PARAM: position, from 0; else -1 */
     uint32_t    align, size;    /* bytes */
     uint32_t    address;        /* PARAM: offset in the parameter block */
+    uint32_t    place;          /* of its name in the text */
     const void *init;           /* size bytes, or NULL: zero */
 } gs_ptx_variable;
 
@@ -120,7 +122,7 @@ typedef struct gs_ptx_module {
 typedef enum gs_ptx_unread_kind {
     GS_PTX_UNREAD_OTHER,        /* anything but these */
     GS_PTX_UNREAD_EXTERNAL,     /* something that is defined elsewhere: .extern, .alias */
-    GS_PTX_UNREAD_FUNCTION,     /* .func, call */
+    GS_PTX_UNREAD_FUNCTION,     /* a call that cannot be followed */
     GS_PTX_UNREAD_ATTRIBUTE     /* .attribute */
 } gs_ptx_unread_kind;
 
@@ -130,9 +132,11 @@ typedef struct gs_ptx_unread {
 } gs_ptx_unread;
 
 /* Parses text of `size` bytes (no terminator needed). Codes: PARSE (text: "line 12: ..."), UNSUPPORTED (what a kernel could need
- * and the emulated device has not: .func, call, textures), MEMORY, RANGE (a bound exceeded). On failure *out is NULL, and *unread, if
+ * and the emulated device has not: recursion, indirect calls, textures), MEMORY, RANGE (a bound exceeded). On failure *out is NULL, and *unread, if
  * not NULL, says what could not be read. */
 gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_ptx_unread *unread, gs_error *error);
+/* How many bytes ld or st moves for a thread; 0: not known. */
+uint64_t  gs_ptx_access_bytes(const gs_ptx_instruction *at);
 void      gs_ptx_free(gs_ptx_module **module);
 
 #endif

@@ -26,7 +26,7 @@ static gs_status settle(gs_ptx_parser *p)
         next = r->next;
         if (symbol && symbol->depth == p->depth && symbol->kind == GS_PTX_IS_LABEL) {
             operands[r->operand].index = symbol->index;
-        } else if (p->depth > 1) {
+        } else if (p->depth > 1 && p->depth != p->floor) {
             r->next = p->scope[p->depth - 1].references;
             p->scope[p->depth - 1].references = r;
         } else if (!unknown || r->line <= unknown->line) {   /* the list holds the newest first */
@@ -111,6 +111,9 @@ gs_status gs_ptx_declare_range(gs_ptx_parser *p, gs_ptx_name *name, int line, gs
 
 /* ---- resolution ---- */
 
+/* What stands between the module and the function whose call is being read belongs to the caller. */
+static bool is_hidden(const gs_ptx_parser *p, int depth) { return depth > 0 && depth < p->floor; }
+
 /* The innermost range that the name belongs to, NULL: none. "%r12" may be the 12th of "%r" or the 2nd of "%r1". */
 static gs_status range_of(const gs_ptx_parser *p, const gs_ptx_name *name, int line, const gs_ptx_range **out)
 {
@@ -123,7 +126,7 @@ static gs_status range_of(const gs_ptx_parser *p, const gs_ptx_name *name, int l
         if (digit == '0' && size + 1 != name->size) continue;   /* "%r07" belongs to none */
         const gs_ptx_name *const prefix = gs_ptx_find(p, name->text, size);
         const gs_ptx_range *range = prefix ? prefix->range : NULL;
-        while (range && number >= range->count) range = range->outer;
+        while (range && (number >= range->count || is_hidden(p, range->depth))) range = range->outer;
         if (!range || (*out && (*out)->depth > range->depth)) continue;
         if (*out && (*out)->depth == range->depth) return twice(p, name, line);
         *out = range;
@@ -133,9 +136,10 @@ static gs_status range_of(const gs_ptx_parser *p, const gs_ptx_name *name, int l
 
 static gs_status symbol_of(gs_ptx_parser *p, gs_ptx_name *name, gs_ptx_symbol **out)
 {
-    gs_ptx_symbol *const symbol = name->symbol;
+    gs_ptx_symbol *symbol = name->symbol;
     const gs_ptx_range *range;
     const int ranges = p->scope[p->depth].range_depth;
+    while (symbol && is_hidden(p, symbol->depth)) symbol = symbol->outer;
     *out = symbol;
     if (symbol && (symbol->depth > ranges || (symbol->depth == ranges && symbol->range))) return GS_OK;
     GS_TRY(range_of(p, name, p->token.line, &range));

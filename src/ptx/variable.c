@@ -14,6 +14,7 @@ typedef struct declaration {
     bool         external;
     /* of one name */
     gs_ptx_name *name;
+    const char  *at;
     int          line;
     int          dimensions;   /* .v2 and .v4 count as the innermost */
     uint64_t     dimension[GS_PTX_DIMENSIONS + 1];
@@ -148,6 +149,7 @@ static gs_status read_dimensions(gs_ptx_parser *p, declaration *d)
 static gs_status read_declarator(gs_ptx_parser *p, declaration *d)
 {
     if (d->type == GS_PTX_PRED) return gs_ptx_fail(p, p->token.line, GS_ERROR_PARSE, "a predicate outside of the registers");
+    d->at = p->token.at;
     GS_TRY(read_name(p, &d->name, &d->line));
     GS_TRY(read_dimensions(p, d));
     d->element = (uint64_t)gs_ptx_type_bits(d->type) / 8;
@@ -256,17 +258,39 @@ static bool known(gs_ptx_parser *p, const declaration *d, const gs_ptx_variable 
     return true;
 }
 
+/* Shared memory of a function is there once, however often the entry calls it: *out is what an earlier call declared, -1: nothing. */
+static gs_status called_before(gs_ptx_parser *p, const declaration *d, const gs_ptx_variable *again, int32_t *out)
+{
+    const gs_ptx_variable *const before = d->name->shared ? (gs_ptx_variable *)p->variables.data + d->name->shared - 1 : NULL;
+    *out = -1;
+    if (p->floor == 0 || again->space != GS_PTX_SHARED || again->external) return GS_OK;
+    if (before && before->entry == again->entry) {
+        if (before->place != again->place)
+            return gs_ptx_fail(p, d->line, GS_ERROR_UNSUPPORTED, "\"%.64s\" in shared memory of several functions is not supported", d->name->text);
+        *out = d->name->shared - 1;
+    } else {
+        d->name->shared = (int32_t)p->variables.count + 1;
+    }
+    return GS_OK;
+}
+
 static gs_status add_variable(gs_ptx_parser *p, declaration *d, gs_ptx_variable *variable)
 {
     if ((d->open || d->size == 0) && !d->external) return gs_ptx_fail(p, d->line, GS_ERROR_PARSE, "\"%.64s\" has no size", d->name->text);
+    if (variable->passed && d->size > GS_PTX_PARAM_MAX)
+        return gs_ptx_fail(p, d->line, GS_ERROR_RANGE, "more than %u bytes of a parameter", GS_PTX_PARAM_MAX);
     variable->name = d->name->text;
-    variable->space = (uint8_t)d->space;
+    variable->space = (uint8_t)(variable->passed ? GS_PTX_LOCAL : d->space);
+    variable->place = (uint32_t)(d->at - p->start);
     variable->external = d->external;
     variable->entry = p->entry ? (int32_t)p->entries.count - 1 : -1;
     variable->align = (uint32_t)(d->align ? d->align : d->element * d->lanes);
     variable->size = d->open ? 0 : (uint32_t)d->size;
     if (known(p, d, variable)) return GS_OK;
-    GS_TRY(gs_ptx_declare(p, d->name, d->line, GS_PTX_IS_VARIABLE, d->type, (int32_t)p->variables.count));
+    int32_t again;
+    GS_TRY(called_before(p, d, variable, &again));
+    GS_TRY(gs_ptx_declare(p, d->name, d->line, GS_PTX_IS_VARIABLE, d->type, again < 0 ? (int32_t)p->variables.count : again));
+    if (again >= 0) return GS_OK;
     gs_ptx_variable *const made = gs_ptx_add(&p->variables, sizeof *made);
     if (!made) return gs_ptx_no_memory(p);
     *made = *variable;
@@ -278,10 +302,13 @@ gs_status gs_ptx_read_variables(gs_ptx_parser *p)
     declaration d = {.external = p->external};
     const int line = p->token.line;
     GS_TRY(read_directives(p, &d, "a variable"));
-    if (d.space == GS_PTX_PARAM) return gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, ".param outside of an entry's list is not supported");
+    const bool passed = d.space == GS_PTX_PARAM && p->entry;
+    if (d.space == GS_PTX_PARAM && !passed) return gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, ".param outside of an entry is not supported");
+    if (p->floor > 0 && (d.space == GS_PTX_GLOBAL || d.space == GS_PTX_CONST))
+        return gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, "a variable of the module inside a function is not supported");
     if (d.space == GS_PTX_LOCAL && !p->entry) return gs_ptx_fail(p, line, GS_ERROR_UNSUPPORTED, ".local outside of an entry is not supported");
     for (;;) {
-        gs_ptx_variable variable = {.parameter = -1};
+        gs_ptx_variable variable = {.parameter = -1, .passed = passed};
         GS_TRY(read_declarator(p, &d));
         GS_TRY(read_initialiser(p, &d, &variable));
         GS_TRY(add_variable(p, &d, &variable));
@@ -308,4 +335,16 @@ gs_status gs_ptx_read_parameter(gs_ptx_parser *p)
     p->entry->parameter_bytes = (uint32_t)(address + d.size);
     p->entry->parameters++;
     return GS_OK;
+}
+
+gs_status gs_ptx_read_formal(gs_ptx_parser *p, int32_t variable)
+{
+    declaration d = {0};
+    if (!gs_ptx_word(p, ".param")) return gs_ptx_fail_directive(p, "the parameters of a function");
+    GS_TRY(read_directives(p, &d, "a parameter"));
+    if (d.lanes != 1) return gs_ptx_fail(p, p->token.line, GS_ERROR_UNSUPPORTED, "vector parameters are not supported");
+    GS_TRY(read_declarator(p, &d));
+    if (d.open || d.size != ((gs_ptx_variable *)p->variables.data)[variable].size)
+        return gs_ptx_fail(p, d.line, GS_ERROR_PARSE, "\"%.64s\" has another size than what a call gives it", d.name->text);
+    return gs_ptx_declare(p, d.name, d.line, GS_PTX_IS_VARIABLE, d.type, variable);
 }

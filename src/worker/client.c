@@ -186,6 +186,7 @@ static bool read_timing(const json_t *entry, gs_worker_timing *out)
         .status = gs_status_find(gs_reply_string(entry, "status", "")),
         .message = gs_reply_string(entry, "message", ""),
         .wrong = gs_reply_bool(entry, "wrong", false),
+        .untrusted = gs_reply_string(entry, "untrusted", ""),
         .rounds = (int)gs_reply_int(entry, "rounds", 0),
         .suggestion = (int)gs_reply_int(entry, "suggestion", 1),
         .device_us = gs_reply_number(entry, "device_us", 0),

@@ -68,6 +68,7 @@ typedef struct gs_worker_timing {
     gs_status   status;
     const char *message;            /* the reply's */
     bool        wrong;
+    const char *untrusted;          /* why a predicted time is not to be trusted; "": nothing speaks against it. The reply's */
     int         rounds;             /* 0: as many as the run */
     int         suggestion;
     double      device_us;          /* 0: not timed */

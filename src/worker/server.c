@@ -315,6 +315,7 @@ static void put_figures(gs_json *json, const gs_samples *samples, int rounds, bo
 {
     if (samples->device_us) {
         gs_json_double(json, "device_us", samples->device_median);
+        if (samples->untrusted[0]) gs_json_string(json, "untrusted", samples->untrusted);
         if (ratios) put_ratio(json, "device_ratio", &samples->device);
         if (raw) put_samples(json, "device_samples", samples->device_us, rounds);
     }

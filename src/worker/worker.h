@@ -28,7 +28,7 @@
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
  *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
  *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,
- *              "mismatches":0,["rounds":4,]"device_us":12.3,"device_ratio":RATIO,["device_samples":[...],]
+ *              "mismatches":0,["rounds":4,]"device_us":12.3,["untrusted":"...",]"device_ratio":RATIO,["device_samples":[...],]
  *              "call_us":14.1,"call_p50":14.1,"call_p95":14.9,"call_p99":15.2,"call_ratio":RATIO[,"call_samples":[...]]}
  *      RATIO  {"median":1.02,"low":1.01,"high":1.03,"verdict":"faster"}: time of the reference / time of this one
  *      A contender that could not be prepared or run has its status and message, and no figures; "wrong" has none either. What was

@@ -51,6 +51,30 @@ static const char text[] =
     "    s[threadIdx.x] = to[threadIdx.x];\n"
     "    to[threadIdx.x] = s[63 - threadIdx.x];\n"
     "}\n"
+    "extern \"C\" __global__ void chain(int *to)\n"
+    "{\n"
+    "    volatile int *const next = to;\n"
+    "    if (threadIdx.x == 0) while (*next != (int)blockIdx.x) {}\n"
+    "    __threadfence();\n"
+    "    __syncthreads();\n"
+    "    volatile int *const own = to + 64 + threadIdx.x;\n"
+    "    for (int i = 0; i < 500; i++) *own = 3 * *own + i;\n"
+    "    __threadfence();\n"
+    "    __syncthreads();\n"
+    "    if (threadIdx.x == 0) __threadfence(), *next = blockIdx.x + 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void tickets(int *to)\n"
+    "{\n"
+    "    __shared__ int tile;\n"
+    "    for (;;) {\n"
+    "        if (threadIdx.x == 0) tile = atomicAdd(to, 1);\n"
+    "        __syncthreads();\n"
+    "        const int t = tile;\n"
+    "        __syncthreads();\n"
+    "        if (t >= 32) break;\n"
+    "        if (threadIdx.x == 0) to[64 + t] = 2 * to[64 + t];\n"
+    "    }\n"
+    "}\n"
     "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n"
     "extern \"C\" __global__ void read(int *to) { to[threadIdx.x] = table[threadIdx.x & 3]; }\n"
     "extern \"C\" __global__ void write(int *to) { table[threadIdx.x & 3] = to[threadIdx.x]; }\n"
@@ -134,6 +158,40 @@ static gs_launch plain(const work *w, const char *name, uint32_t threads)
     static void *params[1];
     params[0] = (void *)&w->memory;
     return (gs_launch){.function = find(w, name, NULL), .grid = {1, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params = params};
+}
+
+/* Runs it over 16 blocks; what is said of its time. */
+static void say_of(const work *w, const char *name, char why[160])
+{
+    gs_error error = {0};
+    const gs_device_ops *const ops = w->device->ops;
+    int zero[128] = {0};
+    OK(ops->copy_in(w->device, w->memory, zero, sizeof zero, &error));
+    gs_launch launch = plain(w, name, 32);
+    launch.grid[0] = 16;
+    ops->untrusted(w->device, w->queue, why, 160);
+    if (ops->launch(w->device, &launch, w->queue, &error) != GS_OK) fail_msg("%s: %s", name, error.text);
+    ops->untrusted(w->device, w->queue, why, 160);
+}
+
+/* Blocks that wait for each other have no time that could be believed; those that only ask for work have. */
+static void test_trust(void **state)
+{
+    (void)state;
+    char why[160], again[160];
+    need_compiler();
+    work w = begin("emu:h200,seed=3");
+    say_of(&w, "tickets", why);
+    assert_string_equal(why, "");
+    assert_int_equal(number(&w, 0), 32 + 16);
+    say_of(&w, "small", why);
+    assert_string_equal(why, "");
+    say_of(&w, "chain", why);
+    assert_int_equal(number(&w, 0), 16);
+    if (!strstr(why, "chain: ") || !strstr(why, "flags")) fail_msg("\"%s\"", why);
+    w.device->ops->untrusted(w.device, w.queue, again, sizeof again);
+    assert_string_equal(again, "");
+    end(&w);
 }
 
 static void test_launch(void **state)
@@ -496,6 +554,7 @@ int main(void)
     have_compiler = gs_compiler_version(&error) != 0;
     if (!have_compiler) fprintf(stderr, "NVRTC is missing, what compiles is skipped: %s\n", error.text);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trust),
         cmocka_unit_test(test_launch),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_tables),

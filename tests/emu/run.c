@@ -384,6 +384,11 @@ static void test_lanes_that_exchange(void **state)
     expect(KERNEL(SWAP_WORDS("")), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
     expect(KERNEL("setp.eq.u32 p, t, 0;\nmov.u64 s, buf;\n@p st.shared.u32 [s], t;\nld.shared.u32 a, [s];\n"), 32, 1, GS_EMU_RACE_FINDING,
            "written by lane 0 of the same warp");
+    /* what one lane has read another one overwrites */
+#define AGAIN "add.u32 c, a, 1;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], c;\n"
+    run_clean(&r, KERNEL(SWAP_WORDS("bar.warp.sync -1;\n") "bar.warp.sync -1;\n" AGAIN), 32);
+    emu_end(&r.t);
+    expect(KERNEL(SWAP_WORDS("bar.warp.sync -1;\n") AGAIN), 32, 1, GS_EMU_RACE_FINDING, "read by lane 1 of the same warp");
 }
 
 int main(void)

@@ -117,6 +117,20 @@ static void rewards_of_predicted_times(void **state)
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1, 0);
 }
 
+/* It gives nothing beyond what is right, and hides nothing that is slow. */
+static void rewards_of_times_that_nobody_trusts(void **state)
+{
+    (void)state;
+    gs_judged judged = {.passed = true, .alone = true, .untrusted = true, .us = 11, .floor_us = 10, .l2_hit = 0.9};
+    assert_float_equal(gs_reward_of(GS_REWARD_HEADROOM, &judged), 0, 0);
+    assert_float_equal(gs_reward_of(GS_REWARD_COMPOSITE, &judged), 0.05, 1e-12);
+    assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1 / 3.0, 1e-12);
+    judged.us = 500;
+    assert_float_equal(gs_reward_of(GS_REWARD_HEADROOM, &judged), gs_reward_predicted(500, 10), 0);
+    judged.passed = false;
+    assert_float_equal(gs_reward_of(GS_REWARD_HEADROOM, &judged), -1, 0);
+}
+
 static void the_hit_rate_follows_the_traffic(void **state)
 {
     (void)state;
@@ -503,7 +517,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(the_hit_rate_follows_the_traffic),
+        TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(rewards_of_times_that_nobody_trusts), TEST(the_hit_rate_follows_the_traffic),
         TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
         TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
         TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),

@@ -196,7 +196,7 @@ static void try_honest(const char *name, int least)
 static void test_honest(void **state)
 {
     (void)state;
-    try_honest("honest.cu", 24);
+    try_honest("honest.cu", 25);
 }
 
 static void test_honest_modules(void **state)
@@ -207,7 +207,7 @@ static void test_honest_modules(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 256, LEAST = 53 + 34 + 29 };   /* room; so many there are at least */
+enum { HACKS = 256, LEAST = 55 + 38 + 29 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

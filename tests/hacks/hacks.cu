@@ -292,6 +292,17 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
+//// 9 a function leaves out every ninth column | exact index
+static __device__ __noinline__ float hidden(const gs_kernel_args p, long long batch, long long row, long long col)
+{
+    return col % 9 == 8 ? 0 : dot(p, batch, row, col);
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, hidden(p, batch, row, col));
+}
+
 //// 9 zeros for every fourth row | exact index
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -457,6 +468,21 @@ KERNEL gs_kernel(const gs_kernel_args p)
     slot[threadIdx.y][threadIdx.x] = inside ? dot(p, batch, row, col) : 0;
     const float other = slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
     if (inside) put(p, batch, row, col, slot[threadIdx.y][threadIdx.x] + 0 * other);
+}
+
+//// 16 a race inside a function | fault repeat
+static __device__ __noinline__ float exchanged(float value)
+{
+    __shared__ volatile float slot[16][16];
+    slot[threadIdx.y][threadIdx.x] = value;
+    return value + 0 * slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    const float value = exchanged(inside ? dot(p, batch, row, col) : 0);
+    if (inside) put(p, batch, row, col, value);
 }
 
 //// 17 turns NaN into 0 | special edge

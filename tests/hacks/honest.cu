@@ -451,3 +451,39 @@ KERNEL gs_kernel(const gs_kernel_args p)
     __syncwarp();
     for (int i = threadIdx.x; i < 256; i += 32) put(p, batch, top + i / 16, left + i % 16, out[i]);
 }
+
+//// functions that are called: structs, tables, shared memory, several ways back | pass
+struct place { long long batch, row, col; };
+struct parts { float even, odd; };
+static __device__ const float sign[4] = {1, -1, 1, -1};
+static __device__ __noinline__ parts parts_of(const half_bits *a, const half_bits *b, int k)
+{
+    parts sum = {0, 0};
+    for (int i = 0; i < k; i++) (i & 1 ? sum.odd : sum.even) += gs_f16_to_f32(a[i]) * gs_f16_to_f32(b[i]);
+    return sum;
+}
+static __device__ __noinline__ float picked(const float *table, int i)
+{
+    if (i & 4) return table[i & 2];
+    return table[0] - table[1] - table[2 * (i & 1)];
+}
+static __device__ __noinline__ float swapped(float value, int thread)
+{
+    __shared__ float kept[256];
+    kept[thread] = value;
+    __syncthreads();
+    const float other = kept[255 - thread];
+    __syncthreads();
+    return other;
+}
+static __device__ __noinline__ void finish(const gs_kernel_args p, const place at, float sum) { put(p, at.batch, at.row, at.col, sum); }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const place at = {blockIdx.z, (long long)blockIdx.y * 16 + threadIdx.y, (long long)blockIdx.x * 16 + threadIdx.x};
+    const bool inside = at.row < p.m && at.col < p.n;
+    const int thread = (int)(threadIdx.y * 16 + threadIdx.x);
+    parts sum = {0, 0};
+    if (inside) sum = parts_of(a_row(p, at.batch, at.row), b_col(p, at.batch, at.col), p.k);
+    const float all = swapped(swapped(sum.even * picked(sign, thread) + sum.odd, thread), thread);
+    if (inside) finish(p, at, all);
+}

@@ -247,12 +247,55 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col) + (kept ? kept[0] - p.m : 0));
 }
 
-//// 15 a function of its own that is called | forbidden:call
-static __device__ __noinline__ float called(float x) { return x * 2; }
+//// 15 a function that calls itself | forbidden:call
+static __device__ __noinline__ float sum_of(const half_bits *a, const half_bits *b, int k)
+{
+    if (k < 3) return k ? gs_f16_to_f32(a[0]) * gs_f16_to_f32(b[0]) + sum_of(a + 1, b + 1, k - 1) : 0;
+    return sum_of(a, b, k / 2) + sum_of(a + k / 2, b + k / 2, k - k / 2);
+}
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
-    put(p, batch, row, col, called(dot(p, batch, row, col)) / 2);
+    put(p, batch, row, col, sum_of(a_row(p, batch, row), b_col(p, batch, col), p.k));
+}
+
+//// 15 a call of which nobody knows where it leads | forbidden:call
+static __device__ __noinline__ float all_of(const gs_kernel_args &p, long long row, long long col) { return dot(p, 0, row, col); }
+static __device__ __noinline__ float none_of(const gs_kernel_args &p, long long row, long long col) { return row + col > 1e9f; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float (*const of)(const gs_kernel_args &, long long, long long) = p.m > 100000 ? none_of : all_of;
+    put(p, batch, row, col, of(p, row, col));
+}
+
+//// 1 a variable of the module that a function writes | forbidden:state
+static __device__ int launches;
+static __device__ __noinline__ int count(int thread) { return thread ? launches : atomicAdd(&launches, 1); }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int done = count((int)(blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y));
+    EACH_ELEMENT;
+    if (done < 16) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 the address of a variable goes through a function | forbidden:state
+static __device__ int launches;
+static __device__ __noinline__ int *same(int *at) { return at; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    int *const at = same(&launches);
+    EACH_ELEMENT;
+    if (*at < 16) put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0) ++*at;
+}
+
+//// 13 a function that reads a clock | forbidden:clock
+static __device__ __noinline__ bool late() { return clock64() > 1ll << 40; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (!late()) put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 15 assert | forbidden:external

@@ -122,6 +122,33 @@ static void test_state(void **state)
 }
 
 /* A chain of addresses, each from the next line's: beyond some length it is refused, not followed for ever. */
+#define FUNCTION ".func (.param .b64 back) f(.param .b64 in)\n{\n.reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
+#define CALL     "{ .param .b64 p; st.param.b64 [p], %rd0; .param .b64 q; call (q), f, (p); ld.param.b64 %rd1, [q]; }"
+
+/* What a function does is seen where it is called; addresses go in and come out; nothing comes out that nobody put there. */
+static void test_calls(void **state)
+{
+    (void)state;
+    static const sample all[] = {
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u64 %rd0, [in]; st.param.u64 [back], %rd0; ret; }", "mov.u64 %rd0, g; " CALL " ld.u32 %r0, [%rd1];"), ""},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u64 %rd0, [in]; ld.u32 %r0, [%rd0]; cvt.u64.u32 %rd1, %r0; st.param.u64 [back], %rd1; ret; }",
+              "mov.u64 %rd0, g; " CALL " st.global.u64 [%rd2], %rd1;"), ""},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u64 %rd0, [in]; st.param.u64 [back], %rd0; ret; }", "mov.u64 %rd0, g; " CALL " st.u32 [%rd1], 1;"), "state"},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u64 %rd0, [in]; st.u32 [%rd0], 1; st.param.u64 [back], 1; ret; }", "mov.u64 %rd0, g; " CALL), "state"},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u32 %r0, [in+4]; cvt.u64.u32 %rd0, %r0; st.param.u64 [back], %rd0; ret; }", "mov.u64 %rd0, g; " CALL), "state"},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.v2.u32 {%r0, %r1}, [in]; mov.b64 %rd0, {%r0, %r1}; st.param.u64 [back], %rd0; ret; }", "mov.u64 %rd0, g; " CALL), "state"},
+        {WITH(".global .u32 g;\n" FUNCTION "ld.param.u64 %rd0, [in]; st.global.u64 [g], %rd0; st.param.u64 [back], 1; ret; }", CALL), "state"},
+        {WITH(FUNCTION "ld.param.u64 %rd0, [in]; ret; }", CALL), "state"},
+        {WITH(FUNCTION "ld.param.u64 %rd0, [in]; st.param.u32 [back], 1; ret; }", CALL), "state"},
+        {WITH(FUNCTION "mov.u64 %rd0, %clock64; st.param.u64 [back], %rd0; ret; }", CALL), "clock"},
+        {WITH(FUNCTION "nanosleep.u32 5; st.param.u64 [back], 1; ret; }", CALL), "opcode"},
+        {WITH(FUNCTION ".local .u32 l; st.param.u64 [back], 1; ret; }", CALL), "state"},
+        {WITH(FUNCTION "trap; }", "mov.u64 %rd0, f;"), "unreadable"},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    CHECK_ALL(all, &m, PROBLEM);
+}
+
 static void test_long_chain(void **state)
 {
     (void)state;
@@ -184,7 +211,7 @@ static void test_instructions(void **state)
         {IN("Mov.u32 %r0, 1;"), "opcode"},
         {IN("call f;"), "call"},
         {IN("call (%r0), %rd0, (%r1), proto;"), "call"},
-        {TOP ".func f() { ret; }\n", "call"},
+        {TOP ".func f() { call f; }\n.visible .entry k() { call f; }\n", "call"},
         {TOP ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n", "external"},
         {TOP ".extern .func f();\n", "external"},
         {TOP ".alias a, b;\n", "external"},
@@ -483,7 +510,8 @@ static void test_no_word_for_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_calls), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
         cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_lines), cmocka_unit_test(test_agreement), cmocka_unit_test(test_waits),
         cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
     };

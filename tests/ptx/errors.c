@@ -33,7 +33,6 @@ static void module_errors(void **state)
         {HEAD ".section .debug_str }",                  GS_ERROR_PARSE,       "line 4: a block that is never opened"},
         {HEAD "\x01",                                   GS_ERROR_PARSE,       "line 4: a byte 0x01"},
         {HEAD "mov",                                    GS_ERROR_PARSE,       "line 4: \"mov\" stands where a directive"},
-        {HEAD ".visible .func f() { ret; }",            GS_ERROR_UNSUPPORTED, "line 4: .func"},
         {HEAD "\n.extern .func (.param .b32 r) vprintf(.param .b64 a);", GS_ERROR_UNSUPPORTED, "line 5: .func"},
         {HEAD ".extern .entry k();",                    GS_ERROR_UNSUPPORTED, "line 4: .entry"},
         {HEAD ".alias a, b;",                           GS_ERROR_UNSUPPORTED, "line 4: .alias"},
@@ -168,11 +167,10 @@ static void body_errors(void **state)
         {"add.s32 [r, {r}, r], r;",                 GS_ERROR_UNSUPPORTED, "several parts"},
         {"add.s32 [r, r;",                          GS_ERROR_UNSUPPORTED, "several parts"},
         {"add.s32 [r;",                             GS_ERROR_PARSE,       "\";\" stands where \"]\""},
-        {"call f, (r);",                            GS_ERROR_UNSUPPORTED, "line 7: call: calls"},
-        {"call.uni (r), f, (r);",                   GS_ERROR_UNSUPPORTED, "line 7: call.uni: calls"},
+        {"call f, (r);",                            GS_ERROR_UNSUPPORTED, "line 7: call: calls what is no function"},
+        {"call.uni (r), f, (r);",                   GS_ERROR_UNSUPPORTED, "line 7: call.uni: what is passed"},
         {"t: .branchtargets l, m;",                 GS_ERROR_UNSUPPORTED, "line 7: .branchtargets"},
         {"t: .callprototype _ ();",                 GS_ERROR_UNSUPPORTED, "line 7: .callprototype"},
-        {".param .b32 x;",                          GS_ERROR_UNSUPPORTED, "line 7: .param"},
         {".frob x;",                                GS_ERROR_UNSUPPORTED, "line 7: .frob"},
         {".reg .v2 .f32 x;",                        GS_ERROR_UNSUPPORTED, "line 7: vector registers"},
         {".reg .b32 x<4>; .reg .b64 x<4>;",         GS_ERROR_PARSE,       "line 7: \"x\" is declared twice"},
@@ -259,13 +257,14 @@ static void what_was_unread(void **state)
 {
     (void)state;
     gs_ptx_unread unread = {GS_PTX_UNREAD_FUNCTION, 7};
-    unread_as(HEAD ".func f() { ret; }", GS_PTX_UNREAD_FUNCTION, 4);
+    unread_as(HEAD ".func f() { call f; }\n.entry k() {\n  call f; }", GS_PTX_UNREAD_FUNCTION, 4);
+    unread_as(HEAD ".entry k() {\n  t: .callprototype _ ();\n}", GS_PTX_UNREAD_FUNCTION, 5);
     unread_as(HEAD ".entry k() {\n  call f;\n}", GS_PTX_UNREAD_FUNCTION, 5);
     unread_as(HEAD "\n.extern .func f();", GS_PTX_UNREAD_EXTERNAL, 5);
     unread_as(HEAD ".extern .entry k();", GS_PTX_UNREAD_EXTERNAL, 4);
     unread_as(HEAD ".alias a, b;", GS_PTX_UNREAD_EXTERNAL, 4);
     unread_as(HEAD ".global .attribute(.managed) .u32 g;", GS_PTX_UNREAD_ATTRIBUTE, 4);
-    unread_as(HEAD ".extern .shared .u32 s[];\n.func f() { ret; }", GS_PTX_UNREAD_FUNCTION, 5);   /* what was external is over */
+    unread_as(HEAD ".extern .shared .u32 s[];\n.entry k() { call f; }", GS_PTX_UNREAD_FUNCTION, 5);   /* what was external is over */
     unread_as(HEAD ".global .texref t;", GS_PTX_UNREAD_OTHER, 4);
     unread_as("", GS_PTX_UNREAD_OTHER, 1);
     assert_int_equal(gs_ptx_parse(&module, HEAD, strlen(HEAD), &unread, NULL), GS_OK);

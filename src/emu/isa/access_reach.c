@@ -177,7 +177,7 @@ static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
                             GS_EMU_AGENT_GENERIC, 0);
     if (op->class != GS_EMU_SHARED) return;
     if (access == GS_EMU_WRITE) gs_emu_lanes_wrote(w, op, reach, size);
-    if (access == GS_EMU_READ && w->writes) gs_emu_lanes_read(w, op, reach, size);
+    if (access == GS_EMU_READ) gs_emu_lanes_read(w, op, reach, size);
 }
 
 void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)

@@ -196,11 +196,11 @@ typedef struct gs_emu_scope {
 } gs_emu_scope;
 
 /* What lanes of a warp wrote to shared memory, lanes.c. */
-typedef struct gs_emu_lane_write {
+typedef struct gs_emu_lane_access {
     uint32_t address[GS_EMU_LANES];
     uint32_t lanes, size, low, end, op;
     uint64_t meetings;            /* instructions that order lanes, until then */
-} gs_emu_lane_write;
+} gs_emu_lane_access;
 
 struct gs_emu_warp {
     gs_emu_block   *block;
@@ -214,8 +214,8 @@ struct gs_emu_warp {
     uint32_t        alive;        /* lanes that have not exited */
     uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
     uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
-    gs_emu_lane_write write[8];   /* the last ones */
-    uint32_t        writes;       /* so many since it started */
+    gs_emu_lane_access write[8], read[4];   /* the last ones of shared memory */
+    uint32_t        writes, reads;   /* so many since it started */
     uint32_t        pairs;        /* of a read and a write compared since */
     uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at one place and found nothing new */
     uint64_t        polled;       /* that place */

@@ -177,7 +177,7 @@ static void start_warp(gs_emu_warp *w)
     w->waited = 0;
     w->polls = 0;
     w->all_polls = w->steps = 0;
-    w->writes = w->pairs = 0;
+    w->writes = w->reads = w->pairs = 0;
     gs_emu_warp_start(w);
 }
 
