@@ -26,6 +26,7 @@ typedef struct kept_maps {
 /* An entry as it is launched, but for what changes. */
 typedef struct entry_plan {
     gs_launch launch;                     /* no parameters, not prepared */
+    bool      idle;                       /* an empty output, and no blocks for it: nothing is launched */
     int       map_count;
     gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
     size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_kernel_args: its own, or the workspace's */
@@ -151,6 +152,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     int64_t value;
     for (int i = 0; i < 3; i++) {
         GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
+        state->idle |= value == 0 && problem->m * problem->n * problem->batch == 0;
         state->launch.grid[i] = (uint32_t)GS_MAX(value, 1);
         state->launch.block[i] = (uint32_t)entry->block[i];
         state->launch.cluster[i] = (uint32_t)entry->cluster[i];
@@ -423,6 +425,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     set_scalars(run, loaded, args);
     for (int i = 0; i < count; i++) {
         launch_state *const state = &run->entry[i];
+        if (__builtin_expect(loaded->entry[i].idle, 0)) continue;
         for (int j = 0; j < state->map_count; j++) {
             const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
             if (state->in_use[j] != pointer) GS_TRY(change_map(device, &loaded->entry[i].tensor[j], state, j, pointer, error));
