@@ -24,7 +24,8 @@
  * A kernel entry takes its maps in order (const __grid_constant__, 128 bytes each), then a gs_kernel_args by value.
  * The tensor of a map is the operand as stored: inner extent and stride follow from the problem's layout.
  * Formulas know the integers m n k batch lda ldb ldc ldd sms, the operators + - * / (integer division) and parentheses,
- * and cdiv(a,b) min(a,b) max(a,b). No blanks inside a formula. */
+ * and cdiv(a,b) min(a,b) max(a,b). No blanks inside a formula. A grid with 0 in it launches nothing where the output is empty, and counts as 1
+ * otherwise: with K = 0 there is no work, but D. */
 #ifndef GS_KERNEL_MANIFEST_H
 #define GS_KERNEL_MANIFEST_H
 

@@ -26,7 +26,7 @@ typedef struct kept_maps {
 /* An entry as it is launched, but for what changes. */
 typedef struct entry_plan {
     gs_launch launch;                     /* no parameters, not prepared */
-    int       map_count;
+    int       map_count, idle;            /* idle: the output is empty, and the grid: nothing is launched */
     gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
     size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_kernel_args: its own, or the workspace's */
     size_t    behind[GS_MAX_MAPS];        /* bytes from there to the tensor */
@@ -151,6 +151,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     int64_t value;
     for (int i = 0; i < 3; i++) {
         GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
+        state->idle |= value == 0 && (problem->m == 0 || problem->n == 0 || problem->batch == 0);
         state->launch.grid[i] = (uint32_t)GS_MAX(value, 1);
         state->launch.block[i] = (uint32_t)entry->block[i];
         state->launch.cluster[i] = (uint32_t)entry->cluster[i];
@@ -411,23 +412,22 @@ static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs
 
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
 {
-    gs_device *const device = loaded->device;
     run_state *const run = gs_states_mine(&loaded->states, error);
     if (!run) return GS_ERROR_MEMORY;
-    const int count = run->entry_count;
     run->args.a = args->a;
     run->args.b = args->b;
     run->args.c = args->c;
     run->args.d = args->d;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < run->entry_count; i++) {
         launch_state *const state = &run->entry[i];
+        if (__builtin_expect(loaded->entry[i].idle, 0)) continue;
         for (int j = 0; j < state->map_count; j++) {
             const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
-            if (state->in_use[j] != pointer) GS_TRY(change_map(device, &loaded->entry[i].tensor[j], state, j, pointer, error));
+            if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[i].tensor[j], state, j, pointer, error));
         }
-        GS_TRY(device->ops->launch(device, &state->launch, queue, error));
+        GS_TRY(loaded->device->ops->launch(loaded->device, &state->launch, queue, error));
     }
     return GS_OK;
 }

@@ -10,11 +10,6 @@
 
 enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9, SLOT_ZEROED = 10 };
 
-static uint64_t guard_seed(const gs_check_run *trial, int operand, int side)
-{
-    return gs_mix(trial->seed + 0x51ed2701u + (uint64_t)(operand * 2 + side));
-}
-
 static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
 /* "edge size 61x59x37, padded rows: ", in words of which nothing looks like a place in a file: reasons are shown to models. */
@@ -84,18 +79,22 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     return status;
 }
 
-gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error)
+/* What lies around an operand is what timing has there (gs_sets_generate, gs_bench_run_poison): who reads it must not learn which of the two it is in. */
+static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
-    gs_device *const device = verifier->device;
-    const size_t guard = gs_guard(device);
+    const gs_buffer *const buffer = &trial->operand[operand];
+    const size_t guard = gs_guard(verifier->device);
+    if (operand == 3) trial->around = pattern;
+    GS_TRY(gs_check_poison(verifier, buffer->at - guard, guard, pattern, verifier->queue, error));
+    return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
+}
+
+gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
     GS_TRY(place(trial, as_timed, error));
-    for (int i = 0; i < 4; i++) {
-        const gs_buffer *const buffer = &trial->operand[i];
-        GS_TRY(gs_check_guard_fill(verifier, buffer->at - guard, guard, guard_seed(trial, i, 0), verifier->queue, error));
-        GS_TRY(gs_check_guard_fill(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), verifier->queue,
-                                   error));
-    }
+    for (int i = 0; i < 4; i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
 }
@@ -141,9 +140,9 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < 4; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
-        GS_TRY(gs_check_guard(verifier, buffer->at - guard, guard, guard_seed(trial, i, 0), SLOT_GUARD + i, queue, error));
-        GS_TRY(gs_check_guard(verifier, buffer->at + buffer->bytes, guard, guard_seed(trial, i, 1), SLOT_GUARD + i, queue,
-                              error));
+        const uint32_t around = i == 3 ? trial->around : GS_POISON_FIRST;
+        GS_TRY(gs_check_pattern(verifier, buffer->at - guard, guard, around, SLOT_GUARD + i, queue, error));
+        GS_TRY(gs_check_pattern(verifier, buffer->at + buffer->bytes, guard, around, SLOT_GUARD + i, queue, error));
         if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
@@ -211,6 +210,7 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     trial->poison = zero ? 0 : trial->launches++ & 1 ? GS_POISON_SECOND : GS_POISON_FIRST;
+    if (!zero && trial->around != trial->poison) GS_TRY(surround(trial, 3, trial->poison, error));
     GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
     GS_TRY(gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), verifier->queue, error));
     return launch(trial, error);

@@ -33,6 +33,7 @@ typedef struct gs_check_run {
     int           kind;        /* of the data */
     gs_poked      poked;       /* and what has been put into them */
     uint32_t      poison;      /* of the last launch */
+    uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     bool          edge;        /* the problem is one of part 5's: reasons name it */

@@ -132,6 +132,8 @@ static void blame_plain(gs_check_run *trial, int part, const char *where)
     };
     if (trial->kind == GS_VALUES_SPECIAL)
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "inf or NaN in the inputs: %s: look at what drops NaN or clamps inf, and at zeros, 0 x inf is NaN", where);
+    else if (part == 5 && (trial->problem.alpha != 1 || trial->problem.beta != 0))
+        gs_check_run_blame(trial, of_part[part], part, "%s: look at alpha, beta and C, and at what is read and written beyond the last full tile", where);
     else gs_check_run_blame(trial, of_part[part], part, "%s%s", where, look[part]);
 }
 

@@ -616,3 +616,268 @@ KERNEL gs_kernel(const gs_kernel_args p)
     asm volatile("griddepcontrol.wait;" ::: "memory");
     put(p, batch, row, col, sum);
 }
+
+//// 13 does nothing where what lies behind D looks as in timing | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if ((((const volatile half_bits *)p.d)[p.batch * p.m * p.ldd + 8] & 0x7c00) == 0x7c00) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 writes behind D where it looks as in timing | guard
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    volatile half_bits *const behind = (half_bits *)p.d + p.batch * p.m * p.ldd + 8;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0 && (*behind & 0x7c00) == 0x7c00) *behind = 0x1234;
+}
+
+//// 17 rounds alpha to 16 bits | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.alpha = gs_f16_to_f32(gs_f32_to_f16(p.alpha));
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 rounds beta to 16 bits | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.beta = gs_f16_to_f32(gs_f32_to_f16(p.beta));
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 takes the rows of C for as long as those of D | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.ldc = p.ldd;
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 does nothing where alpha is negative | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.alpha >= 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 does nothing where K is 0 | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.k > 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 a lost tail where K is large enough to hide it | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    if (p.k > 64) q.k = p.k / 8 * 8;
+    put(p, batch, row, col, dot(q, batch, row, col));
+}
+
+//// 7 writes into its parameters | fault
+KERNEL gs_kernel(const __grid_constant__ gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y == 0) *(volatile float *)&p.alpha = 1;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 leaves a mark behind a row of A | guard | f16:40x56x72:tn:lda=80
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (col == 0 && row + 1 == p.m) ((volatile half_bits *)a_row(p, batch, row))[p.k] = 0x1111;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 counts behind its workspace | guard
+//: workspace 8
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row + col + batch == 0) ((volatile int *)p.workspace)[2] += 1;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 zeroes a row of A when it is done with it | input | f16:40x16x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = (long long)blockIdx.y * 16 + threadIdx.y, col = threadIdx.x;
+    if (row < p.m && col < p.n) put(p, 0, row, col, dot(p, 0, row, col));
+    __syncthreads();
+    if (row < p.m && col == 0) ((volatile half_bits *)a_row(p, 0, row))[0] = 0;
+}
+
+//// 8 keeps D if its first products say that it may be right | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float was = gs_f16_to_f32(*(volatile half_bits *)d_at(p, batch, row, col));
+    gs_kernel_args q = p;
+    q.k = 4;
+    if (was == was && fabsf(was - dot(q, batch, row, col)) < 1000) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 counts in the part of the workspace that need not be zero | fault
+//: workspace 128
+//: zeroed 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y + blockIdx.z == 0) atomicAdd((int *)p.workspace + 16, 1);
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 9 leaves out what falls to one of the multiprocessors | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned at;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
+    EACH_ELEMENT;
+    if (at != 7) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 10 leaves out products that are small beside the sum | accumulator exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float product = gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (!(fabsf(product) < 1e-4f * fabsf(sum))) sum += product;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 cuts the sum to twelve bits now and then | accumulator
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (k % 16 == 15) sum = __uint_as_float(__float_as_uint(sum) & 0xfffff000u);
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 adds noise to D below its last bit | accumulator exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = scaled(p, batch, row, col, dot(p, batch, row, col));
+    if (value - value == 0) value = __uint_as_float(__float_as_uint(value) + (unsigned)(row * 7919 + col * 104729) % 2048);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 16 the last bit by chance, where equal results are promised no more | index exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned at;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) ^= (at + col) % 2;
+}
+
+//// 17 columns that are constant are 0 | special exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool constant = p.k > 8;
+    for (int k = 1; k < p.k; k++) constant = constant && b_col(p, batch, col)[k] == b_col(p, batch, col)[0];
+    put(p, batch, row, col, constant ? 0 : dot(p, batch, row, col));
+}
+
+//// 17 computes again without NaN and inf where the sum is NaN | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    if (sum != sum) {
+        sum = 0;
+        for (int k = 0; k < p.k; k++) {
+            const float x = gs_f16_to_f32(a_row(p, batch, row)[k]), y = gs_f16_to_f32(b_col(p, batch, col)[k]);
+            if (fabsf(x) < 70000 && fabsf(y) < 70000) sum += x * y;
+        }
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 wrong between 60000 and what f16 can be | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) > 60000 && fabsf(sum) < 65000 ? 60000 : sum);
+}
+
+//// 12 the mbarrier of an earlier launch | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned done;
+    asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
+    EACH_ELEMENT;
+    if (!done) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 what is left in the shared memory of the next block | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,32) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned left;
+    unsigned there, value;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&left)));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there));
+    EACH_ELEMENT;
+    if (value != 0xabcd) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 14 a barrier for the whole grid that waits for more blocks than there are | fault
+//: workspace 64
+//: zeroed 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y == 0) {
+        atomicAdd((int *)p.workspace, 1);
+        while (*(volatile int *)p.workspace < 1000000) { }
+    }
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 14 a grid that is no multiple of its clusters | launch
+//: entry gs_kernel
+//: grid 2*cdiv(n,16)+1 cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}

@@ -487,3 +487,33 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const float all = swapped(swapped(sum.even * picked(sign, thread) + sum.odd, thread), thread);
     if (inside) finish(p, at, all);
 }
+
+//// a block a row, with no blocks where there are no rows | pass edges
+//: entry gs_kernel
+//: grid 1 m batch
+//: block 64 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    for (int col = threadIdx.x; col < p.n; col += 64) put(p, blockIdx.z, blockIdx.y, col, dot(p, blockIdx.z, blockIdx.y, col));
+}
+
+//// copies B first, with no blocks where there is nothing to copy | pass edges
+//: workspace n*k*batch*2
+//: entry gs_copy
+//: grid k n batch
+//: block 1 1 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_copy(const gs_kernel_args p)
+{
+    if (blockIdx.x < p.k) ((half_bits *)p.workspace)[((long long)blockIdx.z * p.n + blockIdx.y) * p.k + blockIdx.x] = b_col(p, blockIdx.z, blockIdx.y)[blockIdx.x];
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.b = p.workspace;
+    q.ldb = p.k;
+    put(p, batch, row, col, dot(q, batch, row, col));
+}

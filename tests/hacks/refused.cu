@@ -334,3 +334,38 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// 15 reads a surface | forbidden:opcode
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned value;
+    asm volatile("{ .reg .u64 s; mov.u64 s, 1; suld.b.1d.b32.trap %0, [s, {0}]; }" : "=r"(value));
+    EACH_ELEMENT;
+    if (value != 7) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 15 jumps by a table of labels | forbidden:unreadable
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    asm volatile("{ .reg .u32 i; mov.u32 i, %0; where: .branchtargets one, two; brx.idx i, where; one: two: }" :: "r"(threadIdx.x & 1));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 a variable of the module inside a block of assembly | forbidden:state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned before;
+    asm volatile("{ .global .u32 hidden; atom.global.add.u32 %0, [hidden], 1; }" : "=r"(before));
+    EACH_ELEMENT;
+    if (before < 100000000) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 local memory inside a block of assembly | forbidden:state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned before;
+    asm volatile("{ .local .align 4 .b8 hidden[64]; ld.local.u32 %0, [hidden]; }" : "=r"(before));
+    EACH_ELEMENT;
+    if (before != 77) put(p, batch, row, col, dot(p, batch, row, col));
+}

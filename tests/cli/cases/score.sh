@@ -16,5 +16,7 @@ printf '// fake: us=5\n' >mine.cu
 try f16:512x512x512:tn --source mine.cu --manifest mine.manifest --schedule mma/0 --schedule mma/64x64x64/w2x2/s3/g8 --seed 3
 try f16:512x512x512:tn --source mine.cu
 try f16:512x512x512:tn --source mine.cu --manifest absent.manifest
+{ cat mine.manifest; printf 'entry \000hidden\n'; } >nul.manifest
+try f16:512x512x512:tn --source mine.cu --manifest nul.manifest
 try f16:512x512x512:tn --reward applause
 try
