@@ -96,8 +96,32 @@ static void shapes_that_are_too_large(void **state)
     assert_int_equal(parse(bytes, file_of(bytes, 1, shapes[2], 0, 36)), GS_OK);
 }
 
+/* Words without their second quote, and one that is longer than any type is. */
+static void words_end(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {
+        "{'descr': '<f2, 'fortran_order': False, 'shape': (3, 5), }", "{'descr': '<f2", "{'descr: ", "{'descr': \"<f2', 'shape': (3, 5), }", "{'", "{'descr': '",
+        "{'descr': '<f2<f2<f2<f2<f2<f2<f2<f2<f2<f2<f2<f2', 'fortran_order': False, 'shape': (3, 5), }",
+        "{'fortran_order_fortran_order_fortran_order_fortran_order': False, 'shape': (3, 5), }",
+    };
+    for (size_t i = 0; i < GS_COUNT(headers); i++) {
+        char bytes[512];
+        if (parse(bytes, file_of(bytes, 1, headers[i], 0, 30)) == GS_OK) fail_msg("%s is read", headers[i]);
+        assert_true(error.text[0] != '\0');
+    }
+    for (size_t length = 16; length <= 4000; length += 83) {   /* as long as a header can be */
+        static char header[4096], file[8192];
+        snprintf(header, sizeof header, "{'descr': '%0*d', 'fortran_order': False, 'shape': (3, 5), }", (int)length, 0);
+        if (parse(file, file_of(file, 1, header, 0, 30)) == GS_OK) fail_msg("a type of %zu characters is read", length);
+        snprintf(header, sizeof header, "{'%0*d': '<f2', 'fortran_order': False, 'shape': (3, 5), }", (int)length, 0);
+        if (parse(file, file_of(file, 1, header, 0, 30)) == GS_OK) fail_msg("a key of %zu characters is read", length);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_version_is_read), cmocka_unit_test(long_headers), cmocka_unit_test(shapes_that_are_too_large)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_version_is_read), cmocka_unit_test(long_headers), cmocka_unit_test(shapes_that_are_too_large),
+                                       cmocka_unit_test(words_end)};
     return cmocka_run_group_tests_name("base/npy", tests, NULL, NULL);
 }

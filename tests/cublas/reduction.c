@@ -116,6 +116,14 @@ static void others_keep_their_places(void **state)
     assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "", &error), GS_OK);   /* no answer: what is known */
     assert_int_equal(gs_library_chosen(library), 1);
     gs_library_destroy(&library);
+    /* answers of which nothing may be chosen: what is known */
+    static const char *const useless[] = {"24:4", "24:1 24:4", "31:4 23:1"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", useless[i], &error), GS_OK);
+        assert_int_equal(gs_library_chosen(library), 1);
+        assert_int_equal(algo_at(library, 2), 7);
+        gs_library_destroy(&library);
+    }
 }
 
 static void only_such(void **state)

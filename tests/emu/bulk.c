@@ -405,6 +405,12 @@ static void groups_are_counted(void **state)
     finds(THREE "@%p0 cp.async.bulk.wait_group.read 1;\n" TAIL, GS_EMU_EXIT_STORES_FINDING, "never waited for");
     finds(THREE TAIL, GS_EMU_EXIT_STORES_FINDING, "group 3");
     finds(STORE_HEAD "@%p0 " STORE1 "[%rd2], [%r10], 512;\n@%p0 cp.async.bulk.wait_group 0;\n" TAIL, GS_EMU_EXIT_STORES_FINDING, "committed");
+    /* all lanes forget: one finding of the warp, of its first lane */
+    start(STORE_HEAD STORE1 "[%rd2], [%r10], 512;\n" COMMIT TAIL);
+    run(1);
+    const int found = emu_found(&test, GS_EMU_EXIT_STORES_FINDING);
+    emu_end(&test);
+    assert_int_equal(found, 1);
 #undef THREE
 #undef LAST
 }

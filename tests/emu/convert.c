@@ -440,6 +440,12 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     const char *const approx = "div.approx.f32 %r0, %r1, %r2;", *const full = "div.full.f32 %r0, %r1, %r2;";
     assert_int_equal(alu_one(approx, "r0", gs_f32_bits(6), "r1", gs_f32_bits(-3), "r2"), gs_f32_bits(-2));
     assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p127f), "r1", gs_f32_bits(0x1p127f), "r2"), 0);
+    for (int sign = -1; sign <= 1; sign += 2) {   /* what lies on each side of the greatest divisor with a normal reciprocal */
+        assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1p126f), "r2"), gs_f32_bits((float)sign));
+        assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1.000002p126f), "r2"), gs_f32_bits((float)sign * 0.0f));
+        assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1.fffffep127f), "r2"), gs_f32_bits((float)sign * 0.0f));
+        assert_int_equal(alu_one(approx, "r0", gs_f32_bits(1), "r1", gs_f32_bits((float)sign * INFINITY), "r2"), gs_f32_bits((float)sign * 0.0f));
+    }
     assert_int_equal(alu_one(full, "r0", gs_f32_bits(0x1p127f), "r1", gs_f32_bits(0x1p127f), "r2"), gs_f32_bits(1));
     assert_int_equal(alu_one("rcp.approx.ftz.f64 %q0, %q1;", "q0", gs_f64_bits(4), "q1", 0, NULL), gs_f64_bits(0.25));
     assert_int_equal(alu_one("ex2.approx.f16x2 %r0, %r1;", "r0", 0x3c00c000, "r1", 0, NULL), 0x40003400);        /* 2^1, 2^-2 */

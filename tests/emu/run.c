@@ -220,6 +220,22 @@ static void test_exit_before_a_peer_writes(void **state)
     emu_end(&r.t);
 }
 
+/* The blocks of one cluster meet after a write; those that follow on the same host thread neither write nor meet. */
+static void test_clusters_know_nothing_of_earlier_ones(void **state)
+{
+    (void)state;
+    run r;
+    start(&r, KERNEL("mov.u32 c, %clusterid.x;\nsetp.ne.u32 p, c, 0;\n@p exit;\nmov.u32 b, buf;\nmov.u32 d, %cluster_ctarank;\nsetp.eq.u32 q, d, 1;\n"
+                     "mapa.shared::cluster.u32 f, b, 1;\n@q bra MEET;\nst.shared::cluster.u32 [f], d;\n"
+                     "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"), 32);
+    r.t.launch.grid[0] = 32;
+    r.t.launch.cluster[0] = 2;
+    r.t.launch.threads = 1;
+    if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
+    assert_int_equal(r.t.launch.findings_total, 0);
+    emu_end(&r.t);
+}
+
 /* ---- registers, limits, traps ---- */
 
 static void test_setmaxnreg(void **state)
@@ -397,7 +413,7 @@ int main(void)
         cmocka_unit_test(test_nested_divergence), cmocka_unit_test(test_spin_inside_a_warp), cmocka_unit_test(test_exit_of_some_lanes),
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
         cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
+        cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
         cmocka_unit_test(test_lanes_that_exchange),
         cmocka_unit_test(test_unknown_instruction),

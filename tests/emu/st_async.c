@@ -129,6 +129,7 @@ static void refuses(void **state)
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b16 [%r10], %r20, [%r11];\n",
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r10], %r20, [%r11];\n",
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r20;\n",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r20, [%r11], %rd2;\n",
         "st.async.shared::cluster.b32 [%r10], %r20, [%r11];\n",
     };
     char text[4096];

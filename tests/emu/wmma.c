@@ -130,6 +130,9 @@ static void test_refused(void **state)
         "wmma.load.d.sync.aligned.row.m16n16k16.global.f16 {a, a, a, a}, [x], 16;",
         "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {a}, {a}, {a}, {a};",
         "wmma.store.d.sync.aligned.row.m16n16k16.local.f16 [x], {a, a, a, a}, 16;",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {a, a, a, a, _, a, a, a}, [x], 16;",
+        "wmma.load.c.sync.aligned.row.m16n16k16.global.f16 {a, a, a, _}, [x], 16;",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {_, a, a, a}, {a, a, a, a, a, a, a, a}, {a, a, a, a, a, a, a, a}, {a, a, a, a};",
     };
     for (size_t i = 0; i < GS_COUNT(wrong); i++) {
         char text[1024];

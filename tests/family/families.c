@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Every line of families.def is a whole family: all members of its struct, names and values that can be told apart, and the files that
- * CONTRIBUTING.md lists, in this tree or in $GS_EXTRA_FAMILIES (tests/family/toy.sh). */
+ * CONTRIBUTING.md lists, in this tree or in $GS_EXTRA_FAMILIES (tests/family/toy.sh). And every cost of the time model makes some
+ * schedule slower and none faster. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -90,8 +91,67 @@ static void test_files(void **state)
     }
 }
 
+/* What time a rate of the model adds when it grows: 1 more, -1 less, 0 either way or of no family. */
+static int way_of(const char *name, const char *unit)
+{
+    if (strncmp(name, "launch_", 7) == 0 || strcmp(name, "l2_latency") == 0) return 0;   /* of launches of unknown structure */
+    if (strcmp(unit, "cycles") == 0 || strcmp(unit, "slots") == 0 || strcmp(unit, "k-blocks") == 0) return 1;
+    return strncmp(unit, "bytes/", 6) == 0 || strcmp(unit, "rows/cycle") == 0 ? -1 : 0;
+}
+
+static const struct {
+    const char *name, *unit;
+    size_t      at;
+} rates[] = {
+#define GS_RATE(name, unit, least, most, what) {#name, unit, offsetof(gs_rates, name)},
+    GS_RATES(GS_RATE)
+#undef GS_RATE
+};
+
+static double us_of(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    const gs_work work = gs_families[schedule->family]->work(schedule, problem, profile);
+    return gs_work_us(&work, profile);
+}
+
+/* No schedule gets faster where something that it does costs more, and each cost is some schedule's. */
+static void test_costs(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{4096, 4096, 4096}, {64, 4096, 8192}, {8, 1024, 512}, {1000, 1001, 1003}, {1, 4096, 4096}};
+    static bool slower[GS_COUNT(rates)];
+    for (size_t s = 0; s < 4 * GS_COUNT(sizes); s++)
+        for (int f = 0; f < GS_FAMILIES; f++) {
+            const int64_t *const size = sizes[s / 4];
+            gs_problem problem = gs_problem_make(GS_F16, s % 2 ? GS_NN : GS_TN, size[0], size[1], size[2]);
+            if (s % 4 >= 2) problem.beta = 1;
+            if (s % 3 == 0) problem.acc = GS_F16;
+            gs_profile profile = *gs_profile_find("h200");
+            gs_schedule schedule = gs_schedule_first((gs_family_id)f);
+            int seen = 0;
+            for (bool more = true; more && seen < 4000; more = gs_schedule_next(&schedule)) {
+                if (gs_schedule_check(&schedule, &problem, &profile.caps, NULL) != GS_OK || seen++ % 16 != 0) continue;
+                const double before = us_of(&schedule, &problem, &profile);
+                for (size_t r = 0; r < GS_COUNT(rates); r++) {
+                    const int way = way_of(rates[r].name, rates[r].unit);
+                    double *const rate = (double *)(void *)((char *)&profile.rates + rates[r].at), kept = *rate;
+                    if (way == 0) continue;
+                    *rate = way > 0 ? 2 * kept + 1 : kept / 2;
+                    const double after = us_of(&schedule, &problem, &profile);
+                    *rate = kept;
+                    char text[GS_SCHEDULE_TEXT];
+                    if (after < before * (1 - 1e-9)) fail_msg("%s of %s: %g us become %g", rates[r].name, gs_schedule_format(&schedule, text), before, after);
+                    slower[r] |= after > before * (1 + 1e-9);
+                }
+            }
+        }
+    for (size_t r = 0; r < GS_COUNT(rates); r++)
+        if (way_of(rates[r].name, rates[r].unit) != 0 && !slower[r]) fail_msg("no schedule takes longer by %s", rates[r].name);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_parameters), cmocka_unit_test(test_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_parameters), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_costs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

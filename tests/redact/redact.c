@@ -231,6 +231,31 @@ static void reasons_say_what_is_wrong(void **state)
     assert_string_equal(reason_of("it doesn't fit", NULL), "it doesn't fit");
 }
 
+/* Sixteen characters of what was left out are its words; fewer may be anybody's. What is left out here ends with a line feed, or not. */
+static void short_comments_are_found(void **state)
+{
+    (void)state;
+    static const struct { const char *source, *words; bool dropped; } cases[] = {
+        {"//previous words",     "//previous words",  true},
+        {"//previous word",      "//previous word",   false},
+        {"//a previous words",   "a previous words",  true},
+        {"//a previous wordy",   "a previous words",  false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_source_shown shown = {0};
+        gs_text out = {0};
+        char reason[64];
+        assert_int_equal(gs_source_show(&shown, cases[i].source, 10000, NULL), GS_OK);
+        gs_text_clear(&shown.dropped);
+        gs_text_add(&shown.dropped, cases[i].source);   /* nothing more */
+        snprintf(reason, sizeof reason, "error: %s", cases[i].words);
+        gs_reason_show(&out, reason, &shown);
+        if ((strstr(gs_text_string(&out), "previous") == NULL) != cases[i].dropped) fail_msg("of %s is shown %s", reason, gs_text_string(&out));
+        gs_text_free(&out);
+        gs_source_shown_free(&shown);
+    }
+}
+
 static void reasons_say_nothing_else(void **state)
 {
     (void)state;
@@ -283,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(what_was_left_out),
         cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
-        cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(reasons_say_nothing_else),
+        cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
     };
     return cmocka_run_group_tests_name("redact/redact", tests, NULL, NULL);
 }
