@@ -89,16 +89,12 @@ double gs_launch_us(const gs_launch_counts *counts, const gs_launch_shape *shape
     return gs_work_us(&work, profile);
 }
 
-/* Work that is spread evenly, within a factor of two, counts as such: what an emulation or an edge makes uneven is not known to be slower.
- * From a factor of six on only the longest counts; continuous between. */
-static double beyond(double share) { return fmax(1, share * fmin(1, fmax(0, (share - 2) / 4))); }
-
 double gs_launch_bound_us(double us, const gs_launch_peak *peak, const gs_launch_shape *shape, const gs_profile *profile)
 {
     gs_launch_shape one = *shape;
     one.grid = GS_MAX(shape->cluster, 1);
     gs_work work = gs_launch_work(&peak->counts, &one, profile);
-    work.chain *= beyond(peak->share);
+    work.chain *= peak->share;
     work.memory_bytes = 0;
-    return us * beyond(gs_work_us(&work, profile) / us);
+    return fmax(us, gs_work_us(&work, profile));
 }

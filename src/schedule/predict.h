@@ -44,8 +44,7 @@ int gs_launch_resident(const gs_launch_shape *shape, const gs_profile *profile);
  * units, shared memory, L2, device memory and the chain of dependent instructions. */
 double gs_launch_us(const gs_launch_counts *counts, const gs_launch_shape *shape, const gs_profile *profile);
 
-/* us, that of gs_launch_us, which spreads the work evenly; or more, up to what the slowest block takes alone, where blocks or the warps of
- * that block have very different work. */
+/* us, that of gs_launch_us, which spreads the work evenly; or more: what the slowest block takes alone, with the chain of its longest warp. */
 double gs_launch_bound_us(double us, const gs_launch_peak *peak, const gs_launch_shape *shape, const gs_profile *profile);
 
 #endif

@@ -227,6 +227,9 @@ static void idle_blocks_hide_nothing(void **state)
         assert_true(us > 0.9 * least && us < 1.1 * least + 20 && us >= 0.999 * before);
         before = us;
     }
+    /* beside as many as one likes, the slowest block takes what it takes */
+    const gs_launch_peak longest = {one, 1};
+    assert_true(gs_launch_bound_us(0.6 * least, &longest, &alone, h200()) == gs_launch_bound_us(0.9 * least, &longest, &alone, h200()));
     /* where all do the same, nothing changes */
     gs_launch_counts many = one;
     for (size_t i = 0; i < sizeof many / sizeof(double); i++) ((double *)(void *)&many)[i] *= 500;
