@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "command.h"
 #include "compare/tables.h"
 #include "compare/winners.h"
@@ -247,13 +246,6 @@ static void print_summary(gs_table_comparison *c)
     print_extremes(c);
 }
 
-/* Where the lines are for programs, what could not be read is said beside them. */
-static void warn_skipped(const gs_tables_side *s)
-{
-    char line[600];
-    if (s->skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped (the first: %s)", s->path, s->skipped, gs_error_format(&s->first, line, sizeof line));
-}
-
 static int run_compare(db *d, char *const *words)
 {
     gs_table_comparison c;
@@ -267,7 +259,7 @@ static int run_compare(db *d, char *const *words)
             print_pair(&c.pairs[i]);
     }
     if (status == GS_OK && d->s->json) print_json(&c, NULL);
-    for (int i = 0; i < 2 && status == GS_OK && d->s->json; i++) warn_skipped(&c.side[i]);
+    if (status == GS_OK && d->s->json) gs_tables_warn(&c);   /* the lines are for programs */
     if (status == GS_OK && !d->s->json) print_summary(&c);
     gs_tables_compare_free(&c);
     return status == GS_OK ? CLI_OK : cli_fail(d->command, failed, &error);

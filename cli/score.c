@@ -271,19 +271,12 @@ static int score_all(scoring *t, const cli_problems *problems)
     return code >= 0 ? code : t->failed ? CLI_VERIFY : t->unstable ? CLI_FAILED : CLI_OK;
 }
 
-/* What stands behind a NUL would neither be judged nor be told. */
-static gs_status read_text(const char *path, char **text, gs_error *error)
-{
-    size_t size;
-    GS_TRY(gs_file_read(path, MOST_BYTES, text, &size, error));
-    return strlen(*text) == size ? GS_OK : gs_fail(error, GS_ERROR_PARSE, path, "must not contain a NUL: byte %zu is one", strlen(*text));
-}
-
 static int open_texts(scoring *t)
 {
     gs_error error;
     if (!t->s->source) return -1;
-    if (read_text(t->s->source, &t->source, &error) == GS_OK && read_text(t->s->manifest, &t->manifest, &error) == GS_OK) return -1;
+    if (gs_file_read_text(t->s->source, MOST_BYTES, &t->source, &error) == GS_OK && gs_file_read_text(t->s->manifest, MOST_BYTES, &t->manifest, &error) == GS_OK)
+        return -1;
     return cli_fail(t->command, NULL, &error);
 }
 

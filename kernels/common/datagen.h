@@ -154,12 +154,13 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
 
 GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long line, long long k, long long extent)
 {
-    if ((line + (long long)(g->seed % 7)) % 7 == 3) {   /* one element of every seventh line; C's special columns are its own */
+    const long long number = line + (long long)(g->seed % 48);
+    if (number % 3 == 0) {   /* one element of every third line; C's special columns are its own */
         const gs_u64 bits = gs_draw(g, 1, batch, line, 0);
-        if (gs_pick_below(bits, extent) == k) {
-            const int which = (int)((bits & 0xff) % 3);
-            return which == 0 ? gs_infinity() - gs_infinity() : which == 1 ? gs_infinity() : -gs_infinity();
-        }
+        const long long turn = number / 3 % 8, few = turn < extent ? turn : extent - 1;
+        /* the first eight places of the sum in turn, then the last eight, where kernels have other code */
+        const long long place = g->operand == 2 ? gs_pick_below(bits, extent) : number / 24 % 2 ? extent - 1 - few : few;
+        if (place == k) return bits & 2 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
     }
     return gs_normal(gs_draw(g, 0, batch, line, k));
 }

@@ -56,6 +56,13 @@ gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size
     return GS_OK;
 }
 
+gs_status gs_file_read_text(const char *path, size_t limit, char **text, gs_error *error)
+{
+    size_t size;
+    GS_TRY(gs_file_read(path, limit, text, &size, error));
+    return strlen(*text) == size ? GS_OK : gs_fail(error, GS_ERROR_PARSE, path, "must not contain a NUL: byte %zu is one", strlen(*text));
+}
+
 gs_status gs_directory_make(const char *path, gs_error *error)
 {
     char part[GS_PATH];

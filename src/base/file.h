@@ -13,6 +13,9 @@
 /* Reads a whole regular file of at most limit bytes; *data is terminated and owned by the caller (free()). NOT_FOUND if absent. */
 gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size, gs_error *error);
 
+/* The same of a text. PARSE if it contains a NUL: what stands behind it would be read by nobody, and nobody would be told. */
+gs_status gs_file_read_text(const char *path, size_t limit, char **text, gs_error *error);
+
 /* Writes to a temporary file beside path, syncs and renames it: readers see the old or the new content, never a part.
  * On failure nothing is left behind and the old content stays. Its owner and rights stay, too; a new file has those that the user's umask allows.
  * Only a regular file is ever replaced, no store and none that is write-protected. Through a symbolic link its target is; the link stays, and one that leads nowhere is refused.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "compare/winners.h"
 #include "device/device.h"
 
@@ -114,6 +115,15 @@ static gs_status read_sides(gs_table_comparison *c, const char **failed, gs_erro
         GS_TRY(store ? read_store(s, error) : read_file(s, error));
     }
     return GS_OK;
+}
+
+void gs_tables_warn(const gs_table_comparison *compare)
+{
+    char line[600];
+    for (int i = 0; i < 2; i++) {
+        const gs_tables_side *const s = &compare->side[i];
+        if (s->skipped > 0) gs_log(GS_LOG_WARNING, "%s: %d rows skipped (the first: %s)", s->path, s->skipped, gs_error_format(&s->first, line, sizeof line));
+    }
 }
 
 /* ---- comparing ---- */

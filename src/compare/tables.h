@@ -47,6 +47,9 @@ typedef struct gs_table_comparison {
 gs_status gs_tables_compare(gs_table_comparison *out, const char *left, const char *right, const char *gpu, const char **failed, gs_error *error);
 void      gs_tables_compare_free(gs_table_comparison *compare);
 
+/* Says in the log how many rows of each side could not be read. */
+void gs_tables_warn(const gs_table_comparison *compare);
+
 double gs_tables_geomean(const gs_tables_mean *mean);   /* 0: of none */
 int    gs_tables_faster(double ratio);                   /* 0: A, 1: B, -1: neither by more than 1 % */
 

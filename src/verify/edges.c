@@ -38,7 +38,7 @@ static const edge edges[] = {
     {   31,  17,  23, 3,   5, 0.5f,  1,     false },
     {  136, 264, 200, 1,   0, 1,     0,     true  },
     {  264, 136, 136, 1,   8, 1,     1,     true  },
-    {   77,  91,  53, 1,   0, 1,     0,     true  },
+    {   77,  91,  55, 1,   0, 1,     0,     true  },   /* seven behind the last eight: a kernel has code for each */
 };
 
 int gs_verify_edges_count(void) { return (int)GS_COUNT(edges); }
