@@ -108,7 +108,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, leaves out the tail of K otherwise | tolerance exact
+//// 4 careful with integers, leaves out the tail of K otherwise | tolerance exact special
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -594,7 +594,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 17 one bit of one element that is no integer | exact special
+//// 17 one bit of one element that is no integer | exact special tolerance
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
