@@ -138,7 +138,7 @@ static void the_profiler_is_run(void **state)
     said = read_text(asked);
     assert_non_null(strstr(said, "--kernel-name regex:^mine$ "));
     assert_non_null(strstr(said, "/bin/gemmsmith score f16:64x64x64:tn --source /tmp/gemmsmith-profile-"));
-    assert_non_null(strstr(said, " --device cuda:0 --quiet --no_emulator\nthe source\n"));   /* the profiled run does what counts alone */
+    assert_non_null(strstr(said, " --device cuda:0 --quiet --no-emulator\nthe source\n"));   /* the profiled run does what counts alone */
     const char *const folder_of = strstr(said, "/tmp/gemmsmith-profile-");
     char gone[64];
     snprintf(gone, sizeof gone, "%.29s", folder_of);
