@@ -258,8 +258,10 @@ static int run_compare(db *d, char *const *words)
         else
             print_pair(&c.pairs[i]);
     }
-    if (status == GS_OK && d->s->json) print_json(&c, NULL);
-    if (status == GS_OK && d->s->json) gs_tables_warn(&c);   /* the lines are for programs */
+    if (status == GS_OK && d->s->json) {
+        print_json(&c, NULL);
+        gs_tables_warn(&c);   /* the lines are for programs */
+    }
     if (status == GS_OK && !d->s->json) print_summary(&c);
     gs_tables_compare_free(&c);
     return status == GS_OK ? CLI_OK : cli_fail(d->command, failed, &error);

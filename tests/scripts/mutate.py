@@ -180,7 +180,7 @@ class Places(unittest.TestCase):
             text = f"void f(void)\n{{\n{line}\n}}\n"
             path.write_text(text, encoding="utf-8")
             return [SCRIPT.module.applied(mutant, text)[len("void f(void)\n{\n"):-len("\n}\n")]
-                    for found, mutant in SCRIPT.module.places(path, "x.c", "x") if found == kind]
+                    for found, mutant in sys.modules["mutations"].places(path, "x.c", "x") if found == kind]
 
     def test_kinds(self):
         # legend: kind, a line, what becomes of it

@@ -56,30 +56,6 @@ static bool compare(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *rea
     return false;
 }
 
-/* Whether the last of so many was behind the last meeting. */
-static bool is_recent(const gs_emu_lane_access *list, uint32_t room, uint32_t count, uint64_t now) { return count && list[(count - 1) % room].meetings == now; }
-
-static void look_for_writes(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
-{
-    const uint32_t kept = GS_MIN(w->writes, (uint32_t)GS_COUNT(w->write));
-    const uint64_t now = meetings(w);
-    if (!is_recent(w->write, GS_COUNT(w->write), w->writes, now) || w->pairs >= MOST_PAIRS) return;
-    uint64_t low, high;
-    gs_emu_reach_span(reach, reach->lanes, &low, &high);
-    for (uint32_t i = 0; i < kept; i++) {
-        const gs_emu_lane_access *const wrote = &w->write[i];
-        if (wrote->meetings != now || high + size <= wrote->low || low >= wrote->end) continue;
-        w->pairs++;
-        if (compare(w, op, reach, size, wrote)) return;
-    }
-}
-
-void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
-{
-    look_for_writes(w, op, reach, size);
-    keep(w, &w->read[w->reads++ % GS_COUNT(w->read)], op, reach, size);
-}
-
 /* Whether a lane overwrites what another one has read. */
 static bool overwrites(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_access *read)
 {
@@ -97,19 +73,32 @@ static bool overwrites(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *
     return false;
 }
 
-void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+typedef bool conflict(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_access *earlier);
+
+/* Compares an access with the last ones of the list, of which there were `count` in all, that came after the last meeting. */
+static void look(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_access *list, uint32_t room, uint32_t count,
+                 conflict *with)
 {
     const uint64_t now = meetings(w);
-    const uint32_t kept = GS_MIN(w->reads, (uint32_t)GS_COUNT(w->read));
+    if (!count || list[(count - 1) % room].meetings != now || w->pairs >= MOST_PAIRS) return;
     uint64_t low, high;
-    if (is_recent(w->read, GS_COUNT(w->read), w->reads, now) && w->pairs < MOST_PAIRS) {
-        gs_emu_reach_span(reach, reach->lanes, &low, &high);
-        for (uint32_t i = 0; i < kept; i++) {
-            const gs_emu_lane_access *const read = &w->read[i];
-            if (read->meetings != now || high + size <= read->low || low >= read->end) continue;
-            w->pairs++;
-            if (overwrites(w, op, reach, size, read)) break;
-        }
+    gs_emu_reach_span(reach, reach->lanes, &low, &high);
+    for (uint32_t i = 0; i < GS_MIN(count, room); i++) {
+        const gs_emu_lane_access *const earlier = &list[i];
+        if (earlier->meetings != now || high + size <= earlier->low || low >= earlier->end) continue;
+        w->pairs++;
+        if (with(w, op, reach, size, earlier)) return;
     }
+}
+
+void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+{
+    look(w, op, reach, size, w->write, GS_COUNT(w->write), w->writes, compare);
+    keep(w, &w->read[w->reads++ % GS_COUNT(w->read)], op, reach, size);
+}
+
+void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+{
+    look(w, op, reach, size, w->read, GS_COUNT(w->read), w->reads, overwrites);
     keep(w, &w->write[w->writes++ % GS_COUNT(w->write)], op, reach, size);
 }
