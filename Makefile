@@ -27,6 +27,9 @@ check-gpu: build
 check-trainers: build
 	@sh scripts/trainers.sh build/release
 
+check-kill: build
+	python3 tests/store/kill.py build/release/tests/store_worker --moments 100
+
 check-load: build
 	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
 

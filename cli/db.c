@@ -5,6 +5,7 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "author/ancestry.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -38,7 +39,7 @@ typedef struct db {
     const cli_command *command;
     const settings    *s;
     gs_store          *store;
-    char               gpu[48];
+    char               gpu[48], problem[GS_PROBLEM_TEXT];   /* problem: of show and lineage */
     int                rows;
 } db;
 
@@ -87,11 +88,20 @@ static int run_list(db *d, char *const *words)
 static int run_show(db *d, char *const *words)
 {
     gs_error error;
-    gs_problem problem;
-    char text[GS_PROBLEM_TEXT];
-    if (gs_problem_parse(&problem, words[0], &error) != GS_OK) return cli_fail(d->command, words[0], &error);
-    const gs_status status = gs_store_trials(d->store, d->gpu, gs_problem_format(&problem, text), print_trial, d, &error);
+    (void)words;
+    const gs_status status = gs_store_trials(d->store, d->gpu, d->problem, print_trial, d, &error);
     return finish(d, status, &error, "nothing was tried for this problem");
+}
+
+static int run_lineage(db *d, char *const *words)
+{
+    gs_error error;
+    gs_text lines = {0};
+    (void)words;
+    const gs_status status = gs_ancestry_print(&lines, d->store, d->gpu, d->problem, gs_gpu_emulated(d->gpu), d->s->json, &d->rows, &error);
+    fputs(gs_text_string(&lines), stdout);
+    gs_text_free(&lines);
+    return finish(d, status, &error, "no model wrote a kernel for this problem");
 }
 
 /* ---- tables ---- */
@@ -329,6 +339,7 @@ static const struct action {
 } actions[] = {
     {"list",    0, "no argument",                  true,  run_list},
     {"show",    1, "a problem",                    true,  run_show},
+    {"lineage", 1, "a problem",                    true,  run_lineage},
     {"export",  1, "the file to write",            true,  run_export},
     {"import",  1, "a tuned table or a directory", false, run_import, 0, true},
     {"merge",   1, "another store",                false, run_merge, 0, true},
@@ -361,11 +372,11 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "list, show, export, import, merge, compare, curves, check or seal?");
+    if (words == 0) return cli_usage(command, "list, show, lineage, export, import, merge, compare, curves, check or seal?");
     const struct action *action = actions;
     const struct action *const end = actions + GS_COUNT(actions);
     while (action < end && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == end) return cli_usage(command, "'%s' is none of list, show, export, import, merge, compare, curves, check, seal", argv[1]);
+    if (action == end) return cli_usage(command, "'%s' is none of list, show, lineage, export, import, merge, compare, curves, check, seal", argv[1]);
     if (words - 1 < action->words || words - 1 > action->words + action->more) return cli_usage(command, "%s takes %s", action->name, action->argument);
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
@@ -374,10 +385,12 @@ static int run(const cli_command *command, int argc, char **argv)
     if (action->run == run_seal) return run_seal(&d, words > 1 ? argv + 2 : &none);
     gs_error error;
     gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
-    if (action->run == run_show && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
+    const bool asked = action->run == run_show || action->run == run_lineage;
+    if (asked && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
+    if (asked) gs_problem_format(&problem, d.problem);
     const bool writes = action->writes || words - 1 > action->words;   /* curves with a file keeps them */
     /* no store is made for a file that is not there */
-    if (writes && !gs_file_exists(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
+    if (writes && !gs_store_may_be(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
     if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
     code = action->run(&d, words > 1 ? argv + 2 : &none);
     gs_store_close(&d.store);
@@ -386,10 +399,11 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_db = {
     .name     = "db",
-    .words    = "list | show PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE] | check | seal [STORE]",
+    .words    = "list | show PROBLEM | lineage PROBLEM | export FILE | import FILE | merge STORE | compare A B | curves [FILE] | check | seal [STORE]",
     .summary  = "print what the store has, move winners to and from tuned tables",
     .about    = "list    the winner of every problem tuned on a GPU\n"
                 "show    everything that was tried for a problem, the fastest first\n"
+                "lineage every kernel that a model wrote for a problem, under the one that it was made from\n"
                 "export  writes the winners as a tuned table, the file that programs read\n"
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
                 "merge   copies everything from another store that this one does not have\n"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "command.h"
 #include "output.h"
 #include "problems.h"
@@ -19,7 +18,7 @@ typedef struct settings {
     cli_list    stores;
     const char *gpu, *profile, *prompts;
     uint32_t    modes, kinds;
-    int64_t     held_out;
+    int64_t     held_out, lessons, seed;
     double      least, apart;
     int         split;
     bool        predicted, examples;
@@ -27,15 +26,17 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B; default: the one in the problem"),
-    {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "store to read; may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
+    {"store",     0, CLI_LIST,    offsetof(settings, stores),    "FILE", "store to read (lessons: or rows of train --rows); may be repeated;\ndefault $GEMMSMITH_STORE, else the user's"},
     {"gpu",       0, CLI_TEXT,    offsetof(settings, gpu),       "NAME", "GPU whose times are used, as in the name of a tuned table;\ndefault: every GPU; for tasks the GPU of the profile"},
     {"profile",   0, CLI_TEXT,    offsetof(settings, profile),   "NAME", "tasks: the device that prompts describe; default h200"},
     {"modes",     0, CLI_CHOICES, offsetof(settings, modes),     "schedule,source", "schedule strings, sources of kernels; default: both"},
-    {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences", "pairs: kinds to write; default: all"},
+    {"kinds",     0, CLI_CHOICES, offsetof(settings, kinds),     "winners,repairs,preferences,edits", "pairs: kinds to write; default: all"},
     {"split",     0, CLI_CHOICE,  offsetof(settings, split),     "all|train|held_out", "side of the split; default: for tasks all, else train"},
     {"held-out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N problem sizes is held out, the same as in train;\n0: none; default 10", 0, 1000000},
     {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: least ratio to the library's speed of a winner (lower end of\nits interval); default 1.01", 0, 1e6},
     {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: least distance between the intervals of the better and the\nworse candidate; default 0.02", 0, 1e6},
+    {"each",      0, CLI_INT,     offsetof(settings, lessons),   "N",    "lessons: of each problem of a search; default 8", 1, 1000},
+    {"seed",      0, CLI_INT,     offsetof(settings, seed),      "N",    "lessons: what is shown and asked for; default 1", 0, INT64_MAX},
     {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show in the prompt what was tried for the problem"},
     {"predicted", 0, CLI_FLAG,    offsetof(settings, predicted), NULL,   "also write times that emulated devices predicted, marked as such"},
     {"prompts",   0, CLI_TEXT,    offsetof(settings, prompts),   "DIR",  "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
@@ -51,6 +52,7 @@ static const struct action {
     {"tasks",        gs_dataset_tasks,        GS_SPLIT_ALL},
     {"trajectories", gs_dataset_trajectories, GS_SPLIT_TRAIN},
     {"pairs",        gs_dataset_pairs,        GS_SPLIT_TRAIN},
+    {"lessons",      gs_dataset_lessons,      GS_SPLIT_TRAIN},
 };
 
 static bool print_row(void *self, const char *text)
@@ -68,20 +70,6 @@ static void print_counts(const gs_dataset_counts *c)
     if (c->predictions) cli_note("times that emulated devices predicted were left out; --predicted includes them");
 }
 
-/* The stores that were named, or the user's. Those that are not there are not made. */
-static gs_status open_stores(const settings *s, gs_store *list[CLI_LIST_MAX], int *count, gs_error *error)
-{
-    *count = 0;
-    if (s->stores.count == 0) GS_TRY(gs_store_open_read(&list[(*count)++], NULL, error));
-    for (int i = 0; i < s->stores.count; i++) {
-        const char *const path = s->stores.item[i];
-        if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
-        GS_TRY(gs_store_open_read(&list[i], path, error));
-        *count = i + 1;
-    }
-    return GS_OK;
-}
-
 static int write_rows(const cli_command *command, const struct action *action, const settings *s, const cli_problems *problems, const gs_caps *caps)
 {
     gs_store *stores[CLI_LIST_MAX] = {NULL};
@@ -91,8 +79,9 @@ static int write_rows(const cli_command *command, const struct action *action, c
         .stores = stores, .problems = problems->list, .problem_count = problems->count, .device = s->gpu, .caps = caps, .folder = s->prompts,
         .modes = s->modes, .kinds = s->kinds, .held_out = (int)s->held_out, .split = s->split >= 0 ? (gs_split)s->split : action->split,
         .predicted = s->predicted, .examples = s->examples, .least = s->least, .apart = s->apart, .line = print_row,
+        .times = (char *const *)s->stores.item, .times_count = s->stores.count, .lessons = (int)s->lessons, .seed = (uint64_t)s->seed,
     };
-    gs_status status = open_stores(s, stores, &how.store_count, &error);
+    gs_status status = action->run == gs_dataset_lessons ? GS_OK : gs_dataset_open(stores, &how.store_count, s->stores.item, s->stores.count, &error);
     if (status == GS_OK) status = action->run(&how, &counts, &error);
     if (status == GS_OK && fflush(stdout) != 0) status = gs_fail_errno(&error, errno, NULL, "standard output cannot be written");
     for (int i = 0; i < how.store_count; i++) gs_store_close(&stores[i]);
@@ -104,18 +93,18 @@ static int write_rows(const cli_command *command, const struct action *action, c
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .profile = "h200", .held_out = 10, .least = 1.01, .apart = 0.02, .split = -1};
+    settings s = {.asked.acc = -1, .profile = "h200", .held_out = 10, .least = 1.01, .apart = 0.02, .split = -1, .lessons = 8, .seed = 1};
     cli_problems problems;
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "tasks, trajectories or pairs?");
+    if (words == 0) return cli_usage(command, "tasks, trajectories, pairs or lessons?");
     const struct action *action = actions;
     while (action < actions + GS_COUNT(actions) && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == actions + GS_COUNT(actions)) return cli_usage(command, "'%s' is none of tasks, trajectories, pairs", argv[1]);
+    if (action == actions + GS_COUNT(actions)) return cli_usage(command, "'%s' is none of tasks, trajectories, pairs, lessons", argv[1]);
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
-    if (!s.gpu && action->run == gs_dataset_tasks) s.gpu = profile->caps.slug;
+    if (!s.gpu && (action->run == gs_dataset_tasks || action->run == gs_dataset_lessons)) s.gpu = profile->caps.slug;
     if (s.gpu && strncmp(s.gpu, GS_EMULATED_SLUG, strlen(GS_EMULATED_SLUG)) == 0 && !s.predicted)
         return cli_usage(command, "--gpu %s: its times are predictions, which need --predicted", s.gpu);
     cli_signals();
@@ -129,11 +118,12 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_export = {
     .name     = "export",
-    .words    = "tasks | trajectories | pairs [PROBLEM...]",
+    .words    = "tasks | trajectories | pairs | lessons [PROBLEM...]",
     .summary  = "data for training language models, from what was tried",
     .about    = "tasks         prompts of problems, with the columns that trainers look for\n"
                 "trajectories  what models were asked and answered, and every schedule and kernel that was tried, with verdicts, times and rewards\n"
                 "pairs         prompts with winners, failed answers with the next one that passed, better with worse candidates\n"
+                "lessons       prompts that show some measured schedules, with the fastest of the others as the answer\n"
                 "Rows are lines of JSON; docs/howto/train-a-model.md shows how to convert them to Parquet. Problems of the same M, N, K are on the same side of the split.\n"
                 "Candidates that did not pass verification have no time.",
     .options  = options,

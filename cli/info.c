@@ -135,8 +135,8 @@ static bool print_device(const char *name)
 
 static void print_path(const char *label, const char *path)
 {
-    printf("%-10s %s%s\n", label, *path ? path : "none: no home directory",
-           *path && !gs_file_exists(path) ? " (not there yet)" : "");
+    printf("%-10s %s%s\n", label, gs_store_is_server(path) ? "a PostgreSQL database" : *path ? path : "none: no home directory",
+           *path && !gs_store_may_be(path) ? " (not there yet)" : "");
 }
 
 static int run_info(const cli_command *command, int argc, char **argv)

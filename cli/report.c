@@ -68,8 +68,9 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     for (int i = 1; i <= words; i++)
         if (gs_file_same(s.out, argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be read and replaced", argv[i]);
-    gs_status status = s.store || words == 0 ? add_store(&r, &s, &error) : GS_OK;
+    gs_status status = GS_OK;
     for (int i = 1; i <= words && status == GS_OK; i++) status = gs_report_add_file(&r, argv[i], &error);
+    if (status == GS_OK && (s.store || words == 0)) status = add_store(&r, &s, &error);
     if (status == GS_OK) status = write_page(&r, s.out, &error);
     int problems = 0;
     for (int i = 0; i < r.set_count; i++) problems += r.sets[i].count;
@@ -81,13 +82,15 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_report = {
     .name     = "report",
-    .words    = "[ROWS...]",
+    .words    = "[ROWS|LOG...]",
     .summary  = "show what was tuned, timed and learned as an HTML page with charts",
-    .about    = "Reads winners, results of eval and curves from the store, and files of eval --rows and eval --json. The page is a single file that loads\n"
-                "nothing else. Times that an emulated device predicted are shown apart and marked as predicted.",
+    .about    = "Reads winners, results of eval and curves from the store, files of eval --rows and eval --json, and logs of trainers: TRL's\n"
+                "trainer_state.json, lines of verl's logger file. The page is a single file that loads nothing else. Times that an emulated\n"
+                "device predicted are shown apart and marked as predicted.",
     .options  = options,
     .examples = "  gemmsmith report\n"
                 "  gemmsmith report --store store.db --gpu nvidia-h200 --out h200.html\n"
-                "  gemmsmith report rows.csv server.csv --out page.html",
+                "  gemmsmith report rows.csv server.csv --out page.html\n"
+                "  gemmsmith report out/*/trainer_state.json --store rewards.db",
     .run      = run,
 };

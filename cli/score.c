@@ -184,7 +184,7 @@ static void announce(const scoring *t, const gs_problem *problem)
 {
     char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
     snprintf(what, sizeof what, "scoring %s", gs_problem_format(problem, text));
-    cli_announce(&t->session->caps, t->session->worker.device, what, gs_emulated_seconds(problem, 1, 2) + gs_verify_seconds(problem, 0, true));
+    cli_announce(&t->session->caps, t->session->worker.device, what, (t->source ? gs_emulated_cores() : 1) * (gs_emulated_seconds(problem, 1, 2) + gs_verify_seconds(problem, 0, true)));
 }
 
 /* Waits until this repeat's share of the time begins. Returns -1, or the exit code of the signal that ended it. */

@@ -23,7 +23,7 @@ typedef struct settings {
     cli_common  common;
     cli_asked   asked;
     const char *address, *token_file, *store, *device, *devices;
-    int64_t     port, queue, connections, most_body, rounds;
+    int64_t     port, queue, connections, most_body, rounds, prepare;
     double      deadline, timeout, keep;
     bool        confirm, dependent, no_emulator, json;
 } settings;
@@ -37,6 +37,7 @@ static const cli_option options[] = {
     {"connections", 0, CLI_INT,     offsetof(settings, connections), "N",    "most connections at once; default 256", 1, 10000},
     {"most-body",   0, CLI_INT,     offsetof(settings, most_body),   "KIB",  "largest request body in KiB; default 4096", 1, 65536},
     {"deadline",    0, CLI_SECONDS, offsetof(settings, deadline),    "TIME", "how long a request waits if it names no deadline; default 10m", 0.001, 86400},
+    {"prepare",     0, CLI_INT,     offsetof(settings, prepare),     "N",    "processes that compile candidates and run user kernels on the emulated\ndevice while the GPU is busy; default: all cores but two per device;\n0: each device does it itself, one candidate after the other", 0, 128},
     {"confirm",     0, CLI_FLAG,    offsetof(settings, confirm),     NULL,   "measure every candidate again in a fresh process; that time counts"},
     {"no-emulator", 0, CLI_FLAG,    offsetof(settings, no_emulator), NULL,   "run user kernels on the GPU without the emulated device first"},
     {"rounds",      0, CLI_INT,     offsetof(settings, rounds),      "N",    "paired rounds of the first timing; default 31", 1, 1000},
@@ -77,33 +78,25 @@ static int read_token(const cli_command *command, const settings *s, char **toke
     return -1;
 }
 
+static int no_memory(const cli_command *command)
+{
+    gs_error error;
+    gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the service");
+    return cli_fail(command, NULL, &error);
+}
+
+static int preparers(const settings *s, const gs_device_group *group) { return s->prepare < 0 ? gs_jobs_preparers(GS_MAX(group->count, 1)) : (int)s->prepare; }
+
 /* A connection is an open file. Where they run out, nobody can be answered and no worker started. */
-static int allow_files(const cli_command *command, const settings *s, int devices)
+static int allow_files(const cli_command *command, const settings *s, const gs_device_group *group)
 {
     struct rlimit limit;
-    const rlim_t need = (rlim_t)s->connections + FILES_BESIDE + FILES_DEVICE * (rlim_t)GS_MAX(devices, 1);
+    const rlim_t need = (rlim_t)s->connections + FILES_BESIDE + FILES_DEVICE * (rlim_t)(GS_MAX(group->count, 1) + preparers(s, group));
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= need) return -1;
     limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? need : GS_MIN(need, limit.rlim_max);
     if (limit.rlim_cur >= need && setrlimit(RLIMIT_NOFILE, &limit) == 0) return -1;
     return cli_usage(command, "--connections %lld needs %llu open files, and %llu are allowed (ulimit -n)", (long long)s->connections, (unsigned long long)need,
                      (unsigned long long)limit.rlim_max);
-}
-
-/* M, N and K in ten sizes, as scripts/list_problems.py grid writes them. */
-static int add_grid(const cli_command *command, cli_problems *out)
-{
-    static const int64_t sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
-    const size_t count = GS_COUNT(sizes);
-    out->list = calloc(count * count * count, sizeof *out->list);
-    if (!out->list) {
-        gs_error error;
-        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the grid");
-        return cli_fail(command, NULL, &error);
-    }
-    out->capacity = (int)(count * count * count);
-    for (size_t i = 0; i < count * count * count; i++)
-        out->list[out->count++] = gs_problem_make(GS_F16, GS_TN, sizes[i / (count * count)], sizes[i / count % count], sizes[i % count]);
-    return -1;
 }
 
 /* What answers depend on beside the device and the program: options of the evaluation. */
@@ -168,17 +161,14 @@ static int serve(const cli_command *command, const settings *s, const char *type
     gs_error error;
     gs_service *service;
     opened *const o = calloc(1, sizeof *o);
-    if (!o) {
-        gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the service");
-        return cli_fail(command, NULL, &error);
-    }
+    if (!o) return no_memory(command);
     *o = (opened){.command = command, .s = s, .typed = typed, .device = {s->device}, .code = -1};
     for (int i = 0; i < group->count; i++) o->device[i] = group->member[i].device;
     name_options(s, scope, sizeof scope);
     const gs_service_options how = {
-        .opener = {.self = o, .open = open_device, .close = close_device}, .devices = GS_MAX(group->count, 1), .store = s->store, .queue = (int)s->queue, .keep_s = s->keep,
-        .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}, .scope = scope,
-        .address = s->address, .port = (int)s->port, .token = token, .connections = (int)s->connections, .most_body = (size_t)s->most_body << 10,
+        .jobs = {.opener = {.self = o, .open = open_device, .close = close_device}, .devices = GS_MAX(group->count, 1), .prepare = preparers(s, group), .store = s->store, .queue = (int)s->queue,
+                 .keep_s = s->keep, .environment = {.confirm = s->confirm, .rounds = (int)s->rounds, .dependent = s->dependent, .compile_s = s->timeout, .timeout_s = s->timeout}},
+        .scope = scope, .address = s->address, .port = (int)s->port, .token = token, .connections = (int)s->connections, .most_body = (size_t)s->most_body << 10,
         .deadline_s = s->deadline, .tasks = tasks->list, .task_count = tasks->count, .only_tasks = !any,
     };
     int code = -1;
@@ -191,7 +181,7 @@ static int serve(const cli_command *command, const settings *s, const char *type
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600, .keep = 30 * 86400.0};
+    settings s = {.asked.acc = -1, .address = "127.0.0.1", .port = 7811, .queue = 1024, .connections = 256, .most_body = 4096, .deadline = 600, .keep = 30 * 86400.0, .prepare = -1};
     cli_session typed = {0};
     gs_device_group group = {0};
     cli_problems tasks = {0};
@@ -206,9 +196,9 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0) code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &tasks, &s.asked, words, argv + 1);
     const bool any = tasks.count == 0;
-    if (code < 0 && any) code = add_grid(command, &tasks);
+    if (code < 0 && any && !(tasks.list = gs_service_grid(&tasks.count))) code = no_memory(command);
     if (code < 0 && s.devices) code = cli_devices(command, &group, s.devices);
-    if (code < 0) code = allow_files(command, &s, group.count);
+    if (code < 0) code = allow_files(command, &s, &group);
     if (code < 0) code = serve(command, &s, typed.command, &group, &tasks, any, token);
     gs_device_group_free(&group);
     cli_problems_free(&tasks);
@@ -220,10 +210,10 @@ const cli_command cli_serve = {
     .name     = "serve",
     .words    = "[PROBLEM...]",
     .summary  = "evaluate candidates over HTTP: verdicts and rewards",
-    .about    = "The evaluation of `score` over HTTP and JSON, for training models. Each device evaluates one candidate at a time. Accepted candidates\n"
-                "are kept in the store until they are answered; a candidate that was answered before is not evaluated again. With problems, only these\n"
-                "are evaluated; without, any problem is, and GET /v1/tasks lists a grid. docs/howto/serve.md describes the endpoints. Ctrl-C ends the\n"
-                "service within ten seconds; open candidates are continued by the next run.",
+    .about    = "The evaluation of `score` over HTTP and JSON, for training models. Candidates are compiled by a pool of processes; each device verifies\n"
+                "and times one at a time. Accepted candidates are kept in the store until they are answered; a candidate that was answered before is not\n"
+                "evaluated again. With problems, only these are evaluated; without, any problem is, and GET /v1/tasks lists a grid.\n"
+                "docs/howto/serve.md describes the endpoints. Ctrl-C ends the service within ten seconds; open candidates are continued by the next run.",
     .options  = options,
     .examples = "  gemmsmith serve\n"
                 "  gemmsmith serve --file problems.txt --devices all --address 0.0.0.0 --token-file token\n"

@@ -19,7 +19,7 @@
 typedef struct settings {
     cli_common  common;
     const char *gpu, *profile, *from, *rows, *store;
-    int64_t     epochs, problems, held_out, seed;
+    int64_t     epochs, problems, steps, held_out, seed;
     bool        json;
 } settings;
 
@@ -28,8 +28,9 @@ static const cli_option options[] = {
     {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "start from these weights"},
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
-    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12", 0, 10000},
+    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12; 0: nor are the fastest imitated", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems on which the actor learns from the\nsurrogate's predictions; default 600 without measured times, else 0", 0, 10000000},
+    {"steps",    0, CLI_INT,  offsetof(settings, steps),    "N",    "steps after all that as `tune --learn` makes them, on some times of a\nproblem each, held near the weights before; default 0", 0, 10000000},
     {"held-out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
     {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/actor;\ndefault: they are not stored"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
@@ -51,7 +52,7 @@ typedef struct progress {
 static void note_point(progress *p, gs_train_stage stage, int done, double value)
 {
     char series[GS_CURVE_NAME];
-    if (!p->s->store || p->status != GS_OK || stage == GS_TRAIN_IMITATE) return;
+    if (!p->s->store || p->status != GS_OK || stage == GS_TRAIN_IMITATE || stage == GS_TRAIN_STEPS) return;
     snprintf(series, sizeof series, "train/%s", gs_train_stage_name(stage));
     p->status = gs_curves_add(&p->curves, series, p->name, done, value, p->error);
 }
@@ -77,6 +78,7 @@ static bool on_progress(void *self, gs_train_stage stage, int done, int total, d
     } else if (stage == GS_TRAIN_ACTOR) {
         cli_note("actor      %d of %d: its samples reach %.3f of the surrogate's best", done, total, value);
     }
+    if (!s->json && stage == GS_TRAIN_STEPS) cli_note("steps      %d of %d", done, total);
     return !cli_stopped() && p->status == GS_OK;
 }
 
@@ -142,13 +144,13 @@ static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *da
     const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
     const char *const slash = strrchr(out, '/');
     progress heard = {.s = s, .name = slash && slash[1] ? slash + 1 : out, .error = error};
-    const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .seed = (uint64_t)s->seed, .progress = on_progress, .self = &heard};
+    const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .steps = (int)s->steps, .seed = (uint64_t)s->seed, .progress = on_progress, .self = &heard};
     gs_status status = gs_train(weights, data->list, kept, profile, &how, error);
     if (status == GS_OK) status = heard.status;
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
     gs_curves_free(&heard.curves);
     GS_TRY(status);
-    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->seed,
+    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->steps, (int)s->seed,
              s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);

@@ -24,8 +24,8 @@ typedef struct settings {
     double      budget;
     int64_t     candidates, jobs, seed, llm_retries;   /* the last: -1 where it is not given */
     uint32_t    families;
-    int         reward, mode;                 /* mode: -1 where it is not given */
-    int64_t     islands, turns, patience;
+    int         reward, mode, edits;          /* mode, edits: -1 where it is not given */
+    int64_t     islands, turns, patience, asks;
     const char *from, *keep;
     const char *policy, *learn, *tuned, *store, *device, *devices;
     gs_llm_options llm;
@@ -49,6 +49,8 @@ static const cli_option options[] = {
     {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: number of independent lineages; default 4", 1, GS_AUTHOR_ISLANDS},
     {"turns",      0, CLI_INT,     offsetof(settings, turns),      "N",    "with --mode source: answers per lineage, including those that the\nstore has already; default 8", 1, 1e6},
     {"patience",   0, CLI_INT,     offsetof(settings, patience),   "N",    "with --mode source: turns without improvement after which a\nlineage continues from another one's kernel; default 3", 1, 1e6},
+    {"edits",      0, CLI_CHOICE,  offsetof(settings, edits),      "no|also|only", "with --mode source: whether the model may, or must, answer with\nsearch/replace edits of the kernel that it is shown; default also"},
+    {"asks",       0, CLI_INT,     offsetof(settings, asks),       "N",    "with --mode source: questions under way at once for each device, of\ndifferent lineages of a problem; default 1", 1, GS_AUTHOR_ISLANDS},
     {"keep",       0, CLI_TEXT,    offsetof(settings, keep),       "DIR",  "with --mode source: folder for the best kernel of each kind"},
     {"no-emulator", 0, CLI_FLAG,   offsetof(settings, no_emulator), NULL,  "with --mode source: run kernels on the GPU without running them\non the emulated device first"},
     {"llm-url",    0, CLI_TEXT,    offsetof(settings, llm.url),    "URL",  "OpenAI-compatible endpoint of --policy llm:\nhttp://host:8000, https://host/v1; default $GEMMSMITH_LLM_URL"},
@@ -79,7 +81,6 @@ static const cli_option options[] = {
 };
 
 enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
-
 
 typedef struct watch {
     int     at, total;
@@ -349,10 +350,21 @@ typedef struct gang {
     int                 devices;
 } gang;
 
+/* member: NULL: the only device */
+static int write_kernels(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, gs_group_member *member)
+{
+    const cli_write_settings how = {
+        .from = s->from, .keep = s->keep, .device = member ? member->device : s->device, .store = s->store, .islands = s->islands, .turns = s->turns, .patience = s->patience, .seed = s->seed,
+        .budget = s->budget, .reward = s->reward, .dependent = s->dependent, .again = s->again, .json = s->json, .no_emulator = s->no_emulator, .llm = s->llm,
+        .asks = s->asks, .edits = s->edits < 0 ? GS_EDITS_ALSO : (gs_edits)s->edits, .member = member,
+    };
+    return cli_write(command, session, &how, problems);
+}
+
 static int work_on(void *self, gs_group_member *member)
 {
     const gang *const g = self;
-    return run_device(g->command, g->session, g->s, g->problems, member);
+    return g->s->mode == MODE_SOURCE ? write_kernels(g->command, g->session, g->s, g->problems, member) : run_device(g->command, g->session, g->s, g->problems, member);
 }
 
 static void on_group_progress(void *self, int done)
@@ -421,7 +433,7 @@ static int run_group(const cli_command *command, cli_session *session, settings 
     if (status != GS_OK) code = cli_fail(command, NULL, &error);
     else if (cli_stopped()) code = cli_stopped();
     else print_ends(&group);
-    print_group(s, &group, problems->count, code);
+    if (s->mode != MODE_SOURCE) print_group(s, &group, problems->count, code);
     gs_store_close(&group.store);
     gs_device_group_free(&group);
     return code;
@@ -451,9 +463,9 @@ static const char *idle_option(const settings *s)
         {"llm-retries", s->llm_retries >= 0}, {"llm-stream", s->llm.stream},
     };
     const given writers[] = {{"from", s->from}, {"islands", s->islands > 0}, {"turns", s->turns > 0}, {"patience", s->patience > 0},
-                             {"keep", s->keep}, {"no-emulator", s->no_emulator}};
+                             {"edits", s->edits >= 0}, {"asks", s->asks > 0}, {"keep", s->keep}, {"no-emulator", s->no_emulator}};
     const given searchers[] = {{"candidates", s->candidates > 0}, {"quick", s->quick}, {"families", s->families}, {"learn", s->learn}, {"jobs", s->jobs > 0},
-                               {"tuned", s->tuned}, {"devices", s->devices}};
+                               {"tuned", s->tuned}};
     const char *idle = asks_model(s) ? NULL : first_given(models, GS_COUNT(models));
     if (!idle) idle = s->mode == MODE_SOURCE ? first_given(searchers, GS_COUNT(searchers)) : first_given(writers, GS_COUNT(writers));
     return idle;
@@ -472,18 +484,9 @@ static int check_models(const cli_command *command, const settings *s)
     return -1;
 }
 
-static int write_kernels(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems)
-{
-    const cli_write_settings how = {
-        .from = s->from, .keep = s->keep, .device = s->device, .store = s->store, .islands = s->islands, .turns = s->turns, .patience = s->patience, .seed = s->seed, .budget = s->budget,
-        .reward = s->reward, .dependent = s->dependent, .again = s->again, .json = s->json, .no_emulator = s->no_emulator, .llm = s->llm,
-    };
-    return cli_write(command, session, &how, problems);
-}
-
 static int run(const cli_command *command, int argc, char **argv)
 {
-    settings s = {.asked.acc = -1, .seed = 1, .mode = -1, .llm_retries = -1};
+    settings s = {.asked.acc = -1, .seed = 1, .mode = -1, .edits = -1, .llm_retries = -1};
     cli_session session = {0};
     cli_problems problems;
     int words;
@@ -501,7 +504,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) return cli_usage(command, CLI_NEEDS_PROBLEM);
-    code = s.mode == MODE_SOURCE ? write_kernels(command, &session, &s, &problems) : s.devices ? run_group(command, &session, &s, &problems) : run_device(command, &session, &s, &problems, NULL);
+    code = s.devices ? run_group(command, &session, &s, &problems) : s.mode == MODE_SOURCE ? write_kernels(command, &session, &s, &problems, NULL) : run_device(command, &session, &s, &problems, NULL);
     cli_problems_free(&problems);
     return code;
 }

@@ -10,9 +10,9 @@
 #include "author/keep.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "evaluate/environment.h"
 #include "output.h"
+#include "tune/tune.h"
 #include "verify/verify.h"
 
 typedef struct writing {
@@ -37,75 +37,31 @@ static void on_begin(void *self, int done, int total, int island)
     cli_progress("%s  turn %d of %d  island %d", w->problem, done + 1, total, island);
 }
 
-static void print_turn_json(const writing *w, const gs_author_turn *turn)
-{
-    gs_text line = {0};
-    gs_json json = gs_json_into(&line);
-    gs_json_begin(&json, NULL, '{');
-    gs_author_turn_put(&json, w->problem, turn);
-    gs_json_end(&json, '}');
-    printf("%s\n", gs_text_string(&line));
-    gs_text_free(&line);
-}
-
-static void print_figures(const writing *w, double us, double ratio, double floor_us)
-{
-    if (w->session->caps.emulated) printf("predicted %.2f us, floor %.2f us", us, floor_us);
-    else printf("%.2f us, %.3f of cuBLASLt's speed", us, ratio);
-}
-
 static void on_turn(void *self, const gs_author_turn *turn)
 {
     const writing *const w = self;
     cli_progress_clear();
-    if (w->s->json) {
-        print_turn_json(w, turn);
-    } else if (turn->best) {
-        printf("%s  %s  ", w->problem, turn->got->candidate);
-        print_figures(w, turn->got->us, turn->got->ratio.median, turn->got->floor_us);
-        printf("  (turn %d of %d, from %s)\n", turn->done, turn->total, turn->base[0] ? turn->base : GS_AUTHOR_NOTHING);
-    }
-    fflush(stdout);
-}
-
-/* ---- a problem's end ---- */
-
-static void print_result_json(const writing *w, const gs_author_result *r)
-{
-    const gs_spent spent = gs_ledger_spent(w->llm->ledger);
     gs_text line = {0};
-    gs_json json = gs_json_into(&line);
-    gs_json_begin(&json, NULL, '{');
-    gs_author_result_put(&json, w->problem, &w->session->caps, r, &spent);
-    gs_json_end(&json, '}');
-    printf("%s\n", gs_text_string(&line));
+    if (w->s->json || turn->best) (w->s->json ? gs_author_turn_line : gs_author_turn_text)(&line, w->problem, turn);
+    fputs(gs_text_string(&line), stdout);
     gs_text_free(&line);
+    fflush(stdout);
 }
 
 static void print_result(const writing *w, const gs_author_result *r)
 {
     char spent[CLI_TIME_TEXT];
-    printf("%-32s  ", w->problem);
-    if (r->count > 0) {
-        printf("%s  ", r->elite[0].candidate);
-        print_figures(w, r->elite[0].us, r->elite[0].ratio, r->floor_us);
-        if (r->schedule_us > 0) printf(", %.3f of the speed of %s", r->schedule_us / r->elite[0].us, r->schedule);
-    } else {
-        printf("no kernel passed");
-    }
-    printf("  (%d turns, here %d judged, %d passed, %d answers unreadable, %s)\n", r->turns, r->judged, r->passed, r->unread, cli_time(spent, r->seconds));
+    const gs_spent asked = gs_ledger_spent(w->llm->ledger);
+    gs_text line = {0};
+    if (w->s->json) gs_author_result_line(&line, w->problem, &w->session->caps, r, &asked);
+    else gs_author_result_text(&line, w->problem, &w->session->caps, r, cli_time(spent, r->seconds));
+    fputs(gs_text_string(&line), stdout);
+    gs_text_free(&line);
 }
 
 /* ---- all problems ---- */
 
 static double left_s(const writing *w) { return w->s->budget - 1e-9 * (double)(gs_clock_ns() - w->started); }
-
-static void announce(const writing *w, const gs_problem *problem)
-{
-    char what[GS_PROBLEM_TEXT + 32];
-    snprintf(what, sizeof what, "a kernel for %s", w->problem);
-    cli_announce(&w->session->caps, w->session->worker.device, what, gs_emulated_seconds(problem, 1, 0) + gs_verify_seconds(problem, 0, true));
-}
 
 /* Returns -1 to go on, else the exit code. */
 static int write_problem(writing *w, const gs_problem *problem, int left)
@@ -114,19 +70,21 @@ static int write_problem(writing *w, const gs_problem *problem, int left)
     gs_llm_options llm = s->llm;
     gs_author_result result;
     gs_error error = {0};
+    char what[GS_PROBLEM_TEXT + 32];
     llm.shared = w->llm;
     const gs_environment_options environment = {.reward = (gs_reward_kind)s->reward, .dependent = s->dependent, .emulator = w->emulator};
     const gs_author_options how = {
         .llm = &llm, .environment = &environment, .from = s->from, .islands = (int)s->islands, .turns = (int)s->turns, .patience = (int)s->patience, .again = s->again,
-        .budget_s = s->budget > 0 ? left_s(w) / left : 0, .seed = (uint64_t)s->seed, .profile = w->program[0] ? w->program : NULL,
+        .budget_s = s->budget > 0 ? GS_MIN(left_s(w) * (s->member ? s->member->count : 1) / left, left_s(w)) : 0, .asks = (int)s->asks, .edits = s->edits, .seed = (uint64_t)s->seed, .profile = w->program[0] ? w->program : NULL,
         .begins = on_begin, .told = on_turn, .self = w,
     };
     gs_problem_format(problem, w->problem);
-    announce(w, problem);
+    snprintf(what, sizeof what, "a kernel for %s", w->problem);
+    cli_announce(&w->session->caps, w->session->worker.device, what, gs_emulated_cores() * (gs_emulated_seconds(problem, 1, 0) + gs_verify_seconds(problem, 0, true)));
     gs_status status = gs_author_run(w->session->store, &w->session->session, &w->session->worker, &w->session->caps, problem, &how, &result, &error);
     cli_progress_clear();
     if (status == GS_OK && s->keep) status = gs_kept_put(&w->kept, w->problem, &w->session->caps, &result, &error);
-    if (status == GS_OK) (s->json ? print_result_json : print_result)(w, &result);
+    if (status == GS_OK) print_result(w, &result);
     fflush(stdout);
     w->passed += result.count > 0;
     w->bare += status == GS_OK && result.count == 0 && result.turns > 0;
@@ -139,14 +97,39 @@ static int write_problem(writing *w, const gs_problem *problem, int left)
     return status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_RANGE ? -1 : failed;   /* the problem's own matter, or everybody's */
 }
 
-static int write_all(writing *w, const cli_problems *problems)
+/* The problems one after the other, of a group of devices those that no other one has. */
+static int write_list(writing *w, const cli_problems *problems, gs_group_member *member)
 {
-    int code = -1;
-    for (int i = 0; i < problems->count && code < 0; i++) {
+    const gs_tune_options how = {.lessee = member ? &member->lessee : NULL, .first = member ? (int)((int64_t)problems->count * member->index / member->count) : 0};
+    gs_work_queue *queue;
+    gs_error error;
+    int code = -1, index = -1;
+    if (gs_work_queue_create(&queue, w->session->store, &w->session->session, problems->list, problems->count, &how, &error) != GS_OK) return cli_fail(w->command, NULL, &error);
+    while (code < 0 && gs_work_queue_left(queue) > 0) {
         w->late |= w->s->budget > 0 && left_s(w) < 1;
         if (w->s->budget > 0 && left_s(w) < 1) break;
-        code = write_problem(w, &problems->list[i], problems->count - i);
+        if (gs_work_queue_next(queue, &index, &error) != GS_OK) {
+            code = cli_fail(w->command, NULL, &error);
+        } else if (index >= 0) {
+            code = write_problem(w, &problems->list[index], gs_work_queue_left(queue));
+            gs_work_queue_end(queue, index, code < 0);
+            if (member) member->sum.tuned++;
+        } else if (gs_work_queue_left(queue) > 0) {   /* the others' */
+            code = cli_stopped() ? cli_stopped() : -1;
+            gs_clock_sleep_ns(100000000);
+        }
     }
+    if (member) member->complete = gs_work_queue_left(queue) == 0;
+    gs_work_queue_destroy(&queue);
+    return code;
+}
+
+static int write_all(writing *w, const cli_problems *problems)
+{
+    gs_group_member *const member = w->s->member;
+    if (member) snprintf(member->slug, sizeof member->slug, "%s", w->session->caps.slug);
+    const int code = write_list(w, problems, member);
+    if (member && member->index > 0) return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;   /* the first one speaks for all */
     const char *const store = gs_store_path(w->session->store);
     if (cli_stopped()) cli_note("stopped: every answer is kept in %s; run the same command again to continue", store);
     else if (w->late) cli_note("time limit reached: every answer is kept in %s; run the same command again to continue", store);

@@ -9,11 +9,13 @@
 
 typedef struct cli_write_settings {
     const char    *from, *keep, *device, *store;
-    int64_t        islands, turns, patience, seed;
+    int64_t        islands, turns, patience, seed, asks;
     double         budget;
     int            reward;
+    gs_edits       edits;
     bool           dependent, again, json, no_emulator;
     gs_llm_options llm;
+    gs_group_member *member;   /* of a group of devices; NULL: alone */
 } cli_write_settings;
 
 /* Returns the program's exit code. */

@@ -30,7 +30,10 @@ LAW = {
     "race":     {"base", "kernel", "device", "common"},
     "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "common"},
     "train":    {"base", "problem", "schedule", "learn"},
-    "store":    {"base", "problem", "schedule"},
+    "pages":    {"base"},
+    "postgres": {"base"},
+    "store":    {"base", "problem", "schedule", "pages", "postgres"},
+    "notes":    {"base", "problem", "schedule", "store"},
     "llm":      {"base"},
     "sandbox":  {"base", "device"},
     "redact":   {"base"},
@@ -41,17 +44,18 @@ LAW = {
     "evaluate": {"base", "problem", "schedule", "kernel", "device", "inspect", "plan", "verify", "bench", "store", "worker"},
     "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
     "tune":     {"base", "problem", "schedule", "kernel", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
-    "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "llm", "redact", "verify", "worker", "evaluate", "policy"},
+    "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verify", "worker", "evaluate", "policy"},
     "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
-    "report":   {"base", "problem", "schedule", "device", "plan", "store", "compare"},
-    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate"},
+    "report":   {"base", "problem", "schedule", "device", "plan", "store", "verify", "compare"},
+    "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
+    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "jobs"},
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "plan")
 OUTSIDE = {   # third-party headers and the layers that may use them
-    "sqlite3.h": {"store"}, "jansson.h": {"llm", "worker", "author", "dataset", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
+    "sqlite3.h": {"pages", "store", "notes"}, "libpq-fe.h": {"postgres"}, "jansson.h": {"llm", "worker", "author", "dataset", "jobs", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
     "cuda.h": set(), "nvrtc.h": set(), "cublas_v2.h": set(), "cublasLt.h": set(),
 }
@@ -68,7 +72,7 @@ ACROSS = {"damage", "fake", "fault", "fuzz", "gpu", "hacks", "mutants", "sanitiz
 # Where stored names, or messages of others that come without a code, become values of our own: there alone they are compared as texts.
 EDGES = {
     "src/verify/verdict.c",   # names of verdicts <-> verdicts
-    "src/store/note.c",       # SQLite has one code for a module that it was built without and for a mistake in a statement
+    "src/notes/note.c",       # SQLite has one code for a module that it was built without and for a mistake in a statement
 }
 
 # Faults that are there today, by name. An entry that no longer occurs is a fault too, so that this only shrinks.

@@ -11,12 +11,18 @@
     list_problems.py FILE                    the problems of a list, each once, spelt as everywhere
         --layouts nn,tn --type bf16 --acc f16    in these layouts, of this type, with these sums instead of their own
         --missing TABLE                          only those that are in no row of the tuned table; of several, in none
+        --apart FILE                             only those that share no two of M, N and K with a problem that the file names anywhere, also if
+                                                 M and N are swapped: sizes that weights which learned from it cannot know. Any text, also .gz;
+                                                 of several, with none
+
+With --apart, `random` goes on until it has --count of them.
 
 A row counts whatever device it is of, and if its problem differs in alpha, in a beta that is not 0, or in the rows of a C that is not read: the
 library would take it all the same. One that cannot be read counts as none, and a line on standard error says how many there are.
 """
 import argparse
 import dataclasses
+import gzip
 import itertools
 import math
 import random
@@ -86,9 +92,9 @@ def log_uniform(source, least, most):
     return math.exp(source.uniform(math.log(least), math.log(most)))
 
 
-def random_sizes(seed, count):
-    """Each problem from a generator of its own, so that the i-th does not depend on how many are asked for."""
-    for index in range(count):
+def random_sizes(seed):
+    """Without end. Each problem from a generator of its own, so that the i-th does not depend on what is taken of the others."""
+    for index in itertools.count():
         source = random.Random(f"{seed} {index}")
         unit = source.choices([unit for unit, _ in RANDOM_CLASSES], [share for _, share in RANDOM_CLASSES])[0]
         while True:
@@ -103,6 +109,7 @@ def random_sizes(seed, count):
 
 TYPES, LAYOUTS, ROWS = ("f16", "bf16"), ("nn", "tn"), ("lda", "ldb", "ldc", "ldd")
 WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn)")
 PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn)((?::[a-z]+=[^:]+)*)")
 FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL}
 
@@ -215,17 +222,40 @@ def read_table(path):
     return keys, broken
 
 
+def pairs_of(m, n, k):
+    return {("mn", m, n), ("mk", m, k), ("nk", n, k)}
+
+
+def read_pairs(path):
+    """What two extents of the problems that a file names are, in both orders of M and N."""
+    sizes = set()
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            sizes.update(SIZE.findall(line))
+    if not sizes:
+        raise ValueError(f"{path}: names no problem, such as f16:64x4096x64:nn is one")
+    return {pair for size in sizes for m, n, k in [map(int, size)] for pair in pairs_of(m, n, k) | pairs_of(n, m, k)}
+
+
 def list_problems(asked):
-    made = {"grid": grid, "models": models, "random": lambda: random_sizes(asked.seed, asked.count)}.get(asked.what)
-    have = set()
+    made = {"grid": grid, "models": models, "random": lambda: random_sizes(asked.seed)}.get(asked.what)
+    have, known, left = set(), set(), asked.count if asked.what == "random" else math.inf
+    for path in asked.apart:
+        known |= read_pairs(path)
     for path in asked.missing:
         keys, broken = read_table(path)
         have |= keys
         if broken:
             print(f"list_problems.py: {path}: {broken} rows cannot be read", file=sys.stderr)
-    for problem, comment in wanted(made() if made else read_lines(asked.what), asked):
-        if problem.key() not in have:
+    lines = made() if made else read_lines(asked.what)
+    if asked.what == "random" and not known:
+        lines, left = itertools.islice(lines, asked.count), math.inf
+    for problem, comment in wanted(lines, asked):
+        if left <= 0:
+            break
+        if problem.key() not in have and not known & pairs_of(problem.m, problem.n, problem.k):
             print(f"{str(problem):<28}  # {comment}" if comment else problem)
+            left -= 1
 
 
 def main(arguments):
@@ -237,11 +267,12 @@ def main(arguments):
     parser.add_argument("--seed", type=int)
     parser.add_argument("--count", type=int)
     parser.add_argument("--missing", action="append", default=[], metavar="TABLE")
+    parser.add_argument("--apart", action="append", default=[], metavar="FILE")
     asked = parser.parse_args(arguments)
     if {asked.seed is None, asked.count is None} != {asked.what != "random"}:
         parser.error("--seed and --count go with random, which needs both")
     if asked.what == "layers":
-        if asked.layouts or asked.type or asked.acc or asked.missing:
+        if asked.layouts or asked.type or asked.acc or asked.missing or asked.apart:
             parser.error("layers are no problems: they take no options")
         for layer in itertools.chain([("model", "layer", "n", "k")], layers()):
             print(*layer, sep=",")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes completions for bash and zsh, of what `gemmsmith help` says: commands, their words, options, and the values of those that have a list.
+"""Writes completions for bash, zsh and fish, of what `gemmsmith help` says: commands, their words, options, and the values of those that have a list.
 
-    make_completion.py PROGRAM OUT      OUT/gemmsmith for bash, OUT/_gemmsmith for zsh
+    make_completion.py PROGRAM OUT      OUT/gemmsmith for bash, OUT/_gemmsmith for zsh, OUT/gemmsmith.fish
 """
 import pathlib
 import re
@@ -40,6 +40,21 @@ def cases(program):
         yield name, names if name == "help" else words_of(text), sorted(set(options)), values
 
 
+def fish(listed):
+    begins, lines = "complete -c gemmsmith -n ", ["# fish completion for gemmsmith, made of what `gemmsmith help` says"]
+    lines.append(f"{begins}__fish_use_subcommand -f -a '{' '.join(name for name, *_ in listed)}'")
+    lines.append(f"{begins}__fish_use_subcommand -l version -l help")
+    for name, words, options, values in listed:
+        command = f"{begins}'__fish_seen_subcommand_from {name}'"
+        if words:
+            lines.append(f"{command} -a '{' '.join(words)}'")
+        for option in options:
+            allowed = values.get(option, False)   # False: it takes no value; None: a file; []: anything
+            takes = "" if allowed is False else " -r -F" if allowed is None else f" -x -a '{' '.join(allowed)}'" if allowed else " -x"
+            lines.append(f"{command} -l {option[2:]}{takes}")
+    return lines
+
+
 def write(program, out):
     lines = ["# bash completion for gemmsmith, made of what `gemmsmith help` says", "_gemmsmith()", "{",
              "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words='' values=''", "    COMPREPLY=()"]
@@ -63,6 +78,7 @@ def write(program, out):
     lines += ["    esac", "    case $cur in", "    -*) COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")) ;;",
               "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\")) ;;", "    esac", "}", "complete -o filenames -F _gemmsmith gemmsmith"]
     out.mkdir(parents=True, exist_ok=True)
+    (out / "gemmsmith.fish").write_text("\n".join(fish(listed)) + "\n")
     bash = "\n".join(lines) + "\n"
     (out / "gemmsmith").write_text(bash)
     (out / "_gemmsmith").write_text("#compdef gemmsmith\nautoload -U +X bashcompinit && bashcompinit\n" + bash)

@@ -10,7 +10,7 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
 
     --room ROOM      a folder of src, or `kernels`; repeated or with commas. Without it: all of them
     --kind KIND      only changes of this kind; repeated or with commas. --list says which there are and how many places each has
-    --all            also all other tests of the build, the quick ones first
+    --all            also all other tests of the build whose program the change is in, the quick ones first
     --room-alone     only the tests of the room: what survives may still be killed by others
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
@@ -160,7 +160,7 @@ class Project:
         if shutil.which("ccache"):
             self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(copy), CCACHE_NOHASHDIR="1")
         self.cache = copy.parent / "cache"   # of compiled kernels
-        self.targets = []
+        self.targets, self.clean = [], {}
 
     def prepare(self):
         code, said, _ = run(f"cmake --preset {self.preset}", self.copy, 600, self.environment)
@@ -191,16 +191,36 @@ class Project:
         if not self.room_alone:
             yield "golden", "-R '^cli/golden$'"
         if self.everything:
-            yield "quick", f"-LE slow -E '^(({tests})/|cli/golden$){self.but()}'"
-            yield "slow", f"-L slow -E '^(({tests})/|cli/golden$){self.but()}'"
-
-    def but(self):
-        return f"|{self.left_out}" if self.left_out else ""
+            yield "quick", "-LE slow"
+            yield "slow", "-L slow"
 
     def stages(self, room):
+        untouched = self.untouched(room)
         for name, chosen in self.select(room):
-            out = f" -E '{self.left_out}'" if self.left_out and "-E" not in chosen else ""
+            before = [] if name in ("room", "golden") else [f"^({self.tests(room)})/", "^cli/golden$"]
+            out = "|".join(filter(None, [self.left_out, *before, *untouched]))
+            out = f" -E '{out}'" if out else ""
             yield name, f"ctest --test-dir build/{self.preset} --output-on-failure --no-tests=ignore -j{self.jobs} {chosen}{out}"
+
+    def programs(self):
+        return {path: hashlib.sha256(path.read_bytes()).digest() for path in sorted((self.folder / "tests").glob("test_*")) if os.access(path, os.X_OK)}
+
+    def built(self):
+        """The tree is built without a mutant: what its programs are."""
+        if not self.clean:
+            self.clean = self.programs()
+
+    def untouched(self, room):
+        """Tests in whose program a mutant is not. One that names the build's folder runs other programs, one that names the tree may read kernels."""
+        now = self.programs()
+        same = {path for path, digest in self.clean.items() if now.get(path) == digest}
+        away = [str(self.copy if room == "kernels" else self.folder).encode()]
+        alone = {str(path) for path in same if not any(name in path.read_bytes() for name in away)}
+        if not alone:
+            return []
+        listed = run(f"ctest --test-dir build/{self.preset} --show-only=json-v1", self.copy, 60, self.environment)[1]
+        tests = json.loads(listed[listed.index("{"):])["tests"]
+        return [f"^{re.escape(test['name'])}$" for test in tests if test.get("command", [""])[0] in alone]
 
     def measure(self, rooms, cores):
         """{(room, stage): seconds} of the tests without a mutant, in which they must pass."""
@@ -253,6 +273,9 @@ class Tree:
         self.copy, self.command, self.given, self.left_out = copy, arguments.build or "true", arguments.test, None
 
     def prepare(self):
+        pass
+
+    def built(self):
         pass
 
     def surroundings(self, room):
@@ -308,6 +331,7 @@ class Judge:
             code, said, _ = run(tree.build(mutant.room), tree.copy, None, surroundings)   # as it is, if it was not built before
             if code != 0:
                 sys.exit(f"{mutant.room}: the build fails without a mutant:\n{said[-4000:]}")
+            tree.built()
             before = tree.object(mutant)
             path.write_text(applied(mutant, text), encoding="utf-8")
             single = tree.compile(mutant)

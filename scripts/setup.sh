@@ -4,7 +4,7 @@
 # apt-get; NVRTC (and, where there is a GPU, cuBLAS) from PyPI into build/deps if the machine has no CUDA toolkit.
 # Does nothing where everything is there. Writes build/deps/env, which the other scripts read.
 #   setup.sh          what building and running need
-#   setup.sh tests    and openssl, which makes certificates for tests, abigail-tools, which compare the ABI, and a browser, in which they open the page of gemmsmith report
+#   setup.sh tests    and openssl, which makes certificates for tests, postgresql, in which they keep stores, abigail-tools, which compare the ABI, and a browser, in which they open the page of gemmsmith report
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,7 @@ need cmake             cmake --version
 need ninja-build       ninja --version
 need python3           python3 --version
 need libsqlite3-dev    header sqlite3.h
+need libpq-dev         sh -c "pg_config --version || test -e /usr/include/postgresql/libpq-fe.h"
 need libjansson-dev    header jansson.h
 need libcurl4-openssl-dev header curl/curl.h
 need libmicrohttpd-dev header microhttpd.h
@@ -28,6 +29,7 @@ need libxxhash-dev     header xxhash.h
 need libjs-chart.js    sh -c 'test -e /usr/share/javascript/chart.js/chart.min.js || test -e /usr/share/javascript/chart.js/chart.umd.js'
 need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n' | ${CC:-cc} -E -x c -"
 [ "${1:-}" != tests ] || need openssl openssl version
+[ "${1:-}" != tests ] || need postgresql sh -c 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'
 [ "${1:-}" != tests ] || need abigail-tools abidiff --version
 if [ -n "$missing" ]; then
     command -v apt-get >/dev/null || { echo "setup: please install:$missing" >&2; exit 1; }

@@ -15,16 +15,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "baseline/baseline.h"
-#include "bench/bench.h"
 #include "emu/emu.h"
 #include "launch_row.h"
 #include "schedule/schedule.h"
+#include "timing.h"
 #include "tune/tune.h"
 
 #define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
 
-enum { LINE = 256, ROUNDS = 7, REPLAY_US = 200 };
+enum { LINE = 256, ROUNDS = 7 };
 
 /* The schedules of one problem. */
 typedef struct group {
@@ -34,8 +33,6 @@ typedef struct group {
     gs_schedule schedule[GS_MAX_CONTENDERS];
     bool        library[GS_MAX_CONTENDERS];   /* cuBLASLt in place of the schedule */
 } group;
-
-static const char library_text[] = "cublaslt/1";
 
 typedef struct reader {
     FILE *file;
@@ -65,7 +62,7 @@ static gs_status next_group(reader *in, group *g, gs_error *error)
             *comma = ',';
             return GS_OK;
         }
-        g->library[g->count] = strcmp(comma + 1, library_text) == 0;
+        g->library[g->count] = strcmp(comma + 1, LIBRARY_TEXT) == 0;
         if (!g->library[g->count]) GS_TRY(gs_schedule_parse(&g->schedule[g->count], comma + 1, error));
         g->count++;
         read_line(in);
@@ -88,64 +85,19 @@ static gs_status compile(reader *in, group *g, int shard, int shards, gs_error *
 
 /* ---- timing ---- */
 
-static const char *schedule_text(const group *g, int i, char text[GS_SCHEDULE_TEXT])
-{
-    return g->library[i] ? library_text : gs_schedule_format(&g->schedule[i], text);
-}
-
-static void print_rows(const group *g, const gs_measurement *measured, const gs_caps *caps, const int *index)
-{
-    for (int i = 0; i < measured->count; i++) {
-        char text[GS_SCHEDULE_TEXT];
-        const gs_samples *const samples = &measured->samples[i];
-        const gs_schedule *const schedule = &g->schedule[index[i]];
-        if (samples->status != GS_OK || !isfinite(samples->device_median)) {
-            fprintf(stderr, "%s %s: %s\n", g->text, schedule_text(g, index[i], text), samples->error.text);
-            continue;
-        }
-        printf("%s,%s,%.4f,%.4f,%d\n", g->text, schedule_text(g, index[i], text), samples->device_median,
-               g->library[index[i]] ? 0 : gs_schedule_predict(schedule, &g->problem, caps), measured->after.sm_mhz);
-    }
-    fflush(stdout);
-}
-
 static gs_status time_group(gs_device *device, gs_verifier *verifier, const group *g, int rounds, gs_error *error)
 {
-    static gs_contender contenders[GS_MAX_CONTENDERS];
-    static gs_problem problems[GS_MAX_CONTENDERS];
-    int index[GS_MAX_CONTENDERS], count = 0;
-    memset(contenders, 0, sizeof contenders);
+    static timed list[GS_MAX_CONTENDERS];
+    int mhz;
+    for (int i = 0; i < g->count; i++) list[i] = (timed){g->schedule[i], g->library[i], 0};
+    const gs_status status = time_schedules(device, verifier, &g->problem, list, g->count, rounds, &mhz, error);
     for (int i = 0; i < g->count; i++) {
         char text[GS_SCHEDULE_TEXT];
-        gs_error why = {0};
-        gs_contender *const c = &contenders[count];
-        const char *const name = schedule_text(g, i, text);
-        gs_status status = g->library[i] ? gs_baseline_create(c, device, "cublaslt-heuristic", NULL, &why) : gs_contender_schedule(c, device, name, &why);
-        if (status == GS_OK) status = c->prepare(c, &g->problem, &why);
-        if (status == GS_OK) {
-            problems[count] = g->problem;
-            index[count++] = i;
-        } else {
-            fprintf(stderr, "%s %s: %s\n", g->text, name, why.text);
-            if (c->destroy) c->destroy(c);
-            *c = (gs_contender){{0}};
-        }
+        if (!(list[i].us > 0)) continue;
+        printf("%s,%s,%.4f,%.4f,%d\n", g->text, timed_text(&list[i], text), list[i].us,
+               g->library[i] ? 0 : gs_schedule_predict(&g->schedule[i], &g->problem, &device->caps), mhz);
     }
-    gs_bench_options options = gs_bench_defaults();
-    options.rounds = rounds;
-    options.replay_us = REPLAY_US;
-    options.warmup_s = 0.02;
-    options.check = false;
-    options.seed = 1;
-    gs_measurement *measured = NULL;
-    gs_status status = count > 0 ? gs_bench(device, verifier, problems, contenders, count, &options, &measured, error) : GS_OK;
-    if (measured) print_rows(g, measured, &device->caps, index);
-    gs_measurement_destroy(&measured);
-    for (int i = 0; i < count; i++) contenders[i].destroy(&contenders[i]);
-    if (status != GS_OK && status != GS_ERROR_FAULT && status != GS_ERROR_TIMEOUT) {
-        fprintf(stderr, "%s: %s\n", g->text, error->text);
-        status = GS_OK;
-    }
+    fflush(stdout);
     return status;
 }
 

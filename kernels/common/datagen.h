@@ -35,7 +35,7 @@ enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_L
 /* Exponents are those of the leading bit. The lone operand has one number per line (row of A, column of B) and zeros; the other one is full. */
 typedef struct gs_data_range {
     int lone;              /* operand: 0 a, 1 b */
-    int lone_bits, bits;   /* of the significands, of either operand */
+    int lone_bits, bits, c_bits;   /* of the significands, of either operand and of C */
     int low, high, step;   /* inputs; from one k to the next */
     int plain[2], over[2], under[2];   /* products of lines of these classes */
     int lone_classes, full_classes;    /* the operand has lines that are zero, or hold inf or NaN */
@@ -219,7 +219,8 @@ GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long lo
 /* A number of so many significant bits at most. */
 GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
 {
-    union { unsigned int u; float f; } number = {(unsigned int)(bits >> 33) & 0x7fffffu & ~((1u << (24 - length)) - 1)};
+    const unsigned int wanted = (bits >> 13 & 15) == 0 ? 0x7fffffu : (unsigned int)(bits >> 33);   /* now and then all of them: the largest of its exponent */
+    union { unsigned int u; float f; } number = {wanted & 0x7fffffu & ~((1u << (24 - length)) - 1)};
     float value;
     if (exponent >= -126) {
         number.u |= (unsigned int)(exponent + 127) << 23;
@@ -267,7 +268,7 @@ GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long
     if (g->plan.range.idle_c) return gs_range_number(bits, gs_range_between(bits << 20, -6, 6), 8);
     if (gs_range_class(g, 1, g->plan.range.lone == 0 ? row : col) != GS_LINE_ZERO) return 0.0f;
     if ((bits >> 4 & 15) == 0) return bits & 2 ? gs_infinity() - gs_infinity() : gs_range_inf(bits);
-    return gs_range_number(bits, gs_range_between(bits << 20, least, most), 8);
+    return gs_range_number(bits, gs_range_between(bits << 20, least, most), g->plan.range.c_bits);
 }
 
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */

@@ -10,8 +10,8 @@ __all__ = ["Episode"]
 class Episode:
     """One problem, so many evaluations. `left`: how many are left; `best`: the result with the highest reward, None: none had one; `last`: the last result."""
 
-    def __init__(self, problem, turns=4, reward="milestones", deadline_s=600.0, url=None):
-        self.problem, self.left, self.reward, self.deadline_s, self.url = problem, int(turns), reward, deadline_s, url
+    def __init__(self, problem, turns=4, reward=None, deadline_s=600.0, url=None):
+        self.problem, self.left, self.reward, self.deadline_s, self.url = problem, int(turns), _service.kind_of(reward), deadline_s, url
         self.best = self.last = None
         self.turn = 0
         found = _service.get("baselines?problem=" + urllib.parse.quote(problem, safe=":,=.+-"), url)

@@ -71,7 +71,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
     """problems: those that reset draws from where it is given none; None: what the service lists."""
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, problems=None, turns=4, reward="milestones", deadline_s=600.0, url=None):
+    def __init__(self, problems=None, turns=4, reward=None, deadline_s=600.0, url=None):
         super().__init__()
         self._problems, self._turns, self._reward, self._deadline_s, self._url = problems, turns, reward, deadline_s, url
         self._episode = None
@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--serve", default=None, metavar="URL", help="of gemmsmith serve; default $GEMMSMITH_SERVE, else http://127.0.0.1:7811")
     parser.add_argument("--sessions", type=int, default=64, help="clients at once (64)")
     parser.add_argument("--turns", type=int, default=4, help="evaluations of an episode (4)")
-    parser.add_argument("--reward", default="milestones", choices=("headroom", "composite", "milestones"))
+    parser.add_argument("--reward", default=None, choices=("headroom", "composite", "milestones"))
     parser.add_argument("--deadline", type=float, default=600.0, metavar="S", help="of an evaluation (600)")
     parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="what reset draws from; default: what the service lists")
     o = parser.parse_args()

@@ -6,23 +6,27 @@ verl: reward.custom_reward_function.path=.../gemmsmith/reward.py reward.custom_r
       coroutine, compute_score_batch for the one of older releases that is given a batch
 TRL:  GRPOTrainer(reward_funcs=gemmsmith.reward.trl_reward_async, ...), or trl_reward, with the problem in a column "problem"
 
-The service is $GEMMSMITH_SERVE (http://127.0.0.1:7811), its token $GEMMSMITH_TOKEN. The service finds the candidate in a completion; without one
-the reward is -1.
+The service is $GEMMSMITH_SERVE (http://127.0.0.1:7811), its token $GEMMSMITH_TOKEN; several, whose devices are of one model, with commas between: candidates
+are shared out among those that answer, and one that does not is asked for its health before it gets any again. The kind of reward is $GEMMSMITH_REWARD, where no
+argument names it (milestones). The service finds the candidate in a completion; without one the reward is -1.
 """
 import asyncio
 import concurrent.futures
 import functools
 import json
 import os
+import re
+import threading
 import time
 import urllib.error
 import urllib.request
 
-__all__ = ["ServiceError", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "score", "trl_reward", "trl_reward_async"]
+__all__ = ["ServiceError", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "kind_of", "score", "trl_reward", "trl_reward_async"]
 
 _BATCH, _BODY = 256, 2 << 20                                # candidates and bytes of a request
 _TEXT = 1 << 20                                             # bytes of a completion that are sent: its end, where the answer is
 _THREADS = 64                                               # requests that wait at once, where a trainer asks for each completion
+_AWAY = 10.0                                                # seconds for which a service that did not answer gets nothing
 
 
 class ServiceError(Exception):
@@ -33,23 +37,59 @@ class ServiceError(Exception):
         self.status = status
 
 
-# ---- the service ----
+# ---- the services ----
+
+_lock, _away, _turn = threading.Lock(), {}, [0]             # _away: URL -> when it may be asked again
+
+
+def _urls(url):
+    urls = [one.rstrip("/") for one in re.split(r"[,\s]+", url or os.environ.get("GEMMSMITH_SERVE") or "http://127.0.0.1:7811") if one]
+    return urls or ["http://127.0.0.1:7811"]
+
+
+def _well(url):
+    """Whether a service may be asked: it has not failed, or says that it is well again."""
+    with _lock:
+        again = _away.get(url)
+        if again is None:
+            return True
+        if time.monotonic() < again:
+            return False
+        _away[url] = time.monotonic() + _AWAY               # nobody else asks it meanwhile
+    try:
+        well = _call("health", None, 5.0, url).get("ok", False)
+    except (OSError, ValueError):
+        return False
+    if well:
+        with _lock:
+            _away.pop(url, None)
+    return well
+
+
+def _choose(urls, tried):
+    """The next in turn that is well and was not tried; else any that was not tried, else any."""
+    with _lock:
+        _turn[0] += 1
+        first = _turn[0] % len(urls)
+    order = [url for url in urls[first:] + urls[:first] if url not in tried] or urls
+    return next((url for url in order if len(urls) == 1 or _well(url)), order[0])
+
 
 def _call(path, body, seconds, url):
     headers = {"Authorization": "Bearer " + os.environ["GEMMSMITH_TOKEN"]} if os.environ.get("GEMMSMITH_TOKEN") else {}
     if body is not None:
         headers["Content-Type"] = "application/json"
-    url = (url or os.environ.get("GEMMSMITH_SERVE") or "http://127.0.0.1:7811").rstrip("/") + "/v1/" + path
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=seconds) as reply:
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/" + path, body, headers), timeout=seconds) as reply:
         return json.load(reply)
 
 
-def _until(end, call):
-    """call(seconds left), again and again where the service says later or is not there, until the time is up."""
+def _until(end, urls, call):
+    """call(seconds left, URL), again and again where a service says later or is not there, of another one first, until the time is up."""
+    tried = set()
     while True:
-        left = max(end - time.monotonic(), 0.0)
+        left, url = max(end - time.monotonic(), 0.0), _choose(urls, tried)
         try:
-            return call(left)
+            return call(left, url)
         except urllib.error.HTTPError as error:
             with error:
                 text, status, pause = error.read().decode(errors="replace"), error.code, error.headers.get("Retry-After")
@@ -57,6 +97,12 @@ def _until(end, call):
                 raise ServiceError(status, text) from None
         except OSError as error:
             text, status, pause = str(error), 0, "1"
+            with _lock:
+                _away[url] = time.monotonic() + _AWAY
+        tried.add(url)
+        if tried < set(urls):
+            continue
+        tried = set()
         if time.monotonic() + float(pause) > end:
             raise ServiceError(status, text)
         time.sleep(float(pause))
@@ -64,7 +110,7 @@ def _until(end, call):
 
 def get(path, url=None, deadline_s=30.0):
     """What GET /v1/<path> answers: get("tasks"), get("baselines?problem=...")."""
-    return _until(time.monotonic() + deadline_s, lambda left: _call(path, None, left + 30, url))
+    return _until(time.monotonic() + deadline_s, _urls(url), lambda left, one: _call(path, None, left + 30, one))
 
 
 def _parts(candidates):
@@ -84,12 +130,18 @@ def _parts(candidates):
 def evaluate(candidates, deadline_s=600.0, url=None):
     """The results of candidates, each {"problem", "schedule", or "source" and "manifest", or "completion", "reward"}, in their order. Where the queue is full or the service
     is not there, it is asked again until the time is up; what has no result by then has the verdict "deadline". ServiceError where it refuses."""
-    end = time.monotonic() + deadline_s
-    results = []
-    for part in _parts(candidates):
+    end, urls = time.monotonic() + deadline_s, _urls(url)
+
+    def ask(part):
         body = b'{"requests":[' + b",".join(part) + b']'
-        results += _until(end, lambda left, body=body: _call("evaluate/batch", body + b',"deadline_s":%.3f}' % min(left, 86400), left + 30, url))["results"]
-    return results
+        return _until(end, urls, lambda left, one: _call("evaluate/batch", body + b',"deadline_s":%.3f}' % min(left, 86400), left + 30, one))["results"]
+
+    each = -(-len(candidates) // len(urls)) or 1            # a share for each service; all at once
+    parts = [part for first in range(0, len(candidates), each) for part in _parts(candidates[first:first + each])]
+    if len(urls) == 1 or len(parts) < 2:
+        return [result for part in parts for result in ask(part)]
+    with concurrent.futures.ThreadPoolExecutor(len(urls)) as threads:
+        return [result for results in threads.map(ask, parts) for result in results]
 
 
 def _end_of(text):
@@ -98,9 +150,14 @@ def _end_of(text):
     return data[-_TEXT:].decode("utf-8", "replace") if len(data) > _TEXT else text
 
 
-def score(problems, texts, reward="milestones", deadline_s=600.0, url=None):
-    """The results of completions, in their order; of one that has no candidate the verdict is "text" and the reward -1."""
-    asked = [{"problem": problem, "reward": reward, "completion": _end_of(text)} for problem, text in zip(problems, texts, strict=True)]
+def kind_of(reward):
+    """The kind of reward that is asked for: that argument, or $GEMMSMITH_REWARD, or milestones."""
+    return reward or os.environ.get("GEMMSMITH_REWARD") or "milestones"
+
+
+def score(problems, texts, reward=None, deadline_s=600.0, url=None):
+    """The results of completions, in their order; of one that has no candidate the verdict is "text" and the reward -1. reward: None: $GEMMSMITH_REWARD."""
+    asked = [{"problem": problem, "reward": kind_of(reward), "completion": _end_of(text)} for problem, text in zip(problems, texts, strict=True)]
     return evaluate(asked, deadline_s, url) if asked else []
 
 
@@ -128,7 +185,7 @@ def _verl(result, unknown):
             "us": float(result.get("us") or 0.0), "ratio": float(result.get("ratio") or 0.0)}
 
 
-def compute_score(data_source, solution_str, ground_truth, extra_info=None, reward="milestones", deadline_s=600.0, unknown=0.0, url=None, **_):
+def compute_score(data_source, solution_str, ground_truth, extra_info=None, reward=None, deadline_s=600.0, unknown=0.0, url=None, **_):
     """verl. `unknown`: the score where the machine, and not the candidate, is the reason that there is no reward."""
     return _verl(score([_problem_of(ground_truth, extra_info)], [solution_str], reward, deadline_s, url)[0], unknown)
 
@@ -138,7 +195,7 @@ async def compute_score_async(data_source, solution_str, ground_truth, extra_inf
     return await _in_thread(compute_score, data_source, solution_str, ground_truth, extra_info, **named)
 
 
-def compute_score_batch(data_sources, solution_strs, ground_truths, extra_infos=None, reward="milestones", deadline_s=600.0, unknown=0.0, url=None, **_):
+def compute_score_batch(data_sources, solution_strs, ground_truths, extra_infos=None, reward=None, deadline_s=600.0, unknown=0.0, url=None, **_):
     """verl's batch reward manager: all completions in one call."""
     extra_infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
     problems = [_problem_of(truth, extra) for truth, extra in zip(ground_truths, extra_infos, strict=True)]
@@ -158,7 +215,7 @@ def _text_of(completion):
     return ""
 
 
-def trl_reward(prompts, completions, problem, reward="milestones", deadline_s=600.0, url=None, log_extra=None, log_metric=None, **_):
+def trl_reward(prompts, completions, problem, reward=None, deadline_s=600.0, url=None, log_extra=None, log_metric=None, **_):
     """TRL: a number per completion; None, which TRL leaves out, where the machine is the reason that there is no reward."""
     results = score(problem, [_text_of(completion) for completion in completions], reward, deadline_s, url)
     if log_extra:

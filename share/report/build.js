@@ -203,15 +203,28 @@ const buildReport = data => {
     // ---- curves ----
 
     // A series is a picture and its names are the lines in it; all series of regret share one picture per device, with a line for each policy: the median
-    // of its curves (problems, seeds) and their middle half.
+    // of its curves (problems, seeds) and their middle half. Runs of training that differ in the number behind their name's dot, the seed, share a line.
     const MOST_LINES = 8, MOST_POINTS = 200, TABLE_POINTS = 16, REGRET = 'regret/';
     const KNOWN = {
         'train/surrogate': ['Training of the surrogate', 'epochs', 'error, in logarithms'],
         'train/actor': ['Training of the actor', 'problems', "share of the surrogate's choice"],
         [REGRET]: ['Regret by policy', 'measured schedules', 'regret'],
+        'training/reward': ['Reward', 'steps', 'mean reward'],
+        'training/passed': ['Share of answers that passed', 'steps', 'share'],
+        'training/best': ['Best reward of each problem', 'steps', 'mean over problems'],
+        'training/distinct': ['Distinct proposals', 'steps', 'share of all'],
+        'training/entropy': ['Entropy', 'steps', 'nats per token'],
+        'training/kl': ['Distance from the start', 'steps', 'KL'],
+        'training/loss': ['Loss', 'steps', 'loss'],
+        'training/check': ['Loss of held-out sizes', 'steps', 'loss'],
+        'training/length': ['Length of answers', 'steps', 'tokens'],
+        'training/gradient': ['Norm of the gradient', 'steps', 'norm'],
+        'training/store/best': ['Best found, from the store', 'candidates', 'ratio, geometric mean'],
+        'training/store/passed': ['Passed, from the store', 'candidates', 'share of the last 100'],
     };
     const pictureOf = curve => curve.series.startsWith(REGRET) ? REGRET : curve.series;
-    const lineOf = curve => curve.series.startsWith(REGRET) ? curve.series.slice(REGRET.length).split('/')[0] : curve.name;
+    const isRun = curve => curve.series.startsWith('training/');
+    const lineOf = curve => curve.series.startsWith(REGRET) ? curve.series.slice(REGRET.length).split('/')[0] : isRun(curve) ? curve.name.replace(/\.\d+$/, '') : curve.name;
     const thin = (list, most) => list.length <= most ? list : Array.from({length: most}, (_, i) => list[Math.floor(i * (list.length - 1) / (most - 1))]);
 
     function groupBy(list, key) {
@@ -242,8 +255,8 @@ const buildReport = data => {
         const [first] = curves, regret = pictureOf(first) === REGRET, known = KNOWN[pictureOf(first)];
         const names = [...groupBy(curves, lineOf)].sort(([a], [b]) => a < b ? -1 : 1), together = !regret && names.length > MOST_LINES;
         const lines = (together ? [['all', curves]] : names).map(([name, members]) => makeLine(name, members));
-        const note = plural(curves.length, 'curve') + '.' + (regret || together ? ' Line: the median; surface: the middle half.' : '')
-            + (first.device ? '' : ' No measured times of a device went in.');
+        const note = plural(curves.length, 'curve') + '.' + (regret || together || lines.some(line => line.members > 1) ? ' Line: the median; surface: the middle half.' : '')
+            + (first.device || isRun(first) ? '' : ' No measured times of a device went in.');
         const title = (known ? known[0] : first.series) + (first.device ? `, ${first.device}` : '');
         const rows = lines.flatMap(line => thin(line.x.map((x, i) => [line.name, line.members, precise(x, 6), ...[line.y, line.low, line.high].map(list => precise(list[i], 4))]), TABLE_POINTS));
         const drawn = lines.map(line => line.members > 1 ? line : {name: line.name, members: 1, x: line.x, y: line.y});

@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "llm/answer.h"
-#include "store/note.h"
+#include "notes/note.h"
 #include "author/lineages.h"
+#include "author/questions.h"
 #include "policy/llm_ask.h"
 #include "worker/metrics.h"
 #include "redact/redact.h"
@@ -34,7 +35,9 @@ typedef struct writing {
     char                    family[24];              /* of the template; "": from nothing */
     int                     islands, goal[GS_AUTHOR_ISLANDS], total;
     int64_t                 started;
-    bool                    unanswered;              /* the last question failed: the endpoint's or the ledger's matter */
+    gs_questions            questions;
+    bool                    busy[GS_AUTHOR_ISLANDS]; /* its question is under way */
+    int                     asks;                    /* questions under way at most */
 } writing;
 
 const char *gs_author_end_name(gs_author_end end)
@@ -146,76 +149,67 @@ static gs_status find_notes(writing *w, const gs_attempt *failure, gs_text *note
     return status;
 }
 
-static gs_status make_prompt(writing *w, int island, const gs_pick *pick, gs_random *random, gs_text *system, gs_text *question, gs_error *error)
+/* The texts that edits are of: as the prompt shows them. */
+static gs_status find_parent(const writing *w, const char *base, const gs_source_view *view, gs_question *q, gs_error *error)
+{
+    const int at = gs_lineages_find(&w->lineages, base);
+    if (w->options->edits == GS_EDITS_NONE) return GS_OK;
+    if (at >= 0) {
+        gs_text_add(&q->parent_source, w->lineages.attempt[at].source);
+        gs_text_add(&q->parent_manifest, w->lineages.attempt[at].manifest);
+    } else {
+        GS_TRY(gs_source_template(view, &q->parent_source, &q->parent_manifest, error));
+    }
+    if (q->parent_source.failed || q->parent_manifest.failed) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
+    q->reading.edits = w->options->edits;
+    if (q->parent_source.size > 0) q->reading.parent = (gs_parent){gs_text_string(&q->parent_source), gs_text_string(&q->parent_manifest)};
+    return GS_OK;
+}
+
+static gs_status make_prompt(writing *w, const gs_pick *pick, gs_random *random, gs_question *q, gs_error *error)
 {
     const gs_lineages *const lineages = &w->lineages;
     const gs_author_result *const r = w->result;
-    const gs_lineage *const lineage = &lineages->lineage[island];
+    const gs_lineage *const lineage = &lineages->lineage[q->island];
     gs_attempt *const own = malloc(((size_t)lineages->count + 1) * sizeof *own);
     const gs_attempt *const failure = lineage->failure >= 0 && !pick->restarted ? &lineages->attempt[lineage->failure] : NULL;
     gs_text notes = {0};
     int count = 0;
     if (!own) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what was tried");
     for (int i = 0; i < lineages->count; i++)
-        if (lineages->tried[i].island == island || i == pick->parent) own[count++] = lineages->attempt[i];
+        if (lineages->tried[i].island == q->island || i == pick->parent) own[count++] = lineages->attempt[i];
     gs_status status = find_notes(w, failure, &notes, error);
     const gs_source_view view = {
         .folder = w->asker.options.prompts, .caps = w->caps, .problem = w->problem, .floor_us = r->floor_us, .library_us = r->library_us,
         .best = r->schedule[0] ? r->schedule : NULL, .best_us = r->schedule_us, .family = w->family[0] ? w->family : NULL,
         .parent = pick->parent >= 0 ? &lineages->attempt[pick->parent] : NULL, .attempts = own, .count = count,
-        .failure = failure, .notes = gs_text_string(&notes),
+        .failure = failure, .notes = gs_text_string(&notes), .edits = w->options->edits,
     };
-    if (status == GS_OK) status = gs_source_prompt(&view, random, system, question, error);
+    if (status == GS_OK) status = gs_source_prompt(&view, random, &q->system, &q->question, error);
+    if (status == GS_OK) status = find_parent(w, q->base, &view, q, error);
     gs_text_free(&notes);
     free(own);
     return status;
 }
 
-static gs_status read_kernel(void *self, const char *text, size_t size, gs_error *error)
+/* Asks, as a turn of the store of its own. */
+static gs_status begin_question(writing *w, gs_question *q, gs_error *error)
 {
-    gs_answer *const answer = self;
-    gs_manifest manifest;
-    gs_error why = {0};
-    gs_answer_free(answer);
-    GS_TRY(gs_answer_parse(answer, text, size, gs_answer_kernel, error));
-    const gs_status status = gs_manifest_parse(&manifest, gs_answer_block(answer, "manifest"), &why);
-    if (status == GS_OK) return GS_OK;
-    gs_answer_free(answer);
-    return gs_fail(error, status, "the block manifest", "%s%s%s", why.field, why.field[0] ? ": " : "", why.text);
-}
-
-/* One question with its answer, which is in the store when this returns. reason "": answer has been read. */
-static gs_status ask(writing *w, const gs_turn *turn, const gs_text *system, const gs_text *question, gs_answer *answer, char reason[GS_LLM_REASON], gs_error *error)
-{
-    gs_text said = {0};
-    gs_llm_options *const o = &w->asker.options;
     const double most = w->options->llm ? w->options->llm->answer_s : 0;
-    o->answer_s = isinf(left_s(w)) ? most : GS_MAX(most > 0 ? GS_MIN(most, left_s(w)) : left_s(w), 0.1);
-    gs_status status = gs_llm_ask(&w->asker, gs_text_string(system), gs_text_string(question), "analyse and plan in a few lines, and answer with the whole kernel",
-                                  read_kernel, answer, &said, reason, error);
-    w->unanswered = status != GS_OK && status != GS_ERROR_MEMORY;
-    if (status == GS_OK) {
-        gs_turn kept = *turn;
-        kept.system = gs_text_string(system);
-        kept.ask = gs_text_string(question);
-        kept.answer = gs_text_string(&said);
-        kept.fault = reason;
-        status = gs_store_turn_put(w->store, w->session, &kept, error);
-    }
-    gs_text_free(&said);
-    return status;
+    gs_store_uid(q->uid);
+    GS_TRY(gs_questions_begin(&w->questions, &w->asker, q, isinf(left_s(w)) ? most : GS_MAX(most > 0 ? GS_MIN(most, left_s(w)) : left_s(w), 0.1), error));
+    w->busy[q->island] = true;
+    return GS_OK;
 }
 
-/* With a second question where the first answer cannot be read: a turn of the store of its own, of the same number. *uid: of the answer that was read. */
-static gs_status ask_twice(writing *w, gs_turn *turn, char uid[GS_STORE_UID], const gs_text *system, gs_text *question, gs_answer *answer,
-                           char reason[GS_LLM_REASON], gs_error *error)
+/* The answer is in the store when this returns. */
+static gs_status keep_answer(writing *w, const gs_question *q, gs_error *error)
 {
-    gs_store_uid(uid);
-    GS_TRY(ask(w, turn, system, question, answer, reason, error));
-    if (!reason[0]) return GS_OK;
-    GS_TRY(gs_source_repair(w->asker.options.prompts, reason, question, error));
-    gs_store_uid(uid);
-    return ask(w, turn, system, question, answer, reason, error);
+    const gs_turn turn = {
+        .uid = q->uid, .problem = w->text, .mode = "source", .model = w->asker.options.model, .island = q->island, .number = q->number, .base = q->base,
+        .system = gs_text_string(&q->system), .ask = gs_text_string(&q->question), .answer = gs_text_string(&q->said), .fault = q->reason,
+    };
+    return gs_store_turn_put(w->store, w->session, &turn, error);
 }
 
 /* ---- an answer ---- */
@@ -283,15 +277,16 @@ static void take_metrics(writing *w, const gs_submission *submission, const char
     if (gs_metrics_take(&request, metrics, NULL) != GS_OK) gs_text_clear(metrics);
 }
 
-static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_author_turn *turn, gs_error *error)
+static gs_status judge(writing *w, const char *uid, const gs_written *written, gs_author_turn *turn, gs_error *error)
 {
-    const gs_submission submission = {.source = gs_answer_block(answer, "kernel.cu"), .manifest = gs_answer_block(answer, "manifest")};
+    const gs_submission submission = {.source = written->source, .manifest = written->manifest};
     const gs_elite *const before = gs_archive_best(&w->lineages.archive);
     const double best_score = before ? before->score : 0;
     char name[GS_CONTENDER_NAME];
     gs_evaluation got;
     const int known = gs_lineages_find(&w->lineages, gs_submission_name(submission.source, submission.manifest, name));
     turn->again = known >= 0;
+    turn->edited = written->edited;
     if (turn->again) {
         got = repeat_of(w, &w->lineages.tried[known].outcome);
     } else {
@@ -318,56 +313,85 @@ static gs_status judge(writing *w, const char *uid, const gs_answer *answer, gs_
 /* An answer of an earlier run that was stopped before anything came of it. */
 static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
 {
-    gs_answer answer = {0};
+    const gs_author_result *const r = w->result;
+    const gs_source_view view = {.caps = w->caps, .problem = w->problem, .best = r->schedule[0] ? r->schedule : NULL, .family = gs_lineages_is_family(owed->base) ? owed->base : NULL};
     gs_author_turn turn = {.island = owed->island, .number = owed->number, .base = owed->base, .fault = ""};
-    gs_status status = read_kernel(&answer, owed->answer, strlen(owed->answer), error);
-    if (status == GS_OK) status = judge(w, owed->uid, &answer, &turn, error);
+    gs_question *const q = gs_question_create(error);
+    if (!q) return GS_ERROR_MEMORY;
+    gs_status status = find_parent(w, owed->base, &view, q, error);
+    if (q->reading.edits == GS_EDITS_ONLY) q->reading.edits = GS_EDITS_ALSO;   /* whatever that run asked for */
+    if (status == GS_OK) status = gs_author_read(&q->reading, owed->answer, strlen(owed->answer), error);
+    if (status == GS_OK) status = judge(w, owed->uid, &q->reading.written, &turn, error);
     else if (status != GS_ERROR_MEMORY) status = GS_OK;   /* another program could read it */
-    gs_answer_free(&answer);
+    gs_question_free(q);
     return status;
 }
 
 /* ---- turns ---- */
 
-static gs_status finish_turn(writing *w, gs_turn *turn, const char *uid, const gs_answer *answer, const char *reason, gs_error *error)
+static gs_status finish_turn(writing *w, const gs_question *q, gs_error *error)
 {
-    gs_author_turn told = {.island = turn->island, .number = turn->number, .base = turn->base, .fault = reason};
-    if (!reason[0]) return judge(w, uid, answer, &told, error);
+    gs_author_turn told = {.island = q->island, .number = q->number, .base = q->base, .fault = q->reason};
+    if (!q->reason[0]) return judge(w, q->uid, &q->reading.written, &told, error);
     w->result->unread++;
     tell(w, &told);
     return GS_OK;
 }
 
-static gs_status take_turn(writing *w, int island, gs_error *error)
+static gs_status begin_turn(writing *w, int island, gs_error *error)
 {
-    char uid[GS_STORE_UID], reason[GS_LLM_REASON], base[GS_CONTENDER_NAME];
-    gs_text system = {0}, question = {0};
-    gs_answer answer = {0};
     gs_lineage *const lineage = &w->lineages.lineage[island];
     const uint64_t key[] = {w->options->seed ? w->options->seed : 1, (uint64_t)island, (uint64_t)lineage->turns, gs_hash64(w->text, strlen(w->text))};
     gs_random random = {gs_hash64(key, sizeof key)};
     const gs_pick pick = gs_lineages_pick(&w->lineages, island, &random);
-    snprintf(base, sizeof base, "%s", base_of(w, &pick));
-    gs_turn turn = {.uid = uid, .problem = w->text, .mode = "source", .model = w->asker.options.model, .island = island, .number = lineage->turns + 1, .base = base};
+    gs_question *const q = gs_question_create(error);
+    if (!q) return GS_ERROR_MEMORY;
+    q->island = island;
+    q->number = lineage->turns + 1;
+    snprintf(q->base, sizeof q->base, "%s", base_of(w, &pick));
     if (w->options->begins) w->options->begins(w->options->self, done_turns(w), w->total, island);
-    gs_status status = make_prompt(w, island, &pick, &random, &system, &question, error);
-    if (status == GS_OK) {
-        status = ask_twice(w, &turn, uid, &system, &question, &answer, reason, error);
-        if (status == GS_OK) gs_lineages_begin(&w->lineages, island, turn.number, base, true);
-        if (status == GS_OK) status = finish_turn(w, &turn, uid, &answer, reason, error);
-    }
-    gs_answer_free(&answer);
-    gs_text_free(&system);
-    gs_text_free(&question);
+    gs_status status = make_prompt(w, &pick, &random, q, error);
+    if (status == GS_OK) status = begin_question(w, q, error);
+    if (status != GS_OK) gs_question_free(q);
     return status;
 }
 
-/* The island that is behind the others; -1: all have had their turns. */
+/* Nobody answered. What others that are under way leave of a budget may be enough for this question: then it is asked later, and fewer at once. */
+static gs_status fail_turn(writing *w, const gs_question *q, gs_error *error)
+{
+    if (q->status == GS_ERROR_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
+    if (gs_stop_requested || time_is_up(w)) return GS_OK;
+    if (q->status == GS_ERROR_RANGE && w->questions.under_way > 0) w->asks = w->questions.under_way;
+    else if (!w->asker.llm->silent) gs_llm_give_up(&w->asker, &q->error);
+    return GS_OK;
+}
+
+/* Waits for an answer and takes it: stores it, asks again if it cannot be read, and judges it. only: it is stored and nothing else. */
+static gs_status end_turn(writing *w, bool only, gs_error *error)
+{
+    gs_question *const q = gs_questions_end(&w->questions);
+    gs_status status = q->status == GS_OK ? keep_answer(w, q, error) : fail_turn(w, q, error);
+    bool goes_on = false;
+    w->busy[q->island] = false;
+    if (status == GS_OK && q->status == GS_OK && q->reason[0] && !q->second && !w->asker.llm->silent && !gs_stop_requested && !only) {
+        q->second = goes_on = true;
+        status = gs_source_repair(w->asker.options.prompts, q->reason, &q->question, error);
+        if (status == GS_OK) status = begin_question(w, q, error);
+        goes_on = status == GS_OK;
+    } else if (status == GS_OK && q->status == GS_OK && !only) {
+        gs_lineages_begin(&w->lineages, q->island, q->number, q->base, true);
+        status = finish_turn(w, q, error);
+    }
+    if (!goes_on) gs_question_free(q);
+    return status;
+}
+
+/* The island that is behind the others; -1: all have had their turns, or have a question under way. */
 static int next_island(const writing *w)
 {
     int next = -1;
     for (int i = 0; i < w->islands; i++)
-        if (w->lineages.lineage[i].asked < w->goal[i] && (next < 0 || w->lineages.lineage[i].turns < w->lineages.lineage[next].turns)) next = i;
+        if (!w->busy[i] && w->lineages.lineage[i].asked < w->goal[i] && (next < 0 || w->lineages.lineage[i].turns < w->lineages.lineage[next].turns)) next = i;
     return next;
 }
 
@@ -378,7 +402,15 @@ static bool ends(const writing *w, gs_status status, gs_author_end *end)
     else if (time_is_up(w)) *end = GS_AUTHOR_TIME;
     else if (w->asker.llm->silent) *end = GS_AUTHOR_SILENT;
     else return false;
-    return status == GS_OK || status == GS_ERROR_INTERRUPTED || w->unanswered;
+    return status == GS_OK || status == GS_ERROR_INTERRUPTED;
+}
+
+/* As many questions as may be under way; one that cannot be asked leaves those that are. */
+static gs_status begin_turns(writing *w, gs_error *error)
+{
+    gs_author_end end;
+    for (int island; w->questions.under_way < w->asks && (island = next_island(w)) >= 0 && !ends(w, GS_OK, &end);) GS_TRY(begin_turn(w, island, error));
+    return GS_OK;
 }
 
 static gs_status run_turns(writing *w, gs_error *error)
@@ -390,17 +422,18 @@ static gs_status run_turns(writing *w, gs_error *error)
         if (ends(w, status, end)) return GS_OK;
         status = settle(w, &w->lineages.owed[i], error);
     }
-    int island = next_island(w);
-    if (island >= 0 && status == GS_OK && !ends(w, status, end)) status = measure_figures(w, error);
+    if (next_island(w) >= 0 && status == GS_OK && !ends(w, status, end)) status = measure_figures(w, error);
     choose_family(w);
-    while (island >= 0 && status == GS_OK && !ends(w, status, end)) {
+    if (status == GS_OK) status = begin_turns(w, error);
+    while (w->questions.under_way > 0) {   /* whatever has happened: answers are expensive, and are kept */
         gs_error why = {0};
-        w->unanswered = false;
-        status = take_turn(w, island, &why);
-        if (w->unanswered && !gs_stop_requested && !time_is_up(w)) gs_llm_give_up(&w->asker, &why);
-        if (status != GS_OK && error) *error = why;
-        island = next_island(w);
+        const bool only = status != GS_OK || gs_stop_requested || time_is_up(w);
+        gs_status next = end_turn(w, only, &why);
+        if (next == GS_OK && !only) next = begin_turns(w, &why);
+        if (status == GS_OK && next != GS_OK && error) *error = why;
+        if (status == GS_OK) status = next;
     }
+    if (status == GS_OK && next_island(w) >= 0) ends(w, status, end);
     return status == GS_OK || ends(w, status, end) ? GS_OK : status;
 }
 
@@ -466,7 +499,11 @@ static gs_status write_all(writing *w, gs_error *error)
     GS_TRY(find_figures(w, error));
     GS_TRY(open_notes(w, error));
     GS_TRY(gs_environment_create(&w->environment, w->worker, w->caps, w->store, w->session, w->options->environment, error));
-    GS_TRY(run_turns(w, error));
+    w->asks = w->options->asks > 0 ? w->options->asks : 1;
+    gs_questions_open(&w->questions);
+    const gs_status status = run_turns(w, error);
+    gs_questions_close(&w->questions);
+    GS_TRY(status);
     return take_elites(w, error);
 }
 

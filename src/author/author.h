@@ -7,6 +7,7 @@
 #ifndef GS_AUTHOR_AUTHOR_H
 #define GS_AUTHOR_AUTHOR_H
 
+#include "author/prompt.h"
 #include "evaluate/environment.h"
 #include "policy/llm.h"
 
@@ -20,6 +21,7 @@ typedef struct gs_author_turn {
     const char *fault;                 /* why the answer could not be read; "": it was read */
     const gs_evaluation *got;          /* NULL: nothing was evaluated. Its reason may quote the candidate: */
     const char *reason;                /* the reason without quotes (redact/redact.h); "" if there is nothing to add to the verdict */
+    bool        edited;                /* it was answered by edits of the base */
     bool        again;                 /* it was evaluated before, and is not evaluated again */
     bool        improved, best;        /* better than the best of its lineage; than the best for the problem */
 } gs_author_turn;
@@ -30,6 +32,8 @@ typedef struct gs_author_options {
     const char *from;                  /* family whose working kernel is the template, GS_AUTHOR_NOTHING; NULL: that of the best schedule */
     int         islands, turns;        /* turns of each; 0: 4, 8. At most GS_AUTHOR_ISLANDS islands */
     int         patience;              /* after so many turns without improvement an island restarts from another one's elite; 0: 3 */
+    int         asks;                  /* questions under way at once, of different islands; 0: 1 */
+    gs_edits    edits;                 /* whether answers may, or must, be edits of the kernel to improve */
     bool        again;                 /* as many turns as that in addition to those in the store */
     double      budget_s;              /* 0: none */
     const char *profile;               /* the program that Nsight Compute is to run, if it is installed; NULL: no profile */

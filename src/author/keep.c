@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "author/keep.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -13,7 +17,7 @@
 
 /* ---- JSON ---- */
 
-void gs_author_turn_put(gs_json *json, const char *problem, const gs_author_turn *turn)
+static void put_turn(gs_json *json, const char *problem, const gs_author_turn *turn)
 {
     gs_json_int(json, "island", turn->island);
     gs_json_int(json, "turn", turn->number);
@@ -21,6 +25,7 @@ void gs_author_turn_put(gs_json *json, const char *problem, const gs_author_turn
     if (turn->got) {
         gs_evaluation shown = *turn->got;
         snprintf(shown.reason, sizeof shown.reason, "%s", turn->reason);
+        gs_json_bool(json, "edited", turn->edited);
         gs_json_bool(json, "repeated", turn->again);
         gs_json_bool(json, "improved", turn->improved);
         gs_json_bool(json, "best", turn->best);
@@ -48,7 +53,7 @@ static void put_elite(gs_json *json, const gs_author_kernel *e, bool emulated)
     gs_json_int(json, "island", e->island);
 }
 
-void gs_author_result_put(gs_json *json, const char *problem, const gs_caps *caps, const gs_author_result *r, const gs_spent *spent)
+static void put_result(gs_json *json, const char *problem, const gs_caps *caps, const gs_author_result *r, const gs_spent *spent)
 {
     gs_json_string(json, "problem", problem);
     gs_json_string(json, "gpu", caps->slug);
@@ -77,6 +82,52 @@ void gs_author_result_put(gs_json *json, const char *problem, const gs_caps *cap
     gs_json_double(json, "seconds", spent->seconds);
     gs_json_double(json, "cost", spent->cost);
     gs_json_end(json, '}');
+}
+
+void gs_author_turn_line(gs_text *line, const char *problem, const gs_author_turn *turn)
+{
+    gs_json json = gs_json_into(line);
+    gs_json_begin(&json, NULL, '{');
+    put_turn(&json, problem, turn);
+    gs_json_end(&json, '}');
+    gs_text_add(line, "\n");
+}
+
+void gs_author_result_line(gs_text *line, const char *problem, const gs_caps *caps, const gs_author_result *r, const gs_spent *spent)
+{
+    gs_json json = gs_json_into(line);
+    gs_json_begin(&json, NULL, '{');
+    put_result(&json, problem, caps, r, spent);
+    gs_json_end(&json, '}');
+    gs_text_add(line, "\n");
+}
+
+/* ---- lines for a person ---- */
+
+static void add_figures(gs_text *line, bool predicted, double us, double ratio, double floor_us)
+{
+    if (predicted) gs_text_addf(line, "predicted %.2f us, floor %.2f us", us, floor_us);
+    else gs_text_addf(line, "%.2f us, %.3f of cuBLASLt's speed", us, ratio);
+}
+
+void gs_author_turn_text(gs_text *line, const char *problem, const gs_author_turn *turn)
+{
+    gs_text_addf(line, "%s  %s  ", problem, turn->got->candidate);
+    add_figures(line, turn->got->predicted, turn->got->us, turn->got->ratio.median, turn->got->floor_us);
+    gs_text_addf(line, "  (turn %d of %d, %s %s)\n", turn->done, turn->total, turn->edited ? "edits of" : "from", turn->base[0] ? turn->base : GS_AUTHOR_NOTHING);
+}
+
+void gs_author_result_text(gs_text *line, const char *problem, const gs_caps *caps, const gs_author_result *r, const char *seconds)
+{
+    gs_text_addf(line, "%-32s  ", problem);
+    if (r->count > 0) {
+        gs_text_addf(line, "%s  ", r->elite[0].candidate);
+        add_figures(line, caps->emulated, r->elite[0].us, r->elite[0].ratio, r->floor_us);
+        if (r->schedule_us > 0) gs_text_addf(line, ", %.3f of the speed of %s", r->schedule_us / r->elite[0].us, r->schedule);
+    } else {
+        gs_text_add(line, "no kernel passed");
+    }
+    gs_text_addf(line, "  (%d turns, here %d judged, %d passed, %d answers unreadable, %s)\n", r->turns, r->judged, r->passed, r->unread, seconds);
 }
 
 /* ---- files ---- */
@@ -145,12 +196,12 @@ static gs_status drop_rows(gs_kept *k, const char *problem, const char *gpu, gs_
     return status;
 }
 
-gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
+/* What stands in the folder now. */
+static gs_status read_rows(gs_kept *k, gs_error *error)
 {
     char path[GS_PATH], *text;
     size_t size;
-    *k = (gs_kept){.folder = folder};
-    GS_TRY(gs_directory_add(folder, error));
+    gs_text_clear(&k->rows);
     GS_TRY(rows_path(k, path, error));
     const gs_status status = gs_file_read(path, MOST_KEPT, &text, &size, error);
     if (status == GS_ERROR_NOT_FOUND) return GS_OK;
@@ -160,14 +211,33 @@ gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
     return drop_rows(k, "", "", error);   /* of no problem: it says whether they are rows */
 }
 
-gs_status gs_kept_put(gs_kept *k, const char *problem, const gs_caps *caps, const gs_author_result *r, gs_error *error)
+gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
+{
+    *k = (gs_kept){.folder = folder};
+    GS_TRY(gs_directory_add(folder, error));
+    return read_rows(k, error);
+}
+
+/* With the folder locked: rows that other processes have put meanwhile stay. */
+static gs_status put_rows(gs_kept *k, const char *problem, const gs_caps *caps, const gs_author_result *r, gs_error *error)
 {
     char path[GS_PATH];
+    GS_TRY(read_rows(k, error));
     GS_TRY(drop_rows(k, problem, caps->slug, error));
     for (int i = 0; i < r->count; i++) GS_TRY(keep_elite(k, problem, caps, &r->elite[i], error));
     if (k->rows.failed) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the rows of --keep");
     GS_TRY(rows_path(k, path, error));
     return gs_file_write(path, gs_text_string(&k->rows), k->rows.size, error);
+}
+
+gs_status gs_kept_put(gs_kept *k, const char *problem, const gs_caps *caps, const gs_author_result *r, gs_error *error)
+{
+    const int folder = open(k->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return gs_fail_errno(error, errno, k->folder, "cannot open the folder");
+    while (flock(folder, LOCK_EX) != 0 && errno == EINTR) continue;   /* a file system that has no locks goes without */
+    const gs_status status = put_rows(k, problem, caps, r, error);
+    close(folder);
+    return status;
 }
 
 void gs_kept_free(gs_kept *k) { gs_text_free(&k->rows); }

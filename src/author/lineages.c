@@ -144,12 +144,17 @@ static gs_status owe(gs_lineages *lineages, const gs_turn *turn, gs_error *error
     return owed->base && owed->answer ? GS_OK : no_memory(error);
 }
 
+bool gs_lineages_is_family(const char *base)
+{
+    for (int f = 0; f < GS_FAMILIES; f++)
+        if (strcmp(base, gs_family_name((gs_family_id)f)) == 0) return true;
+    return false;
+}
+
 /* Whether it is what a turn may have begun from: names are shown, and a store may have been merged from anywhere. */
 static bool is_base(const char *base)
 {
-    bool family = !*base;
-    for (int f = 0; f < GS_FAMILIES; f++) family |= strcmp(base, gs_family_name((gs_family_id)f)) == 0;
-    return family || (strncmp(base, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0 && strspn(base + strlen(GS_USER_KERNEL), "0123456789abcdef") == strlen(base + strlen(GS_USER_KERNEL)));
+    return !*base || gs_lineages_is_family(base) || (strncmp(base, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0 && strspn(base + strlen(GS_USER_KERNEL), "0123456789abcdef") == strlen(base + strlen(GS_USER_KERNEL)));
 }
 
 static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_outcome *outcome)

@@ -61,6 +61,7 @@ void gs_lineages_begin(gs_lineages *lineages, int island, int number, const char
 gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, const gs_turn_outcome *outcome, const char *source, const char *manifest, bool *improved,
                         gs_error *error);
 
+bool gs_lineages_is_family(const char *base);
 int gs_lineages_find(const gs_lineages *lineages, const char *candidate);   /* -1: it was not tried */
 
 /* The score of a candidate: the lower end of its ratio's interval, so that noise does not count; of a predicted time the ratio. 0: it did not pass. */

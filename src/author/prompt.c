@@ -18,8 +18,7 @@
 #include "verify/verify.h"
 
 enum {
-    PARENT   = 28 << 10,   /* bytes of code that are shown: of the kernel that is developed further */
-    OTHER    = 12 << 10,   /* of an example, of the last failure */
+    OTHER    = 12 << 10,   /* bytes of code that are shown of an example, of the last failure */
     NOTES    = 8 << 10,
     EXAMPLES = 5,          /* with code: the best, and of other buckets */
     LINES    = 12,         /* of those that are named alone */
@@ -28,12 +27,12 @@ enum {
 };
 static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* times the best one's time: where each ends */
 
-enum { TEXT, PROBLEM, GOAL, DEVICE, TARGET, ACCUMULATOR, REFUSALS, MANIFEST, WRAPPERS, RULES, EXAMPLE, NOTES_PART, BASE, TRIED, FAILURE, DIRECTION, PARTS };
+enum { TEXT, PROBLEM, GOAL, DEVICE, TARGET, ACCUMULATOR, REFUSALS, MANIFEST, WRAPPERS, RULES, EXAMPLE, NOTES_PART, BASE, TRIED, FAILURE, DIRECTION, FORM, PARTS };
 
 static const char *const part_names[PARTS] = {
     [TEXT] = "text", [PROBLEM] = "problem", [GOAL] = "goal", [DEVICE] = "device", [TARGET] = "target", [ACCUMULATOR] = "accumulator", [REFUSALS] = "refusals",
     [MANIFEST] = "manifest", [WRAPPERS] = "wrappers", [RULES] = "rules", [EXAMPLE] = "example", [NOTES_PART] = "notes", [BASE] = "base", [TRIED] = "examples",
-    [FAILURE] = "failure", [DIRECTION] = "direction",
+    [FAILURE] = "failure", [DIRECTION] = "direction", [FORM] = "form",
 };
 
 /* ---- an attempt ---- */
@@ -65,15 +64,21 @@ static void add_metrics(gs_text *out, const char *metrics)
     if (shown > 0) gs_text_add(out, ".\n");
 }
 
-static void add_manifest(gs_text *out, const char *text)
+bool gs_source_manifest(gs_text *out, const char *text)
 {
     gs_manifest manifest;
+    if (gs_manifest_parse(&manifest, text, NULL) != GS_OK) return false;
+    gs_manifest_format(&manifest, out);
+    return true;
+}
+
+static void add_manifest(gs_text *out, const char *text)
+{
     gs_text canonical = {0};
-    if (gs_manifest_parse(&manifest, text, NULL) != GS_OK) {
+    if (!gs_source_manifest(&canonical, text)) {
         gs_text_add(out, "Its manifest could not be read.\n");
         return;
     }
-    gs_manifest_format(&manifest, &canonical);
     gs_text_addf(out, "```text manifest\n%s```\n", gs_text_string(&canonical));
     if (canonical.failed) out->failed = true;
     gs_text_free(&canonical);
@@ -100,6 +105,17 @@ static void add_figures(gs_text *out, const gs_source_view *v, const gs_attempt 
     }
 }
 
+/* What it was made from, with its time if it was tried for this problem. */
+static void add_base_figures(gs_text *out, const gs_source_view *v, const char *base)
+{
+    add_name(out, base);
+    for (int i = 0; i < v->count; i++)
+        if (strcmp(text_of(v->attempts[i].name), base) == 0 && v->attempts[i].us > 0) {
+            gs_text_addf(out, ", which takes %.4g us", v->attempts[i].us);
+            return;
+        }
+}
+
 /* All that is known of it. code: how much, 0: none. */
 static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_attempt *a, size_t code, gs_error *error)
 {
@@ -114,7 +130,7 @@ static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_att
         gs_text_add(out, "\n");
         if (a->base && *a->base) {
             gs_text_add(out, "Developed from ");
-            add_name(out, a->base);
+            add_base_figures(out, v, a->base);
             gs_text_add(out, ".\n");
         }
         if (a->registers > 0) gs_text_addf(out, "%d registers per thread, %d bytes of shared memory per block.\n", a->registers, a->smem);
@@ -154,48 +170,72 @@ static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule,
     return GS_OK;
 }
 
-/* The family's source with its options as it would be answered. */
-static gs_status add_template(gs_text *out, const gs_source_view *v, gs_error *error)
+/* A schedule's kernel with its options as it would be answered. */
+static gs_status build_template(const gs_source_view *v, const gs_schedule *schedule, gs_text *source, gs_text *manifest, gs_error *error)
 {
     static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";
-    char name[GS_SCHEDULE_TEXT];
-    gs_schedule schedule;
-    gs_kernel *kernel;
-    GS_TRY(choose_template(v, &schedule, error));
-    if (schedule.family == GS_FAMILIES) {
-        gs_text_addf(out, "From nothing: the family %s does not take this problem.\n", v->family);
-        return GS_OK;
-    }
-    if (!(kernel = malloc(sizeof *kernel))) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
-    const gs_status status = gs_kernel_build(kernel, &schedule, v->problem, v->caps, error);
+    gs_kernel *const kernel = malloc(sizeof *kernel);
+    if (!kernel) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
+    const gs_status status = gs_kernel_build(kernel, schedule, v->problem, v->caps, error);
     if (status == GS_OK) {
-        gs_schedule_format(&schedule, name);
-        gs_text_addf(out, "The kernel of the schedule %s", name);
-        if (v->best && strcmp(v->best, name) == 0 && v->best_us > 0) gs_text_addf(out, ", which takes %.4g us", v->best_us);
-        gs_text_add(out, ": it is right, and could be answered as it stands. Its definitions at the top are what a schedule chooses; a kernel for one problem needs none of the\n"
-                         "others' cases.\n```cuda kernel.cu\n");
         for (int i = 0; i < kernel->option_count; i++) {
             const char *const value = strchr(kernel->option[i], '=');
-            gs_text_addf(out, "#define %.*s %s\n", (int)(value - kernel->option[i] - 2), kernel->option[i] + 2, value + 1);
+            gs_text_addf(source, "#define %.*s %s\n", (int)(value - kernel->option[i] - 2), kernel->option[i] + 2, value + 1);
         }
         const bool marked = strncmp(kernel->source, licence, strlen(licence)) == 0;
-        gs_text_addf(out, "%s%s```\n```text manifest\n", marked ? "/*" : "", kernel->source + (marked ? strlen(licence) : 0));
-        gs_manifest_format(&kernel->manifest, out);
-        gs_text_add(out, "```\n");
+        gs_text_addf(source, "%s%s", marked ? "/*" : "", kernel->source + (marked ? strlen(licence) : 0));
+        gs_manifest_format(&kernel->manifest, manifest);
     }
     free(kernel);
     return status;
 }
 
-static gs_status add_base(gs_text *out, gs_text *direction, const gs_source_view *v, gs_error *error)
+gs_status gs_source_template(const gs_source_view *view, gs_text *source, gs_text *manifest, gs_error *error)
 {
+    gs_schedule schedule;
+    if (!view->family) return GS_OK;
+    GS_TRY(choose_template(view, &schedule, error));
+    if (schedule.family == GS_FAMILIES) return GS_OK;
+    GS_TRY(build_template(view, &schedule, source, manifest, error));
+    return source->failed || manifest->failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel") : GS_OK;
+}
+
+/* *code: there is such a kernel. */
+static gs_status add_template(gs_text *out, const gs_source_view *v, bool *code, gs_error *error)
+{
+    char name[GS_SCHEDULE_TEXT];
+    gs_schedule schedule;
+    gs_text source = {0}, manifest = {0};
+    GS_TRY(choose_template(v, &schedule, error));
+    if (schedule.family == GS_FAMILIES) {
+        gs_text_addf(out, "From nothing: the family %s does not take this problem.\n", v->family);
+        return GS_OK;
+    }
+    const gs_status status = build_template(v, &schedule, &source, &manifest, error);
+    *code = status == GS_OK;
+    if (status == GS_OK) {
+        gs_schedule_format(&schedule, name);
+        gs_text_addf(out, "The kernel of the schedule %s", name);
+        if (v->best && strcmp(v->best, name) == 0 && v->best_us > 0) gs_text_addf(out, ", which takes %.4g us", v->best_us);
+        gs_text_addf(out, ": it is right, and could be answered as it stands. Its definitions at the top are what a schedule chooses; a kernel for one problem needs none of the\n"
+                          "others' cases.\n```cuda kernel.cu\n%s```\n```text manifest\n%s```\n", gs_text_string(&source), gs_text_string(&manifest));
+        out->failed |= source.failed || manifest.failed;
+    }
+    gs_text_free(&source);
+    gs_text_free(&manifest);
+    return status;
+}
+
+static gs_status add_base(gs_text *out, gs_text *direction, const gs_source_view *v, bool *code, gs_error *error)
+{
+    *code = v->parent && v->parent->source;
     if (v->parent) {
         gs_text_add(direction, "Develop the kernel under \"Where to begin\" further.");
-        return add_attempt(out, v, v->parent, PARENT, error);
+        return add_attempt(out, v, v->parent, GS_SOURCE_PARENT_BYTES, error);
     }
     if (v->family) {
         gs_text_add(direction, "Begin with the kernel under \"Where to begin\": take out what this problem does not need, and change what holds it back.");
-        return add_template(out, v, error);
+        return add_template(out, v, code, error);
     }
     gs_text_add(out, "From nothing.\n");
     gs_text_add(direction, "Choose the structure that suits the problem; a simple kernel that is right comes before a fast one.");
@@ -332,6 +372,15 @@ static gs_status add_headers(gs_text *out, const gs_source_view *v, gs_error *er
     return status;
 }
 
+/* Where there is a kernel that edits could be of. */
+static gs_status add_form(gs_text part[PARTS], const gs_source_view *v, bool code, gs_error *error)
+{
+    const gs_prompt_field which = {"which", v->edits == GS_EDITS_ONLY ? "Answer with" : "Instead of whole texts you may answer with"};
+    if (v->edits == GS_EDITS_NONE || !code) return GS_OK;
+    gs_text_add(&part[FORM], "\n\n");
+    return gs_prompt_add(&part[FORM], v->folder, "source-edits.md", &which, 1, error);
+}
+
 /* Everything but the examples. */
 static gs_status add_parts(gs_text part[PARTS], const gs_source_view *v, gs_error *error)
 {
@@ -348,7 +397,9 @@ static gs_status add_parts(gs_text part[PARTS], const gs_source_view *v, gs_erro
     GS_TRY(gs_prompt_add(&part[RULES], v->folder, v->caps->cc >= 90 ? "source-hopper.md" : "source-ampere.md", NULL, 0, error));
     GS_TRY(gs_prompt_add(&part[EXAMPLE], v->folder, "source-example.md", NULL, 0, error));
     gs_text_addf(&part[NOTES_PART], "%.*s", (int)NOTES, v->notes && *v->notes ? v->notes : "None.\n");
-    GS_TRY(add_base(&part[BASE], &part[DIRECTION], v, error));
+    bool code;
+    GS_TRY(add_base(&part[BASE], &part[DIRECTION], v, &code, error));
+    GS_TRY(add_form(part, v, code, error));
     if (!v->failure) gs_text_add(&part[FAILURE], "Nothing.\n");
     else GS_TRY(add_attempt(&part[FAILURE], v, v->failure, same_attempt(v->failure, v->parent) ? 0 : OTHER, error));
     return GS_OK;

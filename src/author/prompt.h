@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "schedule/caps.h"
 
+enum { GS_SOURCE_PARENT_BYTES = 28 << 10 };      /* of the source of the kernel to improve, at most */
 enum { GS_SOURCE_PROMPT_BYTES = 96 << 10 };      /* of both texts together; examples go first, then notes, then the code of the last failure */
 
 /* A kernel that was tried for the problem. Strings are the caller's; NULL is "". */
@@ -31,6 +32,8 @@ typedef struct gs_attempt {
     bool        again;                           /* measured a second time: shown first as an example */
 } gs_attempt;
 
+typedef enum gs_edits { GS_EDITS_NONE, GS_EDITS_ALSO, GS_EDITS_ONLY } gs_edits;
+
 typedef struct gs_source_view {
     const char       *folder;                    /* of prompts; NULL: as gs_prompt_add has it */
     const gs_caps    *caps;
@@ -43,12 +46,19 @@ typedef struct gs_source_view {
     const gs_attempt *attempts;                  /* all that were tried, in the order in which they came */
     int               count;
     const gs_attempt *failure;                   /* the last that failed; NULL: none */
-    const char       *notes;                     /* retrieved (store/note.h); NULL or "": none */
+    gs_edits          edits;                     /* whether the answer may, or must, be edits of the parent or the template, where there is one */
+    const char       *notes;                     /* retrieved (notes/note.h); NULL or "": none */
 } gs_source_view;
 
 /* Appends to both texts; on failure they are unchanged. random chooses the examples; the same state gives the same texts. Codes: those of gs_prompt_add;
  * PARSE (family): there is no such family; RANGE (prompts): the texts of the folder leave no room; MEMORY. */
 gs_status gs_source_prompt(const gs_source_view *view, gs_random *random, gs_text *system, gs_text *question, gs_error *error);
+
+/* The texts of the template that the prompt shows; both stay empty where the view has none. family: as in the view. Codes: those of gs_source_prompt for it. */
+gs_status gs_source_template(const gs_source_view *view, gs_text *source, gs_text *manifest, gs_error *error);
+
+/* Appends a manifest as prompts show it. false: it cannot be parsed. */
+bool gs_source_manifest(gs_text *out, const char *text);
 
 /* Appends to a question why its answer could not be read. reason: from gs_answer_parse or the manifest's parser; it must quote nothing of the answer. */
 gs_status gs_source_repair(const char *folder, const char *reason, gs_text *question, gs_error *error);

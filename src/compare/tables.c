@@ -18,6 +18,7 @@
 static bool is_store(const char *path)
 {
     char head[16] = "";
+    if (gs_store_is_server(path)) return true;
     FILE *const file = gs_file_need_regular(path, NULL) == GS_OK ? fopen(path, "rb") : NULL;   /* a pipe would be waited for */
     if (!file) return false;
     const size_t size = fread(head, 1, sizeof head, file);

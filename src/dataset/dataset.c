@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "train/train.h"
 #include "plan/table.h"
 #include "schedule/profile.h"
@@ -276,7 +277,7 @@ bool gs_dataset_mode(const gs_dataset_options *options, const char *of)
 
 /* ---- all of them ---- */
 
-static bool is_wanted(const gs_dataset_options *o, const char *text)
+bool gs_dataset_asked(const gs_dataset_options *o, const char *text)
 {
     char name[GS_PROBLEM_TEXT];
     for (int i = 0; i < o->problem_count; i++)
@@ -289,7 +290,7 @@ static gs_status visit_problem(const reading *r, gs_dataset_counts *counts, cons
     const gs_dataset_options *const o = r->options;
     gs_known known = {.options = o, .counts = counts, .text = text};
     gs_problem problem;
-    if (!is_wanted(o, text) || gs_problem_parse(&problem, text, NULL) != GS_OK) return GS_OK;
+    if (!gs_dataset_asked(o, text) || gs_problem_parse(&problem, text, NULL) != GS_OK) return GS_OK;
     if (!gs_dataset_wants(o, gs_train_held_out(&problem, o->held_out))) {
         counts->other_side++;
         return GS_OK;
@@ -325,4 +326,16 @@ gs_status gs_dataset_each(const gs_dataset_options *options, gs_dataset_counts *
     for (int i = 0; i < r.names.count && status == GS_OK; i++) status = visit_device(options, counts, r.names.list[i], visit, error);
     free_names(&r.names);
     return status;
+}
+
+gs_status gs_dataset_open(gs_store **list, int *count, const char *const *paths, int path_count, gs_error *error)
+{
+    *count = 0;
+    if (path_count == 0) GS_TRY(gs_store_open_read(&list[(*count)++], NULL, error));
+    for (int i = 0; i < path_count; i++) {
+        if (!gs_store_may_be(paths[i])) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", paths[i]);
+        GS_TRY(gs_store_open_read(&list[i], paths[i], error));
+        *count = i + 1;
+    }
+    return GS_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "llm/answer.h"
 #include "llm/prompt.h"
+#include "dataset/edits.h"
 #include "dataset/rows.h"
 #include "redact/redact.h"
 
@@ -134,7 +135,8 @@ static const gs_turn *next_that_passed(const gs_known *k, int from)
     const gs_turn *const bad = &k->turns[from].turn;
     for (int i = from + 1; i < k->turn_count; i++) {
         const gs_turn *const t = &k->turns[i].turn;
-        if (strcmp(t->mode, bad->mode) == 0 && t->island == bad->island && !t->fault[0] && passed_of(k, t)) return t;
+        if (strcmp(t->mode, bad->mode) == 0 && t->island == bad->island && !t->fault[0] && passed_of(k, t))
+            return strcmp(t->base, bad->base) != 0 && gs_answer_is_edits(t->answer) ? NULL : t;   /* edits of what that prompt did not show */
     }
     return NULL;
 }
@@ -243,7 +245,7 @@ static bool collect_sources(const gs_known *k, scores *s)
 {
     for (int i = 0; i < k->turn_count; i++) {
         const gs_turn *const t = &k->turns[i].turn;
-        if (gs_dataset_is_source(t->mode) && t->count == 1 && !t->fault[0] && !add_scored(k, s, &t->outcomes[0], t->answer)) return false;
+        if (gs_dataset_is_source(t->mode) && t->count == 1 && !t->fault[0] && !gs_answer_is_edits(t->answer) && !add_scored(k, s, &t->outcomes[0], t->answer)) return false;
     }
     return true;
 }
@@ -307,6 +309,40 @@ static gs_status compare(gs_known *k, const char *mode, bool (*collect)(const gs
     return status;
 }
 
+/* ---- edits ---- */
+
+/* What is known of the kernel that a turn began with, if it passed. */
+static const gs_turn_outcome *base_of(const gs_known *k, const gs_turn *turn)
+{
+    for (int i = 0; i < k->turn_count; i++) {
+        const gs_turn *const t = &k->turns[i].turn;
+        if (gs_dataset_is_source(t->mode) && t->count == 1 && strcmp(t->outcomes[0].candidate, turn->base) == 0) return passed_of(k, t);
+    }
+    return NULL;
+}
+
+/* Turns whose kernel is faster than the one that it was made from, beyond the noise, as edits of that one. */
+static gs_status add_edits(gs_known *k, gs_error *error)
+{
+    for (int i = 0; i < k->turn_count; i++) {
+        const gs_turn *const t = &k->turns[i].turn;
+        const gs_turn_outcome *const child = gs_dataset_is_source(t->mode) && t->count == 1 && !t->fault[0] ? passed_of(k, t) : NULL, *const from = child ? base_of(k, t) : NULL;
+        const double apart = !from ? 0 : k->predicted ? from->us / child->us : from->high > 0 ? child->low / from->high : 0;
+        gs_text ask = {0}, completion = {0};
+        bool made = false;
+        if (!(apart >= 1 + k->options->apart)) continue;
+        gs_status status = gs_edits_of_turn(k, t, &ask, &completion, &made, error);
+        const gs_message messages[] = {{"system", t->system}, {"user", gs_text_string(&ask)}};
+        const pair p = {.kind = "edit", .mode = "source", .model = t->model, .prompt = messages, .messages = 2, .completion = completion.data, .outcome = child,
+                        .rejected_candidate = t->base, .rejected_verdict = from->verdict, .apart = apart};
+        if (status == GS_OK && made) status = add_pair(k, &p, error);
+        gs_text_free(&ask);
+        gs_text_free(&completion);
+        GS_TRY(status);
+    }
+    return GS_OK;
+}
+
 /* ---- all ---- */
 
 static bool wants(const gs_known *k, uint32_t kind) { return k->options->kinds == 0 || (k->options->kinds & kind); }
@@ -319,6 +355,7 @@ static gs_status add_all(gs_known *k, gs_error *error)
     if (wants(k, GS_DATASET_REPAIRS)) GS_TRY(add_repairs(k, error));
     if (wants(k, GS_DATASET_PREFERENCES) && schedules) GS_TRY(compare(k, "schedule", collect_schedules, error));
     if (wants(k, GS_DATASET_PREFERENCES) && sources) GS_TRY(compare(k, "source", collect_sources, error));
+    if (wants(k, GS_DATASET_EDITS) && sources) GS_TRY(add_edits(k, error));
     return GS_OK;
 }
 

@@ -52,6 +52,7 @@ void      gs_known_free(gs_known *known);
 const gs_trial *gs_known_trial(const gs_known *known, const char *candidate);   /* NULL: none, or without a verdict */
 bool gs_trial_passed(const gs_trial *trial);
 
+bool gs_dataset_asked(const gs_dataset_options *options, const char *problem);   /* one of those that were named, or none was */
 bool gs_dataset_wants(const gs_dataset_options *options, bool held_out);
 bool gs_dataset_is_source(const char *candidate_or_mode);
 bool gs_dataset_mode(const gs_dataset_options *options, const char *candidate_or_mode);

@@ -94,6 +94,7 @@ static gs_status read_file(gs_sample_set *s, const char *gpu, const char *path, 
     char *text = NULL;
     size_t size;
     gs_status status = GS_OK;
+    if (gs_store_is_server(path)) return read_store(s, gpu, path, error);
     if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
     GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
     if (is_rows(path)) {

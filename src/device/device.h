@@ -82,7 +82,7 @@ struct gs_image {
     int    stack_bytes;
     int    static_smem;
     bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7514, C7602) */
-    bool   tables;            /* nobody writes to its variables, which was inspected: an emulated device holds them read only */
+    bool   user;              /* a user kernel's, which was inspected: an emulated device holds its variables read only, and checks the order of its warps */
     bool   cached;            /* came from the cubin cache */
     double compile_ms;        /* 0 when cached */
 };

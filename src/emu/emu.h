@@ -25,6 +25,7 @@ struct gs_emu_function {
     gs_function_info info;
     uint32_t         allowed;     /* dynamic shared memory */
     bool             large;       /* clusters of more than 8 were asked for */
+    bool             user;        /* of a user kernel */
     gs_emu_function *next;
 };
 

@@ -17,6 +17,7 @@ typedef struct module {
     gs_ptx_module   *ptx;
     uint64_t        *address;     /* per variable; 0: none of its own */
     int              registers, stack;
+    bool             user;
     gs_emu_function *functions;
 } module;
 
@@ -64,7 +65,8 @@ static gs_status fill_module(gs_emu_device *emu, module *m, const gs_image *imag
     if (!m->address) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a module");
     m->registers = image->registers;
     m->stack = image->stack_bytes;
-    for (int i = 0; i < m->ptx->variables; i++) GS_TRY(place_variable(emu, &m->ptx->variable[i], image->tables, &m->address[i], error));
+    m->user = image->user;
+    for (int i = 0; i < m->ptx->variables; i++) GS_TRY(place_variable(emu, &m->ptx->variable[i], image->user, &m->address[i], error));
     return GS_OK;
 }
 
@@ -121,6 +123,7 @@ static gs_status make_function(module *m, const gs_ptx_entry *entry, gs_emu_func
         return status;
     }
     function->code->registers = m->registers;
+    function->user = m->user;
     function->info = info_of(m, function->code);
     function->allowed = DEFAULT_SMEM - GS_MIN((uint32_t)function->info.static_smem, DEFAULT_SMEM);
     function->next = m->functions;

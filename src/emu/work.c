@@ -143,7 +143,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
     gs_emu_launch launch = {
-        .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check, .order = emu->order,
+        .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check, .order = emu->order || work->function->user,
         .dependent = work->dependent,
         .seed = gs_random_next(&random), .threads = emu->threads, .sms = emu->caps.sms,
         .smem_limit = (uint32_t)emu->caps.smem_block, .registers_sm = emu->caps.registers_sm,

@@ -12,28 +12,10 @@
 #include "base/random.h"
 #include "inspect/inspect.h"
 #include "worker/contenders.h"
-#include "evaluate/emulate.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/internal.h"
 
 #define COMPILE_S 60.0
-
-/* The best time of a problem that passed here, where there is no store to ask. */
-typedef struct best {
-    char   problem[GS_PROBLEM_TEXT];
-    double us;
-} best;
-
-struct gs_environment {
-    gs_worker             *worker;
-    gs_caps                caps;
-    gs_store              *store;      /* NULL: nothing is kept */
-    gs_session            *session;
-    gs_environment_options options;
-    gs_emulation           emulation;
-    uint64_t               seed;       /* goes from run to run */
-    best                  *known;
-    int                    known_count, known_capacity;
-};
 
 gs_status gs_environment_create(gs_environment **out, gs_worker *worker, const gs_caps *caps, gs_store *store, gs_session *session,
                                 const gs_environment_options *options, gs_error *error)
@@ -63,7 +45,7 @@ void gs_environment_destroy(gs_environment **environment)
 
 /* ---- what is known of a problem ---- */
 
-static best *find_known(const gs_environment *e, const char *problem)
+static gs_known_best *find_known(const gs_environment *e, const char *problem)
 {
     for (int i = 0; i < e->known_count; i++)
         if (strcmp(e->known[i].problem, problem) == 0) return &e->known[i];
@@ -72,7 +54,7 @@ static best *find_known(const gs_environment *e, const char *problem)
 
 static gs_status remember(gs_environment *e, const char *problem, double us, gs_error *error)
 {
-    best *known = find_known(e, problem);
+    gs_known_best *known = find_known(e, problem);
     if (known) {
         known->us = GS_MIN(known->us, us);
         return GS_OK;
@@ -84,9 +66,9 @@ static gs_status remember(gs_environment *e, const char *problem, double us, gs_
     return GS_OK;
 }
 
-static gs_status take_known(const gs_environment *e, gs_evaluator *run, gs_error *error)
+gs_status gs_environment_take_known(const gs_environment *e, gs_evaluator *run, gs_error *error)
 {
-    const best *const here = find_known(e, run->text);
+    const gs_known_best *const here = find_known(e, run->text);
     run->known_us = here ? here->us : 0;
     if (!e->store) return GS_OK;
     double us;
@@ -95,7 +77,7 @@ static gs_status take_known(const gs_environment *e, gs_evaluator *run, gs_error
     return GS_OK;
 }
 
-static gs_evaluator open_evaluator(const gs_environment *e, const gs_problem *problem)
+gs_evaluator gs_environment_evaluator(const gs_environment *e, const gs_problem *problem)
 {
     const gs_evaluator_options options = {.cache_path = e->options.cache_path, .dependent = e->options.dependent, .timeout_s = e->options.timeout_s,
                                           .reward = e->options.reward, .seed = e->seed};
@@ -104,8 +86,8 @@ static gs_evaluator open_evaluator(const gs_environment *e, const gs_problem *pr
 
 gs_status gs_environment_known(const gs_environment *e, const gs_problem *problem, double *us, gs_error *error)
 {
-    gs_evaluator run = open_evaluator(e, problem);
-    const gs_status status = take_known(e, &run, error);
+    gs_evaluator run = gs_environment_evaluator(e, problem);
+    const gs_status status = gs_environment_take_known(e, &run, error);
     *us = run.known_us;
     return status;
 }
@@ -121,7 +103,7 @@ char *gs_submission_name(const char *source, const char *manifest, char name[GS_
 }
 
 /* What its text says before the worker has seen it. A candidate that is out has its verdict. */
-static gs_status read_schedule(gs_evaluator *run, const char *text, gs_candidate *c, gs_error *error)
+gs_status gs_evaluator_read_schedule(gs_evaluator *run, const char *text, gs_candidate *c, gs_error *error)
 {
     gs_error why = {0};
     gs_status status = gs_schedule_parse(&c->schedule, text, &why);
@@ -186,21 +168,53 @@ static gs_status measure_second(gs_evaluator *run, gs_candidate *c, gs_evaluatio
     return GS_OK;
 }
 
-static gs_status evaluate(gs_environment *e, gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
+static gs_status read_text(gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_error *error)
 {
-    int64_t began = gs_clock_ns();
     GS_TRY(gs_evaluator_check(run, error));
-    GS_TRY(submission->schedule ? read_schedule(run, submission->schedule, c, error) : read_kernel(run, submission, c, error));
-    if (gs_candidate_out(c)) return GS_OK;
+    return submission->schedule ? gs_evaluator_read_schedule(run, submission->schedule, c, error) : read_kernel(run, submission, c, error);
+}
 
+/* The emulated device, or what is known of it already. */
+static gs_status emulate(gs_environment *e, gs_evaluator *run, const gs_preparation *prepared, gs_candidate *c, gs_evaluation *out, gs_error *error)
+{
+    const int64_t began = gs_clock_ns();
+    if (prepared && prepared->done) {
+        snprintf(out->note, sizeof out->note, "%s", prepared->note);
+        out->spent.emulator = prepared->emulator_s;
+        out->spent.compile = prepared->compile_s;
+        return GS_OK;
+    }
     GS_TRY(gs_evaluator_emulate(run, &e->emulation, c, &out->step, out->note, error));
     out->spent.emulator = gs_clock_since(began);
+    return GS_OK;
+}
+
+/* Without the device. A user kernel of an emulated device is compiled and inspected in a worker of the same one. */
+static gs_status prepare(gs_environment *e, gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
+{
+    GS_TRY(read_text(run, submission, c, error));
+    if (gs_candidate_out(c)) return GS_OK;
+    GS_TRY(emulate(e, run, NULL, c, out, error));
+    if (gs_candidate_out(c)) return GS_OK;
+    const int64_t began = gs_clock_ns();
+    out->step = GS_STEP_COMPILE;
+    if (c->source && e->caps.emulated) GS_TRY(gs_evaluator_prepare(run, c, e->options.compile_s, error));
+    else GS_TRY(gs_evaluator_precompile(run, c, true, e->options.compile_s, error));
+    out->spent.compile = gs_clock_since(began);
+    return GS_OK;
+}
+
+static gs_status evaluate(gs_environment *e, gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
+{
+    GS_TRY(read_text(run, submission, c, error));
+    if (gs_candidate_out(c)) return GS_OK;
+    GS_TRY(emulate(e, run, submission->prepared, c, out, error));
     if (gs_candidate_out(c)) return GS_OK;
 
-    began = gs_clock_ns();
+    int64_t began = gs_clock_ns();
     out->step = GS_STEP_COMPILE;
     GS_TRY(gs_evaluator_prepare(run, c, e->options.compile_s, error));
-    out->spent.compile = gs_clock_since(began);
+    out->spent.compile += gs_clock_since(began);
     if (gs_candidate_out(c)) return GS_OK;
 
     out->step = GS_STEP_VERIFY;
@@ -221,9 +235,8 @@ static gs_status evaluate(gs_environment *e, gs_evaluator *run, const gs_submiss
     return GS_OK;
 }
 
-static void fill(const gs_evaluator *run, const gs_candidate *c, gs_evaluation *out)
+void gs_evaluation_fill(const gs_evaluator *run, const gs_candidate *c, bool timed, gs_evaluation *out)
 {
-    const bool passed = gs_candidate_passed(c);
     snprintf(out->candidate, sizeof out->candidate, "%s", c->text);
     snprintf(out->reason, sizeof out->reason, "%s", c->reason);
     out->verdict = c->verdict;
@@ -232,7 +245,7 @@ static void fill(const gs_evaluator *run, const gs_candidate *c, gs_evaluation *
     out->registers = c->registers;
     out->smem = c->smem;
     out->reward = gs_evaluator_reward(run, c);
-    if (!passed) return;
+    if (!timed) return;
     snprintf(out->untrusted, sizeof out->untrusted, "%s", c->untrusted);
     if (c->untrusted[0]) {
         out->untrusted_us = c->us;
@@ -246,22 +259,45 @@ static void fill(const gs_evaluator *run, const gs_candidate *c, gs_evaluation *
     if (!c->source) out->l2_hit = gs_l2_hit(&c->schedule, run->problem, run->caps);
 }
 
-gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error)
+static gs_status begin(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluator *run, gs_evaluation *out, gs_error *error)
 {
     *out = (gs_evaluation){.step = GS_STEP_TEXT, .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated};
     GS_TRY(gs_evaluator_takes(problem, "evaluate", error));
     if (!submission->schedule == !(submission->source && submission->manifest))
         return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "either a schedule, or a source and its manifest");
-    gs_evaluator run = open_evaluator(e, problem);
+    *run = gs_environment_evaluator(e, problem);
+    run->doubts = true;
+    run->compile_s = e->options.compile_s;
+    out->floor_us = run->floor_us;
+    return GS_OK;
+}
+
+gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error)
+{
+    gs_evaluator run;
     gs_candidate c = {0};
-    run.doubts = true;
-    run.compile_s = e->options.compile_s;
-    out->floor_us = run.floor_us;
-    gs_status status = take_known(e, &run, error);
+    GS_TRY(begin(e, problem, submission, &run, out, error));
+    gs_status status = gs_environment_take_known(e, &run, error);
     if (status == GS_OK) status = evaluate(e, &run, submission, &c, out, error);
-    if (status == GS_OK) fill(&run, &c, out);
+    if (status == GS_OK) gs_evaluation_fill(&run, &c, gs_candidate_passed(&c), out);
     if (status == GS_OK && gs_candidate_passed(&c) && out->us > 0 && !e->store) status = remember(e, run.text, c.us, error);
     e->seed = run.seed;
     out->spent.all = gs_clock_since(run.started);
+    if (submission->prepared) out->spent.all += submission->prepared->emulator_s + submission->prepared->compile_s;
+    return status;
+}
+
+gs_status gs_evaluate_prepare(gs_environment *e, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_preparation *prepared, gs_error *error)
+{
+    gs_evaluator run;
+    gs_candidate c = {0};
+    *prepared = (gs_preparation){0};
+    GS_TRY(begin(e, problem, submission, &run, out, error));
+    const gs_status status = prepare(e, &run, submission, &c, out, error);
+    if (status == GS_OK) gs_evaluation_fill(&run, &c, gs_candidate_passed(&c), out);
+    e->seed = run.seed;
+    out->spent.all = gs_clock_since(run.started);
+    *prepared = (gs_preparation){.done = status == GS_OK, .compile_s = out->spent.compile, .emulator_s = out->spent.emulator};
+    snprintf(prepared->note, sizeof prepared->note, "%s", out->note);
     return status;
 }

@@ -32,11 +32,19 @@ typedef struct gs_environment_options {
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
 } gs_environment_options;         /* all zero: a sensible one */
 
+/* What gs_evaluate_prepare has done for a candidate before its device is needed. */
+typedef struct gs_preparation {
+    bool   done;
+    char   note[160];             /* as in gs_evaluation */
+    double compile_s, emulator_s;
+} gs_preparation;
+
 /* Either schedule, or source and manifest. Texts end with '\0' and are the caller's. */
 typedef struct gs_submission {
     const char *schedule;         /* "ws/128x256x64/..." */
     const char *source;           /* CUDA C, as kernel/manifest.h says: entries with C linkage that take a gs_kernel_args by value */
     const char *manifest;         /* "manifest 1 ..." */
+    const gs_preparation *prepared;   /* the emulated device has had it already; NULL: nobody has */
 } gs_submission;
 
 typedef struct gs_evaluation {
@@ -80,6 +88,20 @@ void      gs_environment_destroy(gs_environment **environment);   /* the worker 
  * RANGE for an empty one; ARGUMENT for a submission that is neither; INTERRUPTED (gs_stop_requested); NO_LIBRARY, NO_COMPILER, MEMORY, the store's; of a
  * worker that cannot even be started, or cannot run the library alone any more, WORKER_DIED or WORKER_HUNG. The next call starts a fresh worker. */
 gs_status gs_evaluate(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error);
+
+/* The part of an evaluation that needs no device, so that many run at once while it is busy: the text, the run on the emulated device, and the compilation into the cache, from where the
+ * device's worker takes the code. The environment's worker is of options.emulator's device or of any, its caps those of the device that is meant; where that is emulated itself, the worker is
+ * of the same one. out has a verdict, kept as gs_evaluate keeps it, or UNKNOWN: then gs_evaluate goes on with *prepared, in the environment of the device. Codes: as gs_evaluate. */
+gs_status gs_evaluate_prepare(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_preparation *prepared, gs_error *error);
+
+/* ---- many schedules of one problem (race.c) ---- */
+
+/* One schedule of a race, compiled into the cache as above. What is wrong with it is found again in the race, and said there. */
+gs_status gs_evaluate_race_prepare(gs_environment *environment, const gs_problem *problem, const char *schedule, gs_error *error);
+
+/* Times of all, measured against each other and cuBLASLt in groups, few rounds for all and more for the fastest, as a search races its candidates; nothing is verified but what timing looks
+ * at. out: of each, in their order: the verdict UNKNOWN and its times, or what speaks against it. Codes: as gs_evaluate. */
+gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *problem, const char *const *schedules, int count, gs_evaluation *out, gs_error *error);
 
 /* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);

@@ -90,11 +90,14 @@ double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)
 
 /* ---- how long ---- */
 
+/* An emulated device runs a user kernel on one core: it looks after the order of its blocks. */
+static double slower(const gs_candidate *c) { return c->source ? gs_emulated_cores() : 1; }
+
 static double base_timeout(const gs_evaluator *e) { return e->options.timeout_s > 0 ? e->options.timeout_s : REPLY_S; }
 
-static double bench_timeout(const gs_evaluator *e, int count, int rounds)
+static double bench_timeout(const gs_evaluator *e, const gs_candidate *first, int count, int rounds)
 {
-    if (e->caps->emulated) return 10 * base_timeout(e) + PATIENCE * gs_emulated_seconds(e->problem, count, 1 + count);
+    if (e->caps->emulated) return 10 * base_timeout(e) + PATIENCE * (count > 0 ? slower(first) : 1) * gs_emulated_seconds(e->problem, count, 1 + count);
     const double calls_us = (count + 1.0) * (rounds + 20.0) * (2000 + SLOW * e->floor_us);
     return (count > 0 ? base_timeout(e) : GS_MAX(base_timeout(e), ALONE_S)) + 1e-6 * (calls_us + TUNE_RUNS * 5 * e->floor_us);
 }
@@ -102,7 +105,7 @@ static double bench_timeout(const gs_evaluator *e, int count, int rounds)
 static double verify_timeout(const gs_evaluator *e, const gs_candidate *c)
 {
     if (e->limit_s > 0) return e->limit_s;
-    if (e->caps->emulated) return 10 * base_timeout(e) + PATIENCE * gs_verify_seconds(e->problem, 0, c->source || c->schedule.family != GS_FAMILY_SIMPLE);
+    if (e->caps->emulated) return 10 * base_timeout(e) + PATIENCE * slower(c) * gs_verify_seconds(e->problem, 0, c->source || c->schedule.family != GS_FAMILY_SIMPLE);
     return base_timeout(e) + gs_problem_flops(e->problem) / CHECK_RATE + 200e-6 * c->us;
 }
 
@@ -329,7 +332,7 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
      * has just settled them */
     if (decides && e->floor_us > 20) request.warmup_s = e->search ? LIST_WARMUP_S : WARMUP_S;
     gs_worker_timings timings;
-    gs_status status = gs_worker_bench(e->worker, &request, bench_timeout(e, count, rounds), &timings, error);
+    gs_status status = gs_worker_bench(e->worker, &request, bench_timeout(e, count > 0 ? list[0] : NULL, count, rounds), &timings, error);
     free(names);
     GS_TRY(status);
     status = take_timings(e, list, count, &timings, beside, stage, error);
@@ -338,6 +341,28 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
 }
 
 /* ---- compile ---- */
+
+/* What a compilation that failed says: of the candidate, also where it took the worker down, if a fresh one answers; or of the machine. */
+static gs_status not_compiled(gs_evaluator *e, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
+{
+    if (!gs_worker_lost(status)) return gs_evaluator_refuse(e, c, status, why, error);
+    const int signal = status == GS_ERROR_WORKER_DIED ? e->worker->signal : 0;   /* before the next worker starts */
+    gs_caps caps;
+    GS_TRY(gs_worker_hello(e->worker, &caps, NULL, NULL, error));
+    c->signal = signal;
+    return gs_evaluator_reject(e, c, GS_VERDICT_COMPILE, 0, why->text, error);
+}
+
+gs_status gs_evaluator_precompile(gs_evaluator *e, gs_candidate *c, bool edges, double timeout_s, gs_error *error)
+{
+    gs_error why = {0};
+    const gs_worker_subject subject = subject_of(e, c);
+    const gs_status status = gs_worker_precompile(e->worker, &subject, e->caps, false, timeout_s, &why);
+    if (status != GS_OK) return not_compiled(e, c, status, &why, error);
+    if (!edges || c->source) return GS_OK;
+    /* nobody is judged by these: verification compiles what is missing then */
+    return gs_worker_precompile(e->worker, &subject, e->caps, true, timeout_s, error) == GS_ERROR_INTERRUPTED ? GS_ERROR_INTERRUPTED : GS_OK;
+}
 
 gs_status gs_evaluator_prepare(gs_evaluator *e, gs_candidate *c, double timeout_s, gs_error *error)
 {
@@ -353,14 +378,7 @@ gs_status gs_evaluator_prepare(gs_evaluator *e, gs_candidate *c, double timeout_
             gs_log(GS_LOG_WARNING, "this system has no filter of system calls (seccomp): user kernels are compiled under limits of time and memory alone");
         return GS_OK;
     }
-    if (gs_worker_lost(status)) {
-        const int signal = status == GS_ERROR_WORKER_DIED ? e->worker->signal : 0;   /* before the next worker starts */
-        gs_caps caps;
-        GS_TRY(gs_worker_hello(e->worker, &caps, NULL, NULL, error));
-        c->signal = signal;
-        return gs_evaluator_reject(e, c, GS_VERDICT_COMPILE, 0, why.text, error);
-    }
-    return gs_evaluator_refuse(e, c, status, &why, error);
+    return not_compiled(e, c, status, &why, error);
 }
 
 /* ---- verify ---- */

@@ -143,6 +143,10 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
  * is the verdict `compile`, if a fresh worker answers. */
 gs_status gs_evaluator_prepare(gs_evaluator *e, gs_candidate *candidate, double timeout_s, gs_error *error);
 
+/* Before the device is needed, in a worker of any device: compiles the candidate into the cache, a schedule also for the edge problems of verification (edges). What is wrong with it is its
+ * verdict as above, but for what is found when its code is loaded. */
+gs_status gs_evaluator_precompile(gs_evaluator *e, gs_candidate *candidate, bool edges, double timeout_s, gs_error *error);
+
 /* Full verification of one candidate, whose verdict it fills and keeps. WORKER_HUNG, WORKER_DIED as above. */
 gs_status gs_evaluator_verify(gs_evaluator *e, gs_candidate *candidate, gs_error *error);
 

@@ -3,6 +3,7 @@
  * found there. A text is not understood here: wherever `#` and `include` stand behind each other, in a comment or a string too, a plain name
  * of common/ must follow. So nothing hides behind quotes, comments, joined lines, digraphs or macros. */
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "inspect/internal.h"
@@ -40,11 +41,13 @@ static void step(reader *r)
     if (*r->at) r->at++;
 }
 
-static gs_status refuse(const reader *r, const char *what, const char *name)
+static gs_status refuse_as(const reader *r, gs_refusal why, const char *what, const char *name)
 {
-    return gs_fail(r->error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_INCLUDE), "%.60s:%d: %s%s%.80s%s", r->name, r->line, what, *name ? " \"" : "", name,
+    return gs_fail(r->error, GS_ERROR_FORBIDDEN, gs_refusal_name(why), "%.60s:%d: %s%s%.80s%s", r->name, r->line, what, *name ? " \"" : "", name,
                    *name ? "\"" : "");
 }
+
+static gs_status refuse(const reader *r, const char *what, const char *name) { return refuse_as(r, GS_REFUSAL_INCLUDE, what, name); }
 
 /* Blanks and comments, which may stand anywhere in a directive. A long comment there is refused: each `#` looks through it anew. */
 static gs_status skip_blanks(reader *r)
@@ -126,9 +129,35 @@ static gs_status check_directive(reader *r)
     return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
 }
 
-/* Words that ask the compiler for files outside of a directive of their own. */
-static gs_status check_word(const reader *r, const char *word)
+/* Whether a word is one that the compiler replaces by the time, or could be the last piece of one that is pasted together. */
+static bool tells_time(const char *word, bool pastes)
 {
+    static const char *const names[] = {"__TIME__", "__DATE__", "__TIMESTAMP__"};
+    const size_t length = strlen(word);
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        const size_t all = strlen(names[i]);
+        if (length <= all && strcmp(names[i] + all - length, word) == 0 && (pastes || length == all)) return true;
+    }
+    return false;
+}
+
+/* "##" anywhere, in whatever spelling: "%:%:", "??=??=". */
+static bool has_pasting(const char *text)
+{
+    reader r = {.at = text};
+    for (int marks = 0; peek(&r);) {
+        const bool mark = *r.at == '#' || (*r.at == '%' && r.at[1] == ':') || (*r.at == '?' && r.at[1] == '?' && r.at[2] == '=');
+        marks = mark ? marks + 1 : *r.at == ':' || *r.at == '=' || *r.at == '?' ? marks : 0;
+        if (marks == 2) return true;
+        step(&r);
+    }
+    return false;
+}
+
+/* Words that ask the compiler for files outside of a directive of their own, or for the time. */
+static gs_status check_word(const reader *r, const char *word, bool pastes)
+{
+    if (tells_time(word, pastes)) return refuse_as(r, GS_REFUSAL_CLOCK, "the time of compilation:", word);
     static const char *const asking[] = {"__has_include", "__has_include_next", "__has_embed"};
     for (size_t i = 0; i < GS_COUNT(asking); i++)
         if (strcmp(word, asking[i]) == 0) return refuse(r, "asks for files:", word);
@@ -140,11 +169,12 @@ gs_status gs_inspect_source(const char *name, const char *text, gs_error *error)
     reader r = {.name = name ? name : "the source", .at = text ? text : "", .line = 1, .error = error};
     if (strnlen(r.at, GS_INSPECT_SOURCE_MAX + 1) > GS_INSPECT_SOURCE_MAX)
         return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(GS_REFUSAL_SIZE), "more than %zu bytes of source", GS_INSPECT_SOURCE_MAX);
+    const bool pastes = has_pasting(r.at);
     while (peek(&r)) {
         if (isalpha((unsigned char)*r.at) || *r.at == '_') {
             char word[32];
             read_word(&r, word);
-            GS_TRY(check_word(&r, word));
+            GS_TRY(check_word(&r, word, pastes));
             continue;
         }
         reader ahead = r;

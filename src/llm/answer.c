@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 const char *const gs_answer_kernel[] = {"kernel.cu", "manifest", NULL};
+const char *const gs_answer_edits[] = {"?kernel.cu", "?manifest", NULL};
 
 typedef struct lines {
     char *at, *end;       /* the rest; *end is '\0' */
@@ -144,7 +145,7 @@ static gs_status check_name(const gs_answer *answer, const char *name, int line,
 {
     if (gs_answer_block(answer, name)) return wrong(line, "a second block of this name", error);
     for (; *names; names++)
-        if (strcmp(name, *names) == 0) return GS_OK;
+        if (strcmp(name, *names + (**names == '?')) == 0) return GS_OK;
     return wrong(line, "a block of a name that was not asked for", error);
 }
 
@@ -187,8 +188,8 @@ static gs_status read_answer(gs_answer *out, lines *l, const char *const *names,
         else if (!is_blank(line)) return wrong(l->number, "text outside the blocks of the code", error);
     }
     for (; *names; names++)
-        if (!gs_answer_block(out, *names)) return gs_fail(error, GS_ERROR_PARSE, "code", "the block %s is missing", *names);
-    return GS_OK;
+        if (**names != '?' && !gs_answer_block(out, *names)) return gs_fail(error, GS_ERROR_PARSE, "code", "the block %s is missing", *names);
+    return out->blocks > 0 ? GS_OK : gs_fail(error, GS_ERROR_PARSE, "code", "has no block");
 }
 
 gs_status gs_answer_parse(gs_answer *out, const char *text, size_t size, const char *const *names, gs_error *error)

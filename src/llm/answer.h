@@ -38,8 +38,9 @@ typedef struct gs_answer {
     int blocks;
 } gs_answer;
 
-/* names: the blocks that there must be, each once and no other, ended by NULL. PARSE, RANGE (field: "line 12" or the part), MEMORY; *out is then empty. */
+/* names: the blocks that there must be, each once and no other, ended by NULL; those that begin with ? may be missing, but not all. PARSE, RANGE (field: "line 12" or the part), MEMORY; *out is then empty. */
 extern const char *const gs_answer_kernel[];   /* names: kernel.cu, manifest */
+extern const char *const gs_answer_edits[];    /* the same, of which one may be missing (llm/edit.h) */
 gs_status gs_answer_parse(gs_answer *out, const char *text, size_t size, const char *const *names, gs_error *error);
 const char *gs_answer_block(const gs_answer *answer, const char *name);   /* NULL: none */
 void      gs_answer_free(gs_answer *answer);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "llm/edit_lines.h"
 
 typedef struct piece {
     const char *at;
@@ -77,7 +78,16 @@ static int name_of(piece info)
     return NAMES;
 }
 
-static void find_blocks(piece text, piece block[NAMES])
+static bool begins_edit(piece text)
+{
+    piece line = trim(text);
+    const char *const stop = memchr(line.at, '\n', line.size);
+    if (stop) line = trim((piece){line.at, (size_t)(stop - line.at)});
+    return gs_edit_mark(&(gs_edit_line){line.at, line.size, line.size, 0}, '<') > 0;
+}
+
+/* edits: of each name all the blocks of edits in a row at the end; NULL: nobody asks. */
+static void find_blocks(piece text, piece block[NAMES], gs_text edits[NAMES])
 {
     const char *const end = text.at + text.size, *body = NULL;
     size_t ticks = 0;
@@ -95,6 +105,8 @@ static void find_blocks(piece text, piece block[NAMES])
         } else if (found >= ticks && rest.size == 0) {
             const piece whole = {body, (size_t)(at - body)};
             if (trim(whole).size > 0) block[name] = whole;
+            if (edits && trim(whole).size > 0 && !begins_edit(whole)) gs_text_clear(&edits[name]);
+            else if (edits && trim(whole).size > 0) gs_text_add_bytes(&edits[name], whole.at, whole.size);
             name = NAMES;
         }
     }
@@ -129,28 +141,98 @@ static char *copy(piece p)
     return out;
 }
 
+static gs_status take_schedule(gs_completion *out, piece schedule_string, gs_error *error)
+{
+    if (schedule_string.size > GS_COMPLETION_SCHEDULE) return GS_OK;
+    out->schedule = copy(schedule_string);
+    return out->schedule ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate");
+}
+
 gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, gs_error *error)
 {
     piece block[NAMES] = {0};
     *out = (gs_completion){0};
     if (size == 0 || memchr(text, '\0', size)) return GS_OK;
     const piece answer = without_marks(without_thoughts((piece){text, size}));
-    find_blocks(answer, block);
+    find_blocks(answer, block, NULL);
     piece schedule_string = trim(block[SCHEDULE]);
     const bool kernel = block[SOURCE].size > 0 && block[MANIFEST].size > 0;
     if (schedule_string.size == 0 && !kernel) schedule_string = first_sentence(block[ARRAY].size > 0 ? block[ARRAY] : answer);
-    if (schedule_string.size > 0) {
-        if (schedule_string.size > GS_COMPLETION_SCHEDULE) return GS_OK;
-        out->schedule = copy(schedule_string);
-    } else if (kernel && block[SOURCE].size <= GS_COMPLETION_SOURCE && block[MANIFEST].size <= GS_COMPLETION_MANIFEST) {
-        out->source = copy(block[SOURCE]);
-        out->manifest = copy(block[MANIFEST]);
-    } else {
-        return GS_OK;
-    }
-    if (out->schedule || (out->source && out->manifest)) return GS_OK;
+    if (schedule_string.size > 0) return take_schedule(out, schedule_string, error);
+    if (!kernel || block[SOURCE].size > GS_COMPLETION_SOURCE || block[MANIFEST].size > GS_COMPLETION_MANIFEST) return GS_OK;
+    out->source = copy(block[SOURCE]);
+    out->manifest = copy(block[MANIFEST]);
+    if (out->source && out->manifest) return GS_OK;
     gs_completion_free(out);
     return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate");
+}
+
+/* ---- edits ---- */
+
+/* Lines that are within edits, of a text that has more around them. */
+static void add_bare_edits(gs_text *out, piece text)
+{
+    const char *const end = text.at + text.size;
+    int signs = 0;
+    for (const char *at = text.at, *next; at < end; at = next) {
+        const char *const stop = memchr(at, '\n', (size_t)(end - at));
+        next = stop ? stop + 1 : end;
+        const piece whole = {at, (size_t)((stop ? stop : end) - at)}, bare = trim(whole);
+        const gs_edit_line line = {bare.at, bare.size, bare.at == at ? bare.size : 0, 0};   /* a mark begins its line */
+        const int begins = gs_edit_mark(&line, '<');
+        if (signs == 0) signs = begins;
+        if (signs == 0) continue;
+        gs_text_add_bytes(out, whole.at, whole.size);
+        gs_text_add(out, "\n");
+        if (gs_edit_mark(&line, '>') == signs) signs = 0;
+    }
+}
+
+/* A text that ends, with LF alone; a block without anything in it is none. */
+static char *block_of(const gs_text *edits, piece block)
+{
+    if (edits->size > 0) return copy((piece){edits->data, edits->size});
+    return copy(block);
+}
+
+static gs_status read_kernel(gs_completion *out, const gs_text edits[NAMES], const piece block[NAMES], const gs_parent *parent, gs_error *error)
+{
+    const bool source = edits[SOURCE].size > 0 || block[SOURCE].size > 0, manifest = edits[MANIFEST].size > 0 || block[MANIFEST].size > 0;
+    bool edited;
+    if (!source && !manifest) return GS_OK;
+    char *const first = source ? block_of(&edits[SOURCE], block[SOURCE]) : NULL, *const second = manifest ? block_of(&edits[MANIFEST], block[MANIFEST]) : NULL;
+    gs_status status = (source && !first) || (manifest && !second) ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate") : GS_OK;
+    if (status == GS_OK) {
+        status = gs_edit_kernel(&out->source, &out->manifest, &edited, parent, first, second, &out->fault);
+        if (status == GS_ERROR_MEMORY) gs_fail(error, status, NULL, "no memory for a candidate");
+        else status = GS_OK;
+    }
+    free(first);
+    free(second);
+    if (out->source && (strlen(out->source) > GS_COMPLETION_SOURCE || strlen(out->manifest) > GS_COMPLETION_MANIFEST)) gs_completion_free(out);
+    return status;
+}
+
+gs_status gs_completion_read_edit(gs_completion *out, const char *text, size_t size, const gs_parent *parent, gs_error *error)
+{
+    piece block[NAMES] = {0};
+    gs_text edits[NAMES] = {{0}};
+    *out = (gs_completion){0};
+    if (size == 0 || memchr(text, '\0', size)) return GS_OK;
+    const piece answer = without_marks(without_thoughts((piece){text, size}));
+    find_blocks(answer, block, edits);
+    gs_status status = GS_OK;
+    const piece schedule_string = trim(block[SCHEDULE]);
+    if (schedule_string.size > 0) {
+        status = take_schedule(out, schedule_string, error);
+    } else {
+        if (block[SOURCE].size == 0 && block[MANIFEST].size == 0) add_bare_edits(&edits[SOURCE], answer);
+        if (edits[SOURCE].failed || edits[MANIFEST].failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate");
+        else if (block[SOURCE].size == 0 && block[MANIFEST].size == 0 && edits[SOURCE].size == 0) status = gs_completion_read(out, text, size, error);
+        else status = read_kernel(out, edits, block, parent, error);
+    }
+    for (int i = 0; i < NAMES; i++) gs_text_free(&edits[i]);
+    return status;
 }
 
 void gs_completion_free(gs_completion *completion)

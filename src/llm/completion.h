@@ -19,15 +19,22 @@
 #include <stddef.h>
 #include <gemmsmith/status.h>
 
+#include "llm/edit.h"
+
 enum { GS_COMPLETION_SCHEDULE = 512, GS_COMPLETION_SOURCE = 512 << 10, GS_COMPLETION_MANIFEST = 64 << 10 };   /* bytes, the longest */
 
 typedef struct gs_completion {
     char *schedule;             /* without blanks around it; or NULL and */
     char *source, *manifest;    /* as they were, with LF alone; all owned, all NULL: no candidate */
+    gs_error fault;             /* of gs_completion_read_edit: why the edits make no kernel; no text: that is not what is wrong */
 } gs_completion;
 
 /* MEMORY alone. */
 gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, gs_error *error);
+
+/* The same of a model that was shown a kernel: it may answer with edits of it (edit.h), in blocks, of which those of one name are taken together, or, where there are
+ * no blocks, as they stand in the text; and a text that is not in the answer is the parent's. */
+gs_status gs_completion_read_edit(gs_completion *out, const char *text, size_t size, const gs_parent *parent, gs_error *error);
 void      gs_completion_free(gs_completion *completion);
 
 #endif

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct gs_ledger {
     gs_spent  settled;          /* and the number of all requests */
     open_ask *open;
     int       open_count, open_capacity;
+    pthread_mutex_t mutex;
 };
 
 static double cost_of(const gs_ledger *ledger, const gs_ledger_use *use)
@@ -46,7 +48,8 @@ static double cost_of(const gs_ledger *ledger, const gs_ledger_use *use)
     return ((double)use->tokens_in * ledger->options.price_in + (double)use->tokens_out * ledger->options.price_out) * 1e-6;
 }
 
-gs_spent gs_ledger_spent(const gs_ledger *ledger)
+/* The mutex is held. */
+static gs_spent spent_by(const gs_ledger *ledger)
 {
     gs_spent sum = ledger->settled;
     for (int i = 0; i < ledger->open_count; i++) {
@@ -54,6 +57,14 @@ gs_spent gs_ledger_spent(const gs_ledger *ledger)
         sum.seconds += ledger->open[i].most.seconds;
         sum.cost += ledger->open[i].most.cost;
     }
+    return sum;
+}
+
+gs_spent gs_ledger_spent(gs_ledger *ledger)
+{
+    pthread_mutex_lock(&ledger->mutex);
+    const gs_spent sum = spent_by(ledger);
+    pthread_mutex_unlock(&ledger->mutex);
     return sum;
 }
 
@@ -183,18 +194,25 @@ static gs_status append(gs_ledger *ledger, const gs_text *line, gs_error *error)
     return GS_OK;
 }
 
-static gs_status lock(gs_ledger *ledger, gs_error *error)
-{
-    while (ledger->file >= 0 && flock(ledger->file, LOCK_EX) != 0)
-        if (errno != EINTR) return gs_fail_errno(error, errno, ledger->path, "cannot lock the ledger");
-    const gs_status status = ledger->file >= 0 ? catch_up(ledger, error) : GS_OK;
-    if (status != GS_OK) flock(ledger->file, LOCK_UN);
-    return status;
-}
-
-static void unlock(const gs_ledger *ledger)
+static void unlock(gs_ledger *ledger)
 {
     if (ledger->file >= 0) flock(ledger->file, LOCK_UN);
+    pthread_mutex_unlock(&ledger->mutex);
+}
+
+/* Among threads by the mutex, among processes by the file's lock. */
+static gs_status lock(gs_ledger *ledger, gs_error *error)
+{
+    pthread_mutex_lock(&ledger->mutex);
+    while (ledger->file >= 0 && flock(ledger->file, LOCK_EX) != 0)
+        if (errno != EINTR) {
+            const int why = errno;
+            pthread_mutex_unlock(&ledger->mutex);
+            return gs_fail_errno(error, why, ledger->path, "cannot lock the ledger");
+        }
+    const gs_status status = ledger->file >= 0 ? catch_up(ledger, error) : GS_OK;
+    if (status != GS_OK) unlock(ledger);
+    return status;
 }
 
 /* Writes a line, then takes it in as everybody else will; the lock is held. */
@@ -233,7 +251,7 @@ static gs_status refuse(gs_error *error, const char *budget, double spent, doubl
 static gs_status afford(const gs_ledger *ledger, gs_ledger_use *use, gs_error *error)
 {
     const gs_spent *const most = &ledger->options.most;
-    const gs_spent spent = gs_ledger_spent(ledger);
+    const gs_spent spent = spent_by(ledger);
     const double cost = cost_of(ledger, use);
     if (use->tokens_out == 0 && (most->tokens > 0 || most->cost > 0))
         return gs_fail(error, GS_ERROR_ARGUMENT, "max_tokens", "must bound the answer where there is a budget for tokens or cost");
@@ -302,6 +320,7 @@ gs_status gs_ledger_open(gs_ledger **out, const gs_ledger_options *options, gs_e
     }
     *ledger = (gs_ledger){.options = *options, .path = path, .file = -1};
     ledger->options.path = path;
+    pthread_mutex_init(&ledger->mutex, NULL);
     gs_status status = GS_OK;
     if (path) status = gs_file_need_regular(path, error);
     if (path && status == GS_OK && (ledger->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0) status = gs_fail_errno(error, errno, path, "cannot open the ledger");
@@ -315,6 +334,7 @@ void gs_ledger_close(gs_ledger **ledger)
 {
     if (!*ledger) return;
     if ((*ledger)->file >= 0) close((*ledger)->file);
+    pthread_mutex_destroy(&(*ledger)->mutex);
     free((*ledger)->open);
     free((*ledger)->path);
     free(*ledger);

@@ -30,7 +30,7 @@ typedef struct gs_ledger_use {
     double  seconds;
 } gs_ledger_use;
 
-typedef struct gs_ledger gs_ledger;    /* one thread at a time */
+typedef struct gs_ledger gs_ledger;    /* any number of threads; gs_ledger_take: alone */
 
 /* ARGUMENT: a price or a budget that is none. CORRUPT, "line N": a damaged file, which stays as it is. */
 gs_status gs_ledger_open(gs_ledger **out, const gs_ledger_options *options, gs_error *error);
@@ -45,7 +45,7 @@ gs_status gs_ledger_ask(gs_ledger *ledger, gs_ledger_use *most, uint64_t *id, gs
 gs_status gs_ledger_settle(gs_ledger *ledger, uint64_t id, const gs_ledger_use *took, int http, gs_error *error);
 
 /* So far, requests that are not settled yet with the most that they can take; of a shared file as it was at the last call. */
-gs_spent gs_ledger_spent(const gs_ledger *ledger);
+gs_spent gs_ledger_spent(gs_ledger *ledger);
 
 /* Takes in one line of the file; also what is left of the budget is computed from lines alone. PARSE for one that is none. For reading and for tests. */
 gs_status gs_ledger_take(gs_ledger *ledger, const char *line, size_t size, gs_error *error);

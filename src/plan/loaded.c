@@ -271,7 +271,7 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     if (user) GS_TRY(inspector->ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
     if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
     if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
-    loaded->image.tables = user;
+    loaded->image.user = user;
     GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
     if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
         free(loaded->image.code);

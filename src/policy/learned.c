@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
- * same rate; then of the schedules that the time model finds fast and of those that the actor samples, the ones
- * that the surrogate finds fastest. Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
+ * same rate; then of the schedules that the time model finds fast, the ones that the surrogate finds fastest. (Samples of the actor among them changed
+ * nothing: docs/internals/learn.md.) Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
  * one value away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
  * names, else the installed ones, else untrained ones, which leave the order to the time model. */
 #include <math.h>
@@ -21,8 +21,8 @@
 enum {
     BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
     KEPT     = 2048,  /* and kept, of those that the surrogate does */
-    BY_ACTOR = 128,   /* and so many samples of the actor's */
-    PARENTS  = 3      /* fastest measured ones whose neighbours are looked at */
+    PARENTS  = 3,     /* fastest measured ones whose neighbours are looked at, */
+    NEIGHBOURS = 256  /* for which there is room */
 };
 #define CURIOUS 0.5   /* deviations of what is not sure that a schedule is visited to be faster */
 
@@ -42,7 +42,6 @@ typedef struct learned {
     gs_weights before;                     /* when they were loaded or saved */
     gs_learner learner;
     gs_error   fault;                      /* why learning ended; its status GS_OK: it has not */
-    gs_random  random;
     uint64_t   seed;
     char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
     uint32_t   families;
@@ -121,7 +120,7 @@ static gs_status rank_all(learned *self, const gs_problem *problem, const gs_cap
     gs_space space;
     GS_TRY(gs_space_create(&space, problem, caps, self->families, NULL));
     free(self->list);
-    self->capacity = space.count + BY_ACTOR;
+    self->capacity = space.count + NEIGHBOURS;
     self->list = malloc((size_t)self->capacity * sizeof *self->list);
     gs_status status = self->list ? GS_OK : GS_ERROR_MEMORY;
     self->count = self->next = 0;
@@ -131,12 +130,6 @@ static gs_status rank_all(learned *self, const gs_problem *problem, const gs_cap
         const int model = GS_MIN(space.count, BY_MODEL);
         for (int i = 0; i < model; i++) {
             const gs_schedule schedule = self->list[i].schedule;
-            add(self, &schedule, problem);
-        }
-        const gs_schedule best = gs_actor_best(&self->weights.actor, &space);
-        add(self, &best, problem);
-        for (int i = 1; i < BY_ACTOR; i++) {
-            const gs_schedule schedule = gs_actor_say(&self->weights.actor, &space, &self->random, NULL);
             add(self, &schedule, problem);
         }
         status = put_in_order(self);
@@ -155,7 +148,6 @@ static void begin(learned *self, const gs_policy *policy, const gs_problem *prob
     memcpy(self->problem, text, strlen(text) + 1);
     self->families = policy->families;
     self->profile = gs_profile_of(caps);
-    self->random = (gs_random){self->seed};
     self->count = self->next = self->proposed_count = self->observed_count = 0;
     self->ranked = self->stale = false;
 }
@@ -215,7 +207,7 @@ static void move_weights(learned *self, const gs_problem *problem, const gs_caps
     gs_measured *const measured = malloc(((size_t)count + 1) * sizeof *measured);
     gs_error error = {0};
     char text[GS_PROBLEM_TEXT];
-    for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us, feedback[i].reward};
+    for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us};
     /* no memory: nothing learned; numbers that are not finite: nothing more is, and the weights are again those that were loaded or saved last */
     if (measured && gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, &error) == GS_ERROR_CORRUPT) {
         self->fault = error;

@@ -16,6 +16,13 @@ gs_report_point *gs_report_find_point(gs_report *r, gs_report_set *set, const ch
 void             gs_report_name_point(gs_report_point *point, const char *problem);
 void             gs_report_add_machine(gs_report *r, const gs_report_machine *machine);
 
+/* The points of the curves go over to the report; the lists that are left are to be freed. */
+void             gs_report_take_curves(gs_report *r, gs_curves *curves, const char *device);
+
+/* Curves of what the trials of a device found, in the order of their dates: the best ratio so far, geometric mean over the problems that have one, and how many of
+ * the last hundred passed. */
+gs_status        gs_report_add_found(gs_report *r, gs_store *store, const char *device, gs_error *error);
+
 void             gs_report_add_row(gs_report *r, const gs_result *row);
 
 #endif

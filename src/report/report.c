@@ -81,6 +81,17 @@ void gs_report_add_machine(gs_report *r, const gs_report_machine *machine)
     if (strcmp(machine->to, known->to) > 0) memcpy(known->to, machine->to, sizeof known->to);
 }
 
+void gs_report_take_curves(gs_report *r, gs_curves *curves, const char *device)
+{
+    for (int i = 0; i < curves->count; i++) {
+        gs_report_curve *const to = gs_report_more(r, &r->curves, &r->curve_count, &r->curve_capacity, sizeof *to);
+        if (!to) return;
+        to->points = curves->list[i];
+        snprintf(to->device, sizeof to->device, "%s", device);
+        curves->list[i].x = curves->list[i].y = NULL;
+    }
+}
+
 void gs_report_free(gs_report *r)
 {
     for (int i = 0; i < r->set_count; i++) free(r->sets[i].list);

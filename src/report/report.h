@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What a report shows: sets of problems that may be compared with each other (one device, one clock), the machines they were measured on, and curves.
- * This is the door of the room: filled from stores (store.c) and rows of eval (rows.c), a report becomes a page (page.c). */
+ * This is the door of the room: filled from stores (store.c), rows of eval and logs of trainers (rows.c), a report becomes a page (page.c). */
 #ifndef GS_REPORT_REPORT_H
 #define GS_REPORT_REPORT_H
 
@@ -56,15 +56,16 @@ typedef struct gs_report {
     gs_report_curve   *curves;
     int                curve_count, curve_capacity;
     gs_text            sources;   /* names of the files, a line each */
+    bool               training;  /* a trainer's log is among them */
     int                unread;    /* lines and results that could not be read */
     bool               failed;    /* no memory */
 } gs_report;   /* zero-initialise */
 
 /* ---- filling ---- */
 
-/* gpu: only that one's; NULL: all. */
+/* gpu: only that one's; NULL: all. Where a trainer's log was added before: also what the trials found. */
 gs_status gs_report_add_store(gs_report *r, gs_store *store, const char *gpu, gs_error *error);
-gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error);           /* rows of eval: --rows, or --json */
+gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error);           /* rows of eval: --rows, or --json; or a trainer's log (training.h) */
 void      gs_report_free(gs_report *r);
 
 /* What was written where, as an object of JSON. */

@@ -13,6 +13,7 @@
 #include "plan/table.h"
 #include "problem/layout.h"
 #include "report/internal.h"
+#include "report/training.h"
 
 enum { MOST_BYTES = 1 << 30, COLUMNS = 64 };
 
@@ -287,14 +288,31 @@ static gs_status add_lines(gs_report *r, const char *path, char *text, gs_error 
     return GS_OK;
 }
 
+/* ---- logs of trainers ---- */
+
+static gs_status add_training(gs_report *r, const char *path, const char *text, gs_error *error)
+{
+    gs_curves curves = {0};
+    gs_error why = {0};
+    char name[GS_CURVE_NAME];
+    gs_training_name(name, path);
+    gs_status status = gs_training_read(&curves, name, text, &r->unread, &why);
+    if (status != GS_OK) status = gs_fail(error, status, NULL, "%.200s: %s", path, why.text);
+    if (status == GS_OK) gs_report_take_curves(r, &curves, "");
+    gs_curves_free(&curves);
+    r->training |= status == GS_OK;
+    return status;
+}
+
 gs_status gs_report_add_file(gs_report *r, const char *path, gs_error *error)
 {
     char *text;
     size_t size;
     GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
     const char *const slash = strrchr(path, '/');
-    gs_text_addf(&r->sources, "rows %s\n", slash ? slash + 1 : path);
-    gs_status status = *text == '{' ? add_objects(r, path, text, error) : add_lines(r, path, text, error);
+    const bool training = gs_training_is(text);
+    gs_text_addf(&r->sources, "%s %s\n", training ? "log" : "rows", slash ? slash + 1 : path);
+    gs_status status = training ? add_training(r, path, text, error) : *text == '{' ? add_objects(r, path, text, error) : add_lines(r, path, text, error);
     free(text);
     if (status == GS_OK && r->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a report");
     return status;

@@ -163,6 +163,7 @@ static gs_status add_winners(filling *f, gs_store *store, gs_error *error)
         if (!f->set) break;
         GS_TRY(gs_store_winners(store, name, on_winner, f, error));
         if (f->set->count == 0) f->r->set_count--;   /* it was the last one made */
+        if (f->r->training) GS_TRY(gs_report_add_found(f->r, store, name, error));
     }
     return GS_OK;
 }

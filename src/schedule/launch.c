@@ -25,6 +25,17 @@ int gs_launch_resident(const gs_launch_shape *shape, const gs_profile *profile)
     return (int)fmin(fmin(by_registers, by_smem), fmin(by_threads, MOST_BLOCKS));
 }
 
+/* What a warp instruction of a class takes of the issue rate and in a chain, in plain ones: 64 lanes per cycle do f64, 32 shuffles, 16 what is special, and
+ * a division is a sequence of ten and more (CUDA's table of arithmetic throughput). */
+#define DOUBLE_SLOTS   2.0
+#define SPECIAL_SLOTS  12.0
+#define EXCHANGE_SLOTS 4.0
+
+static double beyond_plain(const gs_launch_counts *c)
+{
+    return (DOUBLE_SLOTS - 1) * c->doubles + (SPECIAL_SLOTS - 1) * c->special + (EXCHANGE_SLOTS - 1) * c->exchange;
+}
+
 /* Cycles in which wgmma reads its operands from shared memory: 64 rows of A and the columns that the operations had on average. */
 static double wgmma_port(const gs_launch_counts *c)
 {
@@ -35,7 +46,8 @@ static double wgmma_port(const gs_launch_counts *c)
 /* Dependent cycles of all warps together. How often a wait had to wait is left out: that is the emulation's own order of turns. */
 static double chain_of(const gs_launch_counts *c, const gs_rates *r)
 {
-    const double plain = c->integer + c->floating + c->doubles + c->special + c->control + c->other + c->copy + c->exchange;
+    const double plain = c->integer + c->floating + c->doubles + c->special + c->control + c->other + c->copy + c->exchange +
+                         beyond_plain(c);
     const double loads = c->global_load + c->global_store > 0 ? c->global * c->global_load / (c->global_load + c->global_store) : 0;
     return plain * r->launch_alu + c->shared * r->launch_shared + c->mma * r->launch_matrix + c->barrier * r->launch_barrier +
            loads * r->launch_request * r->l2_latency;
@@ -71,7 +83,7 @@ gs_work gs_launch_work(const gs_launch_counts *c, const gs_launch_shape *shape, 
         .steps   = steps,
         .matrix  = matrix / cut,
         .port    = port / cut,
-        .issue   = all_instructions(c) / cut,
+        .issue   = (all_instructions(c) + beyond_plain(c)) / cut,
         .feed    = c->global_load / cut,
         .chain   = chain_of(c, r) / warps / cut,
         .latency = (bulk ? r->ws_latency : r->mma_latency) * r->launch_filling,

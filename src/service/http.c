@@ -16,7 +16,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "service/headers.h"
+#include "service/race.h"
 #include "service/reply.h"
+#include "service/stream.h"
 #include "service/trainer.h"
 #include "service/watch.h"
 
@@ -61,16 +63,8 @@ typedef struct exchange {
 /* Comes when all connections are taken: is told so, and goes. */
 static bool is_extra(const exchange *x) { return gs_service_watch_among(x->guest) > x->http->options.connections; }
 
-static enum MHD_Result send_text(exchange *x, int code, const char *type, char *text)
+static enum MHD_Result respond(exchange *x, int code, const char *type, struct MHD_Response *response)
 {
-    struct MHD_Response *const response =
-        text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    if (!response) {
-        free(text);
-        return MHD_NO;
-    }
-    if (!text) code = 503;
-    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_ANSWER, text ? strlen(text) : 0);
     if (gs_service_jobs_stopping(x->http->jobs) || is_extra(x) || x->last) MHD_add_response_header(response, "Connection", "close");
     MHD_add_response_header(response, "Content-Type", type);
     MHD_add_response_header(response, "Cache-Control", "no-store");
@@ -81,6 +75,19 @@ static enum MHD_Result send_text(exchange *x, int code, const char *type, char *
     x->answered = true;
     x->http->codes[code]++;
     return result;
+}
+
+static enum MHD_Result send_text(exchange *x, int code, const char *type, char *text)
+{
+    struct MHD_Response *const response =
+        text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    if (!text) code = 503;
+    gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_ANSWER, text ? strlen(text) : 0);
+    return respond(x, code, type, response);
 }
 
 static enum MHD_Result send_json(exchange *x, int code, json_t *value)
@@ -158,6 +165,14 @@ static json_t *result_of(exchange *x, const char *id, const gs_service_found *fo
     return gs_service_reply_result(id, found, kind, waited, gs_service_jobs_stopping(x->http->jobs));
 }
 
+/* Results one by one. Takes what is in request, and found. */
+static enum MHD_Result send_stream(exchange *x, gs_service_request *request, gs_service_found *found, int64_t until)
+{
+    const gs_service_listener listener = {x->connection, &x->http->watch, x->guest, x->socket_number, IDLE_S};
+    struct MHD_Response *const response = gs_service_stream_response(x->http->jobs, request, found, until, &listener);
+    return response ? respond(x, 200, "application/x-ndjson", response) : MHD_NO;
+}
+
 /* ---- the endpoints ---- */
 
 static enum MHD_Result evaluate_parsed(exchange *x, gs_service_request *request, bool batch, bool wait)
@@ -171,6 +186,7 @@ static enum MHD_Result evaluate_parsed(exchange *x, gs_service_request *request,
         free(found);
         return failed(x, &error);
     }
+    if (request->as_ready) return send_stream(x, request, found, until);
     if (wait) wait_for(x, found, request->count, until);
     json_t *const list = json_array();
     int code = 200;
@@ -232,6 +248,18 @@ static enum MHD_Result adapt(exchange *x, gs_service_adapter which)
 
 static enum MHD_Result post_openrlhf(exchange *x, const char *rest) { (void)rest; return adapt(x, GS_SERVICE_OPENRLHF); }
 static enum MHD_Result post_slime(exchange *x, const char *rest)    { (void)rest; return adapt(x, GS_SERVICE_SLIME); }
+
+static enum MHD_Result post_races(exchange *x, const char *rest)
+{
+    static const char *const none[] = {NULL};
+    const gs_service_caller caller = {x, argument_of, wait_of, pause_of};
+    json_t *out;
+    gs_error error = {0};
+    (void)rest;
+    if (!only(x, none)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+    const int code = gs_service_race(&out, x->http->jobs, gs_text_string(&x->body), x->body.size, &x->http->terms, &caller, &error);
+    return out ? send_json(x, code, out) : send_error(x, code, &error);
+}
 
 static enum MHD_Result get_result(exchange *x, const char *id)
 {
@@ -375,6 +403,7 @@ static const endpoint endpoints[] = {
     {"/v1/evaluate",          true,  false, post_evaluate},
     {"/v1/evaluate/batch",    true,  false, post_batch},
     {"/v1/submit",            true,  false, post_submit},
+    {"/v1/races",             true,  false, post_races},
     {"/v1/adapters/openrlhf", true,  false, post_openrlhf},
     {"/v1/adapters/slime",    true,  false, post_slime},
     {"/v1/result/",           false, false, get_result, delete_result},
@@ -520,7 +549,7 @@ gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, co
     http->jobs = jobs;
     http->options = *options;
     http->terms = (gs_service_terms){.scope = {"serve 1", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
-                                     .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .caps = gs_service_jobs_caps(jobs)};
+                                     .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .store = options->jobs.store, .stored = true, .caps = gs_service_jobs_caps(jobs)};
     http->started = gs_clock_ns();
     gs_service_watch_open(&http->watch);
     gs_status status = listen_at(options->address, options->port, &listener, error);

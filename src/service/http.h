@@ -3,7 +3,8 @@
 #ifndef GS_SERVICE_HTTP_H
 #define GS_SERVICE_HTTP_H
 
-#include "service/jobs.h"
+#include "jobs/jobs.h"
+#include "service/service.h"
 
 typedef struct gs_service_http gs_service_http;
 

@@ -74,7 +74,7 @@ json_t *gs_service_reply_no_candidate(const gs_service_item *item)
     json_t *const rewards = json_object();
     for (int kind = 0; kind < GS_REWARDS; kind++) json_object_set_new(rewards, gs_reward_name((gs_reward_kind)kind), json_real(-1));
     return json_pack("{s:n, s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:o}", "id", "state", "done", "problem", gs_problem_format(&item->problem, problem), "verdict", "text", "stage", "text",
-                     "reason", "no candidate: write a block named schedule, or one named cuda and one named manifest", "reward", -1.0, "reward_kind", gs_reward_name(item->reward),
+                     "reason", item->fault ? item->fault : "no candidate: write a block named schedule, or one named cuda and one named manifest", "reward", -1.0, "reward_kind", gs_reward_name(item->reward),
                      "rewards", rewards);
 }
 
@@ -121,6 +121,28 @@ static void metric(gs_text *out, const char *name, const char *kind, const char 
     gs_text_addf(out, "# HELP gemmsmith_%s %s\n# TYPE gemmsmith_%s %s\ngemmsmith_%s %.15g\n", name, help, name, kind, name, value);
 }
 
+/* Of each stage and of each device: rates and loads are made of these by whoever reads them. */
+static void put_stages(gs_text *out, gs_service_jobs *jobs, const gs_service_device *device, int devices)
+{
+    static const char *const stages[] = {[GS_JOBS_PREPARE] = "prepare", [GS_JOBS_DEVICE] = "device"};
+    static const struct { const char *name, *kind, *help; } of[] = {
+        {"stage_waiting", "gauge", "jobs that wait for a stage"},         {"stage_working", "gauge", "threads of a stage that are at work"}, {"stage_threads", "gauge", "threads of a stage"},
+        {"stage_done_total", "counter", "jobs that a stage was done with"}, {"stage_seconds_total", "counter", "time of a stage's threads at work"},
+    };
+    for (size_t i = 0; i < GS_COUNT(of); i++) {
+        gs_text_addf(out, "# HELP gemmsmith_%s %s\n# TYPE gemmsmith_%s %s\n", of[i].name, of[i].help, of[i].name, of[i].kind);
+        for (int stage = 0; stage < GS_JOBS_STAGES; stage++) {
+            const gs_jobs_load load = gs_service_jobs_load(jobs, (gs_jobs_stage)stage);
+            const double values[] = {load.waiting, load.working, load.threads, (double)load.done, (double)load.busy_us / 1e6};
+            gs_text_addf(out, "gemmsmith_%s{stage=\"%s\"} %.15g\n", of[i].name, stages[stage], values[i]);
+        }
+    }
+    gs_text_add(out, "# HELP gemmsmith_device_busy_seconds_total time of a device on jobs\n# TYPE gemmsmith_device_busy_seconds_total counter\n");
+    for (int i = 0; i < devices; i++) gs_text_addf(out, "gemmsmith_device_busy_seconds_total{index=\"%d\",device=\"%s\"} %.15g\n", i, device[i].name, (double)device[i].busy_us / 1e6);
+    gs_text_add(out, "# HELP gemmsmith_device_done_total jobs of a device\n# TYPE gemmsmith_device_done_total counter\n");
+    for (int i = 0; i < devices; i++) gs_text_addf(out, "gemmsmith_device_done_total{index=\"%d\",device=\"%s\"} %ld\n", i, device[i].name, device[i].done);
+}
+
 static double resident_bytes(void)
 {
     long pages = 0;
@@ -147,14 +169,16 @@ void gs_service_reply_metrics(gs_text *out, gs_service_jobs *jobs, const _Atomic
     metric(out, "jobs_refused_total", "counter", "candidates that could not be kept or queued", (double)counts->refused);
     metric(out, "evaluations_total", "counter", "evaluations with a verdict", (double)counts->evaluated);
     metric(out, "evaluations_passed_total", "counter", "evaluations with the verdict pass", (double)counts->passed);
+    metric(out, "schedules_raced_total", "counter", "schedules timed in races", (double)counts->raced);
     metric(out, "evaluations_failed_total", "counter", "jobs that the machine failed", (double)counts->machine);
     metric(out, "jobs_cancelled_total", "counter", "jobs ended because a client said so", (double)counts->cancelled);
     metric(out, "jobs_expired_total", "counter", "jobs ended because their deadline passed while others waited, or before they were begun", (double)counts->expired);
     metric(out, "evaluations_repeated_total", "counter", "attempts that were lost and run again", (double)counts->repeated);
     metric(out, "jobs_forgotten_total", "counter", "answers removed for their age", (double)counts->forgotten);
     metric(out, "evaluation_seconds_total", "counter", "time spent in evaluations, all devices", (double)counts->busy_us / 1e6);
-    metric(out, "jobs_queued", "gauge", "candidates that wait for a device", open - running);
+    metric(out, "jobs_queued", "gauge", "candidates that wait for a stage", open - running);
     metric(out, "jobs_running", "gauge", "candidates under way", running);
+    put_stages(out, jobs, device, devices);
     metric(out, "devices", "gauge", "devices", devices);
     metric(out, "devices_failing", "gauge", "devices whose last attempt the machine failed", failing);
     metric(out, "resident_bytes", "gauge", "memory of the service, without its workers", resident_bytes());

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
-#include "service/jobs.h"
+#include "jobs/jobs.h"
 
 /* The HTTP status of a failed call. */
 int gs_service_reply_status(gs_status status);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "llm/completion.h"
+#include "service/parent.h"
 #include "service/screen.h"
 
 enum { VALUES_MOST = 16384 };
@@ -116,6 +116,18 @@ static gs_status problem_of(const json_t *object, gs_problem *out, const gs_serv
 
 /* ---- one candidate ---- */
 
+gs_status gs_service_item_take(gs_service_item *item, gs_text *text, const gs_service_terms *terms, gs_error *error)
+{
+    const char *parts[GS_COUNT(terms->scope) + 1];
+    item->request = text->failed ? NULL : gs_text_take(text);
+    gs_text_free(text);
+    if (!item->request) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for a request");
+    for (size_t i = 0; i < GS_COUNT(terms->scope); i++) parts[i] = terms->scope[i] ? terms->scope[i] : "";
+    parts[GS_COUNT(terms->scope)] = item->request;
+    gs_hash_format(gs_hash_strings(parts, GS_COUNT(parts)), item->id);
+    return GS_OK;
+}
+
 gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, const char *source, const char *manifest, const gs_service_terms *terms, gs_error *error)
 {
     gs_text text = {0};
@@ -132,23 +144,17 @@ gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, co
     if (source) gs_json_string(&json, "source", source);
     if (manifest) gs_json_string(&json, "manifest", manifest);
     gs_json_end(&json, '}');
-    item->request = text.failed ? NULL : gs_text_take(&text);
-    gs_text_free(&text);
-    if (!item->request) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for a request");
-    const char *parts[GS_COUNT(terms->scope) + 1];
-    for (size_t i = 0; i < GS_COUNT(terms->scope); i++) parts[i] = terms->scope[i] ? terms->scope[i] : "";
-    parts[GS_COUNT(terms->scope)] = item->request;
-    gs_hash_format(gs_hash_strings(parts, GS_COUNT(parts)), item->id);
-    return GS_OK;
+    return gs_service_item_take(item, &text, terms, error);
 }
 
 /* The candidate of a model's raw text. Whatever the model wrote, also nothing or a NUL, is no error of the client: it may have no candidate. */
-static gs_status finish_completion(gs_service_item *item, const json_t *text, const gs_service_terms *terms, place *where, gs_error *error)
+static gs_status finish_completion(gs_service_item *item, const json_t *text, const json_t *parent, const gs_service_terms *terms, place *where, gs_error *error)
 {
     gs_completion found;
     if (!json_is_string(text)) return gs_fail(error, GS_ERROR_PARSE, at(where, "completion"), "must be a text");
-    GS_TRY(gs_completion_read(&found, json_string_value(text), json_string_length(text), error));
+    GS_TRY(gs_service_completion_read(&found, text, parent, terms, at(where, "parent"), error));
     const bool any = found.schedule || found.source;
+    if (found.fault.text[0]) return gs_service_fault_keep(item, &found.fault, error);
     const gs_status status = any ? gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error) : GS_OK;
     gs_completion_free(&found);
     return status;
@@ -168,11 +174,25 @@ static gs_status read_item(gs_service_item *item, const json_t *object, const ch
     item->reward = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be headroom, composite or milestones");
     if (completion && (schedule || source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "completion"), "and a schedule or a source: one of them");
-    if (completion) return finish_completion(item, completion, terms, where, error);
+    if (completion) return finish_completion(item, completion, json_object_get(object, "parent"), terms, where, error);
+    if (json_object_get(object, "parent")) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "parent"), "is of a completion, and there is none");
     if (!schedule && !source) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "a candidate is a schedule, or a source and a manifest, or a completion");
     if (schedule && (source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "schedule"), "and a source: one of them");
     if (source && !manifest) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "manifest"), "is missing: a source needs one");
     return gs_service_item_finish(item, schedule, source, manifest, terms, error);
+}
+
+gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, const gs_service_terms *terms, gs_error *error)
+{
+    static const char *const fields[] = {"problem", "schedules", "reward", "deadline_s", NULL};
+    place where = {0};
+    const char *reward;
+    GS_TRY(only(object, fields, &where, error));
+    GS_TRY(deadline_of(object, out, &where, error));
+    GS_TRY(problem_of(object, problem, terms, &where, error));
+    GS_TRY(text_of(object, "reward", 32, &reward, &where, error));
+    *kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
+    return *kind == GS_REWARDS ? gs_fail(error, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones") : GS_OK;
 }
 
 static gs_status reserve(gs_service_request *out, int count, gs_error *error)
@@ -185,7 +205,7 @@ static gs_status reserve(gs_service_request *out, int count, gs_error *error)
 
 static gs_status read_one(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
-    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", "deadline_s", NULL};
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "parent", "reward", "deadline_s", NULL};
     place where = {0};
     GS_TRY(deadline_of(root, out, &where, error));
     GS_TRY(reserve(out, 1, error));
@@ -194,21 +214,25 @@ static gs_status read_one(gs_service_request *out, const json_t *root, const gs_
 
 static gs_status read_batch(gs_service_request *out, const json_t *root, const gs_service_terms *terms, size_t most, gs_error *error)
 {
-    static const char *const top[] = {"requests", "deadline_s", NULL};
-    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "reward", NULL};
+    static const char *const top[] = {"requests", "problem", "reward", "as_ready", "deadline_s", NULL}, *const common[] = {"problem", "reward"};
+    static const char *const fields[] = {"problem", "schedule", "source", "manifest", "completion", "parent", "reward", NULL};
     place where = {0};
     GS_TRY(only(root, top, &where, error));
     GS_TRY(deadline_of(root, out, &where, error));
-    const json_t *const list = json_object_get(root, "requests");
+    const json_t *const list = json_object_get(root, "requests"), *const as_ready = json_object_get(root, "as_ready");
+    if (as_ready && !json_is_boolean(as_ready)) return gs_fail(error, GS_ERROR_PARSE, "as_ready", "must be true or false");
+    out->as_ready = json_is_true(as_ready);
     if (!json_is_array(list)) return gs_fail(error, GS_ERROR_PARSE, "requests", "must be a list of candidates");
     const size_t count = json_array_size(list);
     if (count < 1 || count > GS_SERVICE_BATCH) return gs_fail(error, GS_ERROR_RANGE, "requests", "must have from 1 to %d candidates, not %zu", GS_SERVICE_BATCH, count);
     GS_TRY(reserve(out, (int)count, error));
     for (int i = 0; i < out->count; i++) {
-        const json_t *const item = json_array_get(list, (size_t)i);
+        json_t *const item = json_array_get(list, (size_t)i);
         snprintf(where.prefix, sizeof where.prefix, "requests[%d]", i);
         if (!json_is_object(item)) return gs_fail(error, GS_ERROR_PARSE, where.prefix, "must be an object");
         snprintf(where.prefix, sizeof where.prefix, "requests[%d].", i);
+        for (size_t c = 0; c < GS_COUNT(common); c++)   /* of all that name none of their own */
+            if (json_object_get(root, common[c]) && !json_object_get(item, common[c])) json_object_set(item, common[c], json_object_get(root, common[c]));
         GS_TRY(read_item(&out->item[i], item, fields, terms, most, &where, error));
     }
     return GS_OK;
@@ -269,13 +293,12 @@ void gs_service_request_free(gs_service_request *request)
     for (int i = 0; i < request->count; i++) {
         free(request->item[i].request);
         free(request->item[i].answer);
+        free(request->item[i].fault);
     }
     free(request->item);
     request->item = NULL;
     request->count = 0;
 }
-
-bool gs_service_id_valid(const char *id) { return strlen(id) == GS_HASH_TEXT - 1 && strspn(id, "0123456789abcdef") == GS_HASH_TEXT - 1; }
 
 bool gs_service_token_equal(const char *token, const char *given)
 {

@@ -7,29 +7,12 @@
 #include <jansson.h>
 #include <gemmsmith/problem.h>
 
-#include "base/hash.h"
-#include "evaluate/reward.h"
+#include "base/text.h"
+#include "jobs/item.h"
 #include "schedule/caps.h"
 
 enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 64 << 10 };
 #define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
-
-/* One candidate of one problem. The reward is no part of the id: one evaluation gives all kinds. */
-typedef struct gs_service_item {
-    char          *request;   /* {"problem":P,"schedule":S} or {"problem":P,"source":T,"manifest":T}; owned; NULL: a completion that has no candidate */
-    char          *answer;     /* of a candidate that is refused for its text, which no device needs to look at: as jobs have it; owned. Then there is no request */
-    char           id[GS_HASH_TEXT];   /* empty without a candidate, or with one that is refused */
-    gs_problem     problem;
-    gs_reward_kind reward;
-} gs_service_item;
-
-typedef struct gs_service_request {
-    gs_service_item *item;
-    int              count;
-    double           deadline_s;
-    bool             timed;      /* the client named the deadline */
-    int64_t          expires;    /* gs_date_ms until which somebody wants the answers; 0: always. Whoever has the request accepted sets it */
-} gs_service_request;
 
 /* What a service takes. */
 typedef struct gs_service_terms {
@@ -37,6 +20,8 @@ typedef struct gs_service_terms {
     double            deadline_s;   /* where the client names none */
     const gs_problem *offered;      /* NULL: any problem */
     int               offered_count;
+    const char       *store;        /* where kernels are that `parent` names, if stored */
+    bool              stored;
     const gs_caps    *caps;         /* of the devices: what does not fit them is refused; NULL: nobody knows */
 } gs_service_terms;
 
@@ -52,10 +37,12 @@ gs_status gs_service_json_read(json_t **out, const char *body, size_t size, size
 bool      gs_service_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
 /* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
 gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error);
+/* The fields of a race but its schedules: deadline, problem, reward; whether there are others. */
+gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, const gs_service_terms *terms, gs_error *error);
+/* The item takes this text, and has its id. */
+gs_status gs_service_item_take(gs_service_item *item, gs_text *text, const gs_service_terms *terms, gs_error *error);
 /* The text and the id of an item whose problem is set; schedule, or source and manifest. */
 gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, const char *source, const char *manifest, const gs_service_terms *terms, gs_error *error);
-
-bool gs_service_id_valid(const char *id);   /* 32 digits, as gs_hash_format writes them */
 
 /* The value in constant time, whatever it is: how much of it is right cannot be told from how long this takes. */
 bool gs_service_token_equal(const char *token, const char *given);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "service/http.h"
+#include "service/screen.h"
 
 struct gs_service {
     gs_service_jobs *jobs;
@@ -17,7 +18,9 @@ gs_status gs_service_start(gs_service **out, const gs_service_options *options, 
 {
     gs_service *const service = *out = calloc(1, sizeof *service);
     if (!service) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
-    gs_status status = gs_service_jobs_start(&service->jobs, options, error);
+    gs_jobs_options jobs = options->jobs;
+    jobs.answer = gs_service_answer;
+    gs_status status = gs_service_jobs_start(&service->jobs, &jobs, error);
     if (status == GS_OK) status = gs_service_http_start(&service->http, service->jobs, options, error);
     if (status != GS_OK) gs_service_free(out);
     return status;
@@ -62,4 +65,14 @@ int gs_service_open_jobs(const gs_service *service)
 {
     int running;
     return gs_service_jobs_open(service->jobs, &running);
+}
+
+gs_problem *gs_service_grid(int *count)
+{
+    static const int64_t sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
+    const size_t each = GS_COUNT(sizes), all = each * each * each;
+    gs_problem *const list = calloc(all, sizeof *list);
+    for (size_t i = 0; list && i < all; i++) list[i] = gs_problem_make(GS_F16, GS_TN, sizes[i / (each * each)], sizes[i / each % each], sizes[i % each]);
+    *count = list ? (int)all : 0;
+    return list;
 }

@@ -1,40 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The reward service: accepts candidates over HTTP, evaluates them on its devices one after another, keeps every answer. This is the door of the room: how
+ * The reward service: accepts candidates over HTTP, has them evaluated (jobs/jobs.h), keeps every answer. This is the door of the room: how
  * a program starts a service, and ends it. docs/howto/serve.md has the endpoints, docs/internals/serve.md what is inside. */
 #ifndef GS_SERVICE_SERVICE_H
 #define GS_SERVICE_SERVICE_H
 
 #include "base/text.h"
-#include "evaluate/environment.h"
-
-enum { GS_SERVICE_DEVICES = 64 };
-
-/* What an evaluating thread works with; all of it is the opener's, and stays until close. */
-typedef struct gs_service_session {
-    void          *self;       /* of the opener */
-    gs_worker     *worker;
-    gs_worker     *emulator;   /* where user kernels run before they touch the device; NULL: nowhere */
-    const gs_caps *caps;
-    gs_store      *store;
-    gs_session    *session;
-    const char    *device;     /* what the store calls it */
-    const char    *version;    /* of the program and its kernels: what else an answer depends on */
-} gs_service_session;
-
-/* Who opens devices. Each thread calls open once, for its own device, and close when it ends: a worker ends with the thread that started it. */
-typedef struct gs_service_opener {
-    void     *self;
-    gs_status (*open)(void *self, int index, gs_service_session *out, gs_error *error);
-    void      (*close)(gs_service_session *session);
-} gs_service_opener;
+#include "jobs/options.h"
 
 typedef struct gs_service_options {
-    gs_service_opener      opener;
-    int                    devices;       /* at most GS_SERVICE_DEVICES, numbered from 0 */
-    const char            *store;         /* NULL: the default */
-    int                    queue;         /* open jobs, those under way included */
-    double                 keep_s;        /* how long answers are kept; 0: for ever */
-    gs_environment_options environment;   /* its reward and its emulator are not looked at */
+    gs_jobs_options        jobs;          /* but for what is said of an evaluation, which is the service's own */
     const char            *scope;         /* options that answers depend on, as text */
     /* HTTP; strings and lists are borrowed until the end */
     const char            *address;       /* "127.0.0.1", "::1", "0.0.0.0" */
@@ -64,6 +38,9 @@ const char *gs_service_device_name(const gs_service *service);
 /* Where and what it serves, as an object of JSON: for programs that start one. */
 void gs_service_object(gs_service *service, const char *url, bool token, bool listed, gs_text *out);
 int         gs_service_open_jobs(const gs_service *service);
+
+/* What is offered where nobody lists problems: M, N and K in ten sizes, as scripts/list_problems.py grid writes them. free(); NULL: no memory. */
+gs_problem *gs_service_grid(int *count);
 
 bool gs_service_address_loopback(const char *address);
 

@@ -4,7 +4,7 @@
 #define GS_SERVICE_TRAINER_H
 
 #include "service/adapter.h"
-#include "service/jobs.h"
+#include "jobs/jobs.h"
 
 /* The connection that asks. */
 typedef struct gs_service_caller {

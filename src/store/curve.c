@@ -83,15 +83,15 @@ typedef struct reading {
     int      capacity;
 } reading;
 
-static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+static void copy_text(char *to, size_t size, const gs_query *row, int column)
 {
-    const char *const text = (const char *)sqlite3_column_text(row, column);
+    const char *const text = gs_sql_get_text(row, column);
     snprintf(to, size, "%s", text ? text : "");
 }
 
-static void begin_curve(reading *r, sqlite3_stmt *row)
+static void begin_curve(reading *r, const gs_query *row)
 {
-    r->id = sqlite3_column_int64(row, 0);
+    r->id = gs_sql_get_int(row, 0);
     r->curve = (gs_curve){0};
     copy_text(r->curve.series, sizeof r->curve.series, row, 1);
     copy_text(r->curve.name, sizeof r->curve.name, row, 2);
@@ -100,9 +100,9 @@ static void begin_curve(reading *r, sqlite3_stmt *row)
     copy_text(r->curve.date, sizeof r->curve.date, row, 5);
 }
 
-static bool add_point(reading *r, sqlite3_stmt *row)
+static bool add_point(reading *r, const gs_query *row)
 {
-    if (sqlite3_column_type(row, 8) == SQLITE_NULL) return true;
+    if (gs_sql_is_null(row, 8)) return true;
     if (r->curve.count == r->capacity) {
         const int capacity = r->capacity ? 2 * r->capacity : 256;
         double *const x = realloc(r->x, (size_t)capacity * sizeof *x);
@@ -112,8 +112,8 @@ static bool add_point(reading *r, sqlite3_stmt *row)
         if (!x || !y) return false;
         r->capacity = capacity;
     }
-    r->x[r->curve.count] = sqlite3_column_double(row, 6);
-    r->y[r->curve.count++] = sqlite3_column_type(row, 7) == SQLITE_NULL ? NAN : sqlite3_column_double(row, 7);
+    r->x[r->curve.count] = gs_sql_get_real(row, 6);
+    r->y[r->curve.count++] = gs_sql_is_null(row, 7) ? NAN : gs_sql_get_real(row, 7);
     return true;
 }
 
@@ -127,26 +127,25 @@ static bool show(reading *r, gs_curve_visit visit, void *self)
 
 gs_status gs_store_curves(gs_store *store, const char *prefix, gs_curve_visit visit, void *self, gs_error *error)
 {
-    gs_query rows = {0};
-    reading r = {0};
+        reading r = {0};
     gs_status status = GS_OK;
     bool on = true;
     int code = SQLITE_DONE;
-    rows.code = sqlite3_prepare_v2(store->db, CURVES_READ, -1, &rows.statement, NULL);
+    gs_query rows = gs_sql_ad_hoc(store, CURVES_READ);
     gs_sql_text(&rows, prefix);
     while (on && (code = gs_sql_step(&rows)) == SQLITE_ROW) {
-        if (sqlite3_column_int64(rows.statement, 0) != r.id) {
+        if (gs_sql_get_int(&rows, 0) != r.id) {
             on = show(&r, visit, self);
-            begin_curve(&r, rows.statement);
+            begin_curve(&r, &rows);
         }
-        if (!add_point(&r, rows.statement)) {
+        if (!add_point(&r, &rows)) {
             status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a curve of %d points", r.curve.count);
             on = false;
         }
     }
     if (on && code != SQLITE_DONE) status = gs_sql_status(store, code, error);
     if (on && code == SQLITE_DONE) show(&r, visit, self);
-    sqlite3_finalize(rows.statement);
+    gs_sql_leave(&rows);
     free(r.x);
     free(r.y);
     return status;

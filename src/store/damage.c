@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/pages.h"
+#include "pages/pages.h"
 #include "store/sql.h"
 
 /* The tables, and the column by which a row is named. */

@@ -45,8 +45,8 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
     gs_status status = GS_OK;
     if (code == SQLITE_ROW) {
         const gs_job job = {
-            .id = id, .request = (const char *)sqlite3_column_text(get.statement, 0), .attempts = sqlite3_column_int(get.statement, 1),
-            .answer = (const char *)sqlite3_column_text(get.statement, 2), .failed = sqlite3_column_int(get.statement, 3) != 0,
+            .id = id, .request = gs_sql_get_text(&get, 0), .attempts = gs_sql_get_int(&get, 1),
+            .answer = gs_sql_get_text(&get, 2), .failed = gs_sql_get_int(&get, 3) != 0,
         };
         if (job.request) visit(self, &job);
         else status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a job");
@@ -96,8 +96,8 @@ gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit v
     gs_sql_text(&rows, device);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
-        const gs_job job = {.id = (const char *)sqlite3_column_text(rows.statement, 0), .device = device, .expires = sqlite3_column_int64(rows.statement, 1),
-                            .bytes = sqlite3_column_int64(rows.statement, 2)};
+        const gs_job job = {.id = gs_sql_get_text(&rows, 0), .device = device, .expires = gs_sql_get_int(&rows, 1),
+                            .bytes = gs_sql_get_int(&rows, 2)};
         if (job.id) visit(self, &job);
     }
     const gs_status status = code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
@@ -119,8 +119,8 @@ static gs_status look(gs_store *store, int64_t after, int most, const char *befo
     const int code = gs_sql_step(&query);
     const gs_status status = code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
     if (status == GS_OK) {
-        const char *const date = (const char *)sqlite3_column_text(query.statement, 2);
-        *out = (stretch){sqlite3_column_int64(query.statement, 0), sqlite3_column_int64(query.statement, 1), date && strcmp(date, before) >= 0};
+        const char *const date = gs_sql_get_text(&query, 2);
+        *out = (stretch){gs_sql_get_int(&query, 0), gs_sql_get_int(&query, 1), date && strcmp(date, before) >= 0};
     }
     gs_sql_leave(&query);
     return status;
@@ -133,7 +133,7 @@ static gs_status drop(gs_store *store, int64_t after, int64_t last, const char *
     gs_sql_int(&query, last);
     gs_sql_text(&query, before);
     GS_TRY(gs_sql_status(store, gs_sql_run(&query), error));
-    *removed = sqlite3_changes(store->db);
+    *removed = (int)gs_sql_changed(store);
     return GS_OK;
 }
 
@@ -159,7 +159,7 @@ gs_status gs_store_library_us(gs_store *store, const char *device, const char *p
     gs_sql_text(&get, device);
     gs_sql_text(&get, problem);
     const int code = gs_sql_step(&get);
-    if (code == SQLITE_ROW) *us = sqlite3_column_double(get.statement, 0);
+    if (code == SQLITE_ROW) *us = gs_sql_get_real(&get, 0);
     const gs_status status = code == SQLITE_ROW    ? GS_OK
                              : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "problem", "cuBLASLt was not timed yet")
                                                    : gs_sql_status(store, code, error);
@@ -175,7 +175,7 @@ gs_status gs_store_best_us(gs_store *store, const char *device, const char *prob
     gs_sql_text(&get, problem);
     gs_sql_text(&get, version);
     const int code = gs_sql_step(&get);
-    if (code == SQLITE_ROW) *us = sqlite3_column_double(get.statement, 0);   /* 0 of SQL's NULL */
+    if (code == SQLITE_ROW) *us = gs_sql_get_real(&get, 0);   /* 0 of SQL's NULL */
     const gs_status status = code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
     gs_sql_leave(&get);
     return status;

@@ -73,27 +73,27 @@ typedef struct row {
     int64_t   expires;
 } row;
 
-static void copy_text(char *to, size_t size, sqlite3_stmt *from, int column)
+static void copy_text(char *to, size_t size, const gs_query *from, int column)
 {
-    const char *const text = (const char *)sqlite3_column_text(from, column);
+    const char *const text = gs_sql_get_text(from, column);
     snprintf(to, size, "%s", text ? text : "");
 }
 
-static gs_status read_row(gs_store *store, const char *device, const char *problem, row *out, gs_error *error)
+static gs_status read_row(gs_store *store, gs_sql_id statement, const char *device, const char *problem, row *out, gs_error *error)
 {
     *out = (row){0};
-    gs_query get = gs_sql(store, GS_SQL_GET_LEASE);
+    gs_query get = gs_sql(store, statement);
     gs_sql_text(&get, device);
     gs_sql_text(&get, problem);
     const int code = gs_sql_step(&get);
     if (code == SQLITE_ROW) {
         out->there = true;
-        copy_text(out->owner.run, sizeof out->owner.run, get.statement, 0);
-        copy_text(out->owner.host, sizeof out->owner.host, get.statement, 1);
-        out->owner.pid = sqlite3_column_int64(get.statement, 2);
-        out->owner.born = sqlite3_column_int64(get.statement, 3);
-        out->expires = sqlite3_column_int64(get.statement, 4);
-        out->done = sqlite3_column_int(get.statement, 5) != 0;
+        copy_text(out->owner.run, sizeof out->owner.run, &get, 0);
+        copy_text(out->owner.host, sizeof out->owner.host, &get, 1);
+        out->owner.pid = gs_sql_get_int(&get, 2);
+        out->owner.born = gs_sql_get_int(&get, 3);
+        out->expires = gs_sql_get_int(&get, 4);
+        out->done = gs_sql_get_int(&get, 5) != 0;
     }
     gs_sql_leave(&get);
     return code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
@@ -134,19 +134,22 @@ static void bind_lessee(gs_query *query, const gs_lessee *who)
 
 static int64_t in_ms(double seconds) { return now_ms() + (int64_t)(seconds * 1000); }
 
-/* Within a transaction. */
+/* Within a transaction. On a server others take leases at the same time: a row that one of them is just deciding about is passed over as if there were
+ * none, and then it cannot be added: it is held. */
 static gs_status take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
 {
     row r;
-    GS_TRY(read_row(store, device, problem, &r, error));
+    GS_TRY(read_row(store, GS_SQL_LOCK_LEASE, device, problem, &r, error));
     *out = judge(&r, who);
     if (*out != GS_LEASE_TAKEN) return GS_OK;
-    gs_query put = gs_sql(store, GS_SQL_PUT_LEASE);
+    gs_query put = gs_sql(store, r.there ? GS_SQL_MOVE_LEASE : GS_SQL_PUT_LEASE);
     gs_sql_text(&put, device);
     gs_sql_text(&put, problem);
     bind_lessee(&put, who);
     gs_sql_int(&put, in_ms(seconds));
-    return gs_sql_status(store, gs_sql_run(&put), error);
+    GS_TRY(gs_sql_status(store, gs_sql_run(&put), error));
+    if (gs_sql_changed(store) == 0) *out = GS_LEASE_HELD;
+    return GS_OK;
 }
 
 gs_status gs_store_lease(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out,
@@ -155,13 +158,13 @@ gs_status gs_store_lease(gs_store *store, const char *device, const char *proble
     row r;
     *out = GS_LEASE_HELD;
     GS_TRY(need(device, problem, who, error));
-    GS_TRY(read_row(store, device, problem, &r, error));   /* whoever waits for others looks often, and should not hold them up */
+    GS_TRY(read_row(store, GS_SQL_GET_LEASE, device, problem, &r, error));   /* whoever waits for others looks often, and should not hold them up */
     *out = judge(&r, who);
     if (*out != GS_LEASE_TAKEN) return GS_OK;
     gs_status status = gs_sql_begin(store, error);
     if (status == GS_OK) status = gs_sql_end(store, take(store, device, problem, who, seconds, out, error), error);
     if (status != GS_OK) *out = GS_LEASE_HELD;
-    return status;
+    return status != GS_OK && gs_sql_moved(store) ? GS_OK : status;   /* others were at it while the server was away: it is asked for again */
 }
 
 gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, int *renewed, gs_error *error)
@@ -172,7 +175,7 @@ gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, 
     bind_lessee(&renew, who);
     gs_sql_int(&renew, in_ms(seconds));
     const int code = gs_sql_run(&renew);
-    const int changed = sqlite3_changes(store->db);
+    const int changed = (int)gs_sql_changed(store);
     GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
     if (renewed) *renewed = changed;
     return GS_OK;

@@ -2,6 +2,7 @@
  * Merging another store into this one: one transaction over both files, one step per kind of row, each in a savepoint,
  * so that a damaged file still gives what the other steps can read. Rows of the two files are matched by what they are about
  * (device, problem text, candidate) or by their uid, never by their ids. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,10 +10,10 @@
 #include "store/sql.h"
 
 /* Takes the other's value of a trial where this store has none. */
-#define TAKE(known, column) #column " = CASE WHEN " known " THEN " #column " ELSE excluded." #column " END"
-#define TAKE_VERDICT(column)  TAKE("verdict <> ''", column)
-#define TAKE_MEASURED(column) TAKE("us <> 0", column)
-#define TAKE_NUMBER(column)   TAKE(#column " <> 0", column)
+#define TAKE(known, column) #column " = CASE WHEN " known " THEN trial." #column " ELSE excluded." #column " END"
+#define TAKE_VERDICT(column)  TAKE("trial.verdict <> ''", column)
+#define TAKE_MEASURED(column) TAKE("trial.us <> 0", column)
+#define TAKE_NUMBER(column)   TAKE("trial." #column " <> 0", column)
 
 #define TRIAL_VALUES                                                                                                        \
     " (device, problem, candidate, verdict, part, reason, registers, smem, predicted_us, us, library_us, ratio, low, high," \
@@ -41,9 +42,9 @@ static const struct step {
     TAKE_MEASURED(us) ", " TAKE_MEASURED(library_us) ", " TAKE_MEASURED(ratio) ", " TAKE_MEASURED(low) ", "
     TAKE_MEASURED(high) ", " TAKE_MEASURED(rounds) ", " TAKE_MEASURED(mhz) ", " TAKE_MEASURED(stage) ", "
     TAKE_MEASURED(session) ", " TAKE_MEASURED(date)
-    " WHERE (verdict = '' AND excluded.verdict <> '') OR (us = 0 AND excluded.us <> 0)"
-    " OR (registers = 0 AND excluded.registers <> 0) OR (smem = 0 AND excluded.smem <> 0)"
-    " OR (predicted_us = 0 AND excluded.predicted_us <> 0)", "t.id"},
+    " WHERE (trial.verdict = '' AND excluded.verdict <> '') OR (trial.us = 0 AND excluded.us <> 0)"
+    " OR (trial.registers = 0 AND excluded.registers <> 0) OR (trial.smem = 0 AND excluded.smem <> 0)"
+    " OR (trial.predicted_us = 0 AND excluded.predicted_us <> 0)", "t.id"},
 
     {"INSERT INTO main.winner" TRIAL_VALUES " FROM other.winner t" SAME_PROBLEM SAME_SESSION("t") " WHERE true"
     " ON CONFLICT (device, problem) DO NOTHING", "t.id"},
@@ -165,11 +166,55 @@ static gs_status merge_attached(gs_store *store, const char *other_path, int64_t
     return lost ? damaged(other_path, lost, *copied, error) : GS_OK;
 }
 
+/* The steps in a server's words: the copies are temporary tables beside the store's. */
+static int run_on_server(gs_store *store, const char *sql, int64_t *copied)
+{
+    static const char *const words[][2] = {{"other.", "other_"}, {"main.", ""}, {"CROSS JOIN", "JOIN"}};
+    char *const text = malloc(2 * strlen(sql) + 1), *to = text;
+    while (text && *sql) {
+        size_t i = 0;
+        while (i < GS_COUNT(words) && strncmp(sql, words[i][0], strlen(words[i][0])) != 0) i++;
+        if (i == GS_COUNT(words)) *to++ = *sql++;
+        else to = stpcpy(to, words[i][1]), sql += strlen(words[i][0]);
+    }
+    if (text) *to = '\0';
+    const int code = text ? gs_sql_text_run(store, text) : SQLITE_NOMEM;
+    if (code == SQLITE_OK) *copied += gs_sql_changed(store);
+    free(text);
+    return code;
+}
+
+/* Within the transaction: the other's rows as they are, then the steps. */
+static gs_status merge_copies(gs_store *store, gs_store *other, int64_t *copied, gs_error *error)
+{
+    int code = SQLITE_OK;
+    GS_TRY(gs_copy_tables(store, other, error));
+    for (size_t i = 0; i < GS_COUNT(steps) && code == SQLITE_OK; i++)
+        code = store->pg ? run_on_server(store, steps[i].sql, copied) : try_step(store, &steps[i], -1, -1, copied);
+    return gs_sql_status(store, code, error);
+}
+
+/* Between a file and a server, or two servers: nothing can be attached. */
+static gs_status merge_other(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
+{
+    gs_store *other;
+    GS_TRY(gs_store_open_read(&other, other_path, error));
+    gs_status status = gs_copy_same(store, other) ? gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s is this store itself: name another one", other->path) : GS_OK;
+    if (status == GS_OK && !store->pg) status = gs_sql_status(store, gs_sql_text_run(store, "ATTACH ':memory:' AS other"), error);
+    if (status == GS_OK) status = store->pg ? gs_sql_status(store, gs_sql_begin_once(store), error) : gs_sql_begin(store, error);
+    if (status == GS_OK) status = gs_sql_end(store, merge_copies(store, other, copied, error), error);
+    if (!store->pg) gs_sql_text_run(store, "DETACH other");
+    if (status != GS_OK) *copied = 0;
+    gs_store_close(&other);
+    return status;
+}
+
 gs_status gs_store_merge(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
 {
     int64_t unused;
     if (!copied) copied = &unused;
     *copied = 0;
+    if (store->pg || gs_pg_is_name(other_path)) return merge_other(store, other_path, copied, error);
     struct stat here, there;
     if (stat(other_path, &there) != 0)
         return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(other_path));

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "store/pages.h"
+#include "pages/pages.h"
 #include "store/sql.h"
 
 #define APPLICATION_ID 0x47534d54   /* "GSMT" */
@@ -211,7 +211,7 @@ static const char *const steps[] = {
 #define VERSION ((int64_t)GS_COUNT(steps))
 #define SEALED 9   /* from this version on pages have hashes */
 
-static gs_status newer(const char *path, int64_t version, gs_error *error)
+gs_status gs_schema_newer(const char *path, int64_t version, gs_error *error)
 {
     return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
                    "%s is a store of version %lld and this program knows versions up to %lld: "
@@ -219,9 +219,15 @@ static gs_status newer(const char *path, int64_t version, gs_error *error)
                    gs_sql_tail(path), (long long)version, (long long)VERSION);
 }
 
-static gs_status foreign(const char *path, gs_error *error)
+gs_status gs_schema_foreign(const char *path, gs_error *error)
 {
     return gs_fail(error, GS_ERROR_STORE, NULL, "%s is a database of another program: name another file", gs_sql_tail(path));
+}
+
+const char *const *gs_schema_steps(int *count)
+{
+    *count = (int)VERSION;
+    return steps;
 }
 
 typedef struct stamp {
@@ -255,8 +261,8 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
     if ((code & 0xff) == SQLITE_CORRUPT) return gs_damage_tell(store, "other", gs_sql_tail(path), code, error);
     if (code != SQLITE_OK) return gs_sql_status_of(store, path, code, error);
     if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty", gs_sql_tail(path));
-    if (have.application != APPLICATION_ID) return foreign(path, error);
-    if (have.version > VERSION) return newer(path, have.version, error);
+    if (have.application != APPLICATION_ID) return gs_schema_foreign(path, error);
+    if (have.version > VERSION) return gs_schema_newer(path, have.version, error);
     if (have.version >= SEALED && !gs_pages_sealed(store->db, "other")) return gs_damage_tell(store, "other", gs_sql_tail(path), SQLITE_CORRUPT, error);
     if (have.version < VERSION)
         return gs_fail(error, GS_ERROR_STORE_VERSION, NULL,
@@ -283,8 +289,8 @@ static gs_status look(gs_store *store, stamp *have, gs_error *error)
     int code = gs_sql_text_run(store, "BEGIN");
     if (code == SQLITE_OK) code = read_stamp(store, "main", have);
     GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
-    if (have->objects > 0 && have->application != APPLICATION_ID) return foreign(store->path, error);
-    if (have->version > VERSION) return newer(store->path, have->version, error);
+    if (have->objects > 0 && have->application != APPLICATION_ID) return gs_schema_foreign(store->path, error);
+    if (have->version > VERSION) return gs_schema_newer(store->path, have->version, error);
     if (have->version < 0 || (have->version > 0) != (have->objects > 0)) return gs_sql_status(store, SQLITE_CORRUPT, error);
     if (have->version >= SEALED && !store->unchecked && !gs_pages_sealed(store->db, "main")) return gs_sql_status(store, SQLITE_CORRUPT, error);
     return GS_OK;
@@ -331,6 +337,8 @@ static int integrity(gs_store *store)
 gs_status gs_store_check(gs_store *store, int64_t *pages, gs_error *error)
 {
     int64_t bad;
+    *pages = 0;
+    if (store->pg) return gs_fail(error, GS_ERROR_UNSUPPORTED, "store", "a PostgreSQL server keeps its own checksums (initdb --data-checksums, pg_amcheck)");
     int code = gs_pages_count(store->db, "main", pages, &bad);
     if (code == SQLITE_OK) code = bad > 0 ? GS_PAGES_DAMAGED : integrity(store);
     return gs_sql_status(store, code, error);

@@ -35,9 +35,9 @@ gs_status gs_store_source_put(gs_store *store, const char *candidate, const char
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&put), error), error);
 }
 
-static gs_status take(sqlite3_stmt *row, char **source, char **manifest, gs_error *error)
+static gs_status take(const gs_query *row, char **source, char **manifest, gs_error *error)
 {
-    const char *const first = (const char *)sqlite3_column_text(row, 0), *const second = (const char *)sqlite3_column_text(row, 1);
+    const char *const first = gs_sql_get_text(row, 0), *const second = gs_sql_get_text(row, 1);
     *source = first ? strdup(first) : NULL;
     *manifest = second ? strdup(second) : NULL;
     if (*source && *manifest) return GS_OK;
@@ -55,7 +55,7 @@ gs_status gs_store_source_get(gs_store *store, const char *candidate, char **sou
     gs_query get = gs_sql(store, GS_SQL_GET_SOURCE);
     gs_sql_text(&get, hash);
     const int code = gs_sql_step(&get);
-    const gs_status status = code == SQLITE_ROW    ? take(get.statement, source, manifest, error)
+    const gs_status status = code == SQLITE_ROW    ? take(&get, source, manifest, error)
                              : code == SQLITE_DONE ? gs_fail(error, GS_ERROR_NOT_FOUND, "candidate", "%s has not the texts of this kernel", gs_sql_tail(store->path))
                                                    : gs_sql_status(store, code, error);
     gs_sql_leave(&get);

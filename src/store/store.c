@@ -12,10 +12,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "store/pages.h"
+#include "pages/pages.h"
+#include "postgres/postgres.h"
 #include "store/sql.h"
 
 /* ---- opening ---- */
+
+bool gs_store_is_server(const char *path) { return gs_pg_is_name(path); }
+bool gs_store_may_be(const char *path) { return gs_pg_is_name(path) || gs_file_exists(path); }
 
 static gs_status choose_path(char chosen[GS_PATH], const char *path, gs_error *error)
 {
@@ -76,6 +80,7 @@ static void disconnect(gs_store *store)
     }
     sqlite3_close(store->db);
     store->db = NULL;
+    gs_pg_close(&store->pg);
 }
 
 static gs_status open_database(gs_store *store, gs_error *error)
@@ -141,13 +146,24 @@ static gs_status open_to_write(gs_store *store, gs_error *error)
     return open_database(store, error);
 }
 
+/* A database instead of a file; of the string that names it only what may be seen is kept. */
+static gs_status open_server(gs_store *store, bool read_only, gs_error *error)
+{
+    GS_TRY(gs_pg_open(&store->pg, store->path, read_only, error));
+    snprintf(store->path, sizeof store->path, "%s", gs_pg_label(store->pg));
+    return gs_schema_server(store, read_only, error);
+}
+
 static gs_status open_with(gs_store **out, const char *path, gs_status (*open)(gs_store *, gs_error *), gs_error *error)
 {
     *out = NULL;
     gs_store *store = calloc(1, sizeof *store);
     if (!store) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a store");
     gs_status status = choose_path(store->path, path, error);
-    if (status == GS_OK) status = open(store, error);
+    const bool server = status == GS_OK && gs_pg_is_name(store->path);
+    if (server && open == open_unchecked) status = gs_fail(error, GS_ERROR_UNSUPPORTED, "store", "a PostgreSQL server keeps its own checksums: there is nothing to seal");
+    else if (server) status = open_server(store, open == open_to_read, error);
+    else if (status == GS_OK) status = open(store, error);
     if (status != GS_OK) gs_store_close(&store);
     *out = store;
     return status;
@@ -209,11 +225,14 @@ gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error)
     gs_sql_int(&put, session->driver);
     gs_sql_int(&put, session->cublaslt);
     gs_sql_int(&put, session->nvrtc);
-    const int code = gs_sql_run(&put);
-    const int64_t id = sqlite3_last_insert_rowid(store->db);
-    GS_TRY(gs_sql_end(store, gs_sql_status(store, code, error), error));
-    session->id = id;
-    return GS_OK;
+    GS_TRY(gs_sql_end(store, gs_sql_status(store, gs_sql_run(&put), error), error));
+    gs_query find = gs_sql(store, GS_SQL_FIND_SESSION);   /* by its name: a transaction that had to be done again gave it another number */
+    gs_sql_text(&find, uid);
+    const int code = gs_sql_step(&find);
+    if (code == SQLITE_ROW) session->id = gs_sql_get_int(&find, 0);
+    gs_sql_leave(&find);
+    if (code == SQLITE_DONE) return gs_fail(error, GS_ERROR_STORE, NULL, "%s: the session that was put in is not there", gs_sql_tail(store->path));
+    return code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
 }
 
 /* Reads a problem's text and writes it back in its one canonical form. */
@@ -303,11 +322,9 @@ gs_status gs_store_win(gs_store *store, const gs_session *session, const gs_tria
     return put(store, GS_SQL_PUT_WINNER, session, winner, 1, error);
 }
 
-static int put_measurement(gs_store *store, const gs_session *session, const char *problem, const char *candidate,
-                           const char *clock)
+static int put_measurement(gs_store *store, const char *uid, const gs_session *session, const char *problem, const char *candidate, const char *clock)
 {
-    char uid[GS_STORE_UID], date[GS_DATE_TEXT];
-    gs_store_uid(uid);
+    char date[GS_DATE_TEXT];
     gs_query measurement = gs_sql(store, GS_SQL_PUT_MEASUREMENT);
     gs_sql_text(&measurement, uid);
     gs_sql_int(&measurement, session->id);
@@ -319,13 +336,12 @@ static int put_measurement(gs_store *store, const gs_session *session, const cha
     return gs_sql_run(&measurement);
 }
 
-static int put_samples(gs_store *store, const double *us, const double *reference_us, int count)
+static int put_samples(gs_store *store, const char *measurement, const double *us, const double *reference_us, int count)
 {
-    const int64_t measurement = sqlite3_last_insert_rowid(store->db);
     int code = SQLITE_OK;
     for (int round = 0; code == SQLITE_OK && round < count; round++) {
         gs_query sample = gs_sql(store, GS_SQL_PUT_SAMPLE);
-        gs_sql_int(&sample, measurement);
+        gs_sql_text(&sample, measurement);
         gs_sql_int(&sample, round);
         gs_sql_real(&sample, us[round]);
         gs_sql_real(&sample, reference_us ? reference_us[round] : NAN);
@@ -338,7 +354,7 @@ gs_status gs_store_samples(gs_store *store, const gs_session *session, const cha
                            const char *clock, const double *us, const double *reference_us, int count, gs_error *error)
 {
     gs_problem parsed;
-    char text[GS_PROBLEM_TEXT];
+    char text[GS_PROBLEM_TEXT], uid[GS_STORE_UID];
     gs_trial trial = {0};
     GS_TRY(gs_sql_need_session(session, error));
     if (count < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "count", "must not be negative");
@@ -346,11 +362,12 @@ gs_status gs_store_samples(gs_store *store, const gs_session *session, const cha
         return gs_fail(error, GS_ERROR_ARGUMENT, "candidate", "must have 1 to %zu characters", sizeof trial.candidate - 1);
     GS_TRY(canonical(problem, &parsed, text, error));
     snprintf(trial.candidate, sizeof trial.candidate, "%s", candidate);
+    gs_store_uid(uid);
     GS_TRY(gs_sql_begin(store, error));
     int code = put_problem(store, &parsed, text);
     if (code == SQLITE_OK) code = put_trial(store, GS_SQL_PUT_TRIAL, session, text, &trial);
-    if (code == SQLITE_OK) code = put_measurement(store, session, text, candidate, clock);
-    if (code == SQLITE_OK) code = put_samples(store, us, reference_us, count);
+    if (code == SQLITE_OK) code = put_measurement(store, uid, session, text, candidate, clock);
+    if (code == SQLITE_OK) code = put_samples(store, uid, us, reference_us, count);
     return gs_sql_end(store, gs_sql_status(store, code, error), error);
 }
 
@@ -362,30 +379,30 @@ gs_status gs_store_samples(gs_store *store, const gs_session *session, const cha
 #define TRIAL_JOIN " t JOIN problem p ON p.id = t.problem JOIN session s ON s.id = t.session WHERE t.device = ?1 "
 #define TRIAL_ORDER "ORDER BY t.ratio DESC, t.id"
 
-static void copy_text(char *to, size_t size, sqlite3_stmt *row, int column)
+static void copy_text(char *to, size_t size, const gs_query *row, int column)
 {
-    const char *const text = (const char *)sqlite3_column_text(row, column);
+    const char *const text = gs_sql_get_text(row, column);
     snprintf(to, size, "%s", gs_sql_or_empty(text));
 }
 
-static void read_trial(sqlite3_stmt *row, gs_trial *trial)
+static void read_trial(const gs_query *row, gs_trial *trial)
 {
     *trial = (gs_trial){
-        .id           = sqlite3_column_int64(row, 0),
-        .part         = sqlite3_column_int(row, 4),
-        .registers    = sqlite3_column_int(row, 6),
-        .smem         = sqlite3_column_int(row, 7),
-        .predicted_us = sqlite3_column_double(row, 8),
-        .us           = sqlite3_column_double(row, 9),
-        .library_us   = sqlite3_column_double(row, 10),
-        .ratio        = sqlite3_column_double(row, 11),
-        .low          = sqlite3_column_double(row, 12),
-        .high         = sqlite3_column_double(row, 13),
-        .rounds       = sqlite3_column_int(row, 14),
-        .mhz          = sqlite3_column_int(row, 15),
-        .cc           = sqlite3_column_int(row, 17),
-        .sms          = sqlite3_column_int(row, 18),
-        .cublaslt     = sqlite3_column_int(row, 19),
+        .id           = gs_sql_get_int(row, 0),
+        .part         = gs_sql_get_int(row, 4),
+        .registers    = gs_sql_get_int(row, 6),
+        .smem         = gs_sql_get_int(row, 7),
+        .predicted_us = gs_sql_get_real(row, 8),
+        .us           = gs_sql_get_real(row, 9),
+        .library_us   = gs_sql_get_real(row, 10),
+        .ratio        = gs_sql_get_real(row, 11),
+        .low          = gs_sql_get_real(row, 12),
+        .high         = gs_sql_get_real(row, 13),
+        .rounds       = gs_sql_get_int(row, 14),
+        .mhz          = gs_sql_get_int(row, 15),
+        .cc           = gs_sql_get_int(row, 17),
+        .sms          = gs_sql_get_int(row, 18),
+        .cublaslt     = gs_sql_get_int(row, 19),
     };
     copy_text(trial->problem, sizeof trial->problem, row, 1);
     copy_text(trial->candidate, sizeof trial->candidate, row, 2);
@@ -400,18 +417,17 @@ static void read_trial(sqlite3_stmt *row, gs_trial *trial)
 static gs_status visit_rows(gs_store *store, const char *sql, const char *device, const char *problem, gs_trial_visit visit,
                             void *self, gs_error *error)
 {
-    gs_query rows = {0};
-    rows.code = sqlite3_prepare_v2(store->db, sql, -1, &rows.statement, NULL);
+        gs_query rows = gs_sql_ad_hoc(store, sql);
     gs_sql_text(&rows, device);
     if (problem) gs_sql_text(&rows, problem);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
         gs_trial trial;
-        read_trial(rows.statement, &trial);
+        read_trial(&rows, &trial);
         if (!visit(self, &trial)) break;
     }
     const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
-    sqlite3_finalize(rows.statement);
+    gs_sql_leave(&rows);
     return status;
 }
 
@@ -433,21 +449,20 @@ gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit v
 gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self, gs_error *error)
 {
     static const char sql[] = "SELECT id, cc, sms, driver, cublaslt, nvrtc, command, version, revision, device, date FROM session ORDER BY id";
-    gs_query rows = {0};
-    int code;
-    rows.code = sqlite3_prepare_v2(store->db, sql, -1, &rows.statement, NULL);
+        int code;
+    gs_query rows = gs_sql_ad_hoc(store, sql);
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
         const char *text[5];
-        for (int i = 0; i < 5; i++) text[i] = gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 6 + i));
+        for (int i = 0; i < 5; i++) text[i] = gs_sql_or_empty(gs_sql_get_text(&rows, 6 + i));
         const gs_session session = {
-            .id = sqlite3_column_int64(rows.statement, 0), .cc = sqlite3_column_int(rows.statement, 1), .sms = sqlite3_column_int(rows.statement, 2),
-            .driver = sqlite3_column_int(rows.statement, 3), .cublaslt = sqlite3_column_int(rows.statement, 4), .nvrtc = sqlite3_column_int(rows.statement, 5),
+            .id = gs_sql_get_int(&rows, 0), .cc = gs_sql_get_int(&rows, 1), .sms = gs_sql_get_int(&rows, 2),
+            .driver = gs_sql_get_int(&rows, 3), .cublaslt = gs_sql_get_int(&rows, 4), .nvrtc = gs_sql_get_int(&rows, 5),
             .command = text[0], .version = text[1], .commit = text[2], .device = text[3],
         };
         if (!visit(self, &session, text[4])) break;
     }
     const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
-    sqlite3_finalize(rows.statement);
+    gs_sql_leave(&rows);
     return status;
 }
 
@@ -468,14 +483,13 @@ gs_status gs_store_result_put(gs_store *store, const gs_session *session, const 
 
 gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error)
 {
-    gs_query rows = {0};
-    rows.code = sqlite3_prepare_v2(store->db, "SELECT key, value FROM result WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key", -1, &rows.statement, NULL);
+        gs_query rows = gs_sql_ad_hoc(store, "SELECT key, value FROM result WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key");
     gs_sql_text(&rows, prefix);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW)
-        if (!visit(self, gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 0)), gs_sql_or_empty((const char *)sqlite3_column_text(rows.statement, 1)))) break;
+        if (!visit(self, gs_sql_or_empty(gs_sql_get_text(&rows, 0)), gs_sql_or_empty(gs_sql_get_text(&rows, 1)))) break;
     const gs_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
-    sqlite3_finalize(rows.statement);
+    gs_sql_leave(&rows);
     return status;
 }
 
@@ -487,7 +501,7 @@ gs_status gs_store_result_get(gs_store *store, const char *key, char **value, gs
     const int code = gs_sql_step(&result);
     gs_status status;
     if (code == SQLITE_ROW) {
-        *value = strdup(gs_sql_or_empty((const char *)sqlite3_column_text(result.statement, 0)));
+        *value = strdup(gs_sql_or_empty(gs_sql_get_text(&result, 0)));
         status = *value ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
     } else if (code == SQLITE_DONE) {
         status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s has no result for this request", gs_sql_tail(store->path));

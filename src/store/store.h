@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The store: an SQLite notebook (WAL) of everything tried: sessions, candidates, verdicts, measurements, winners.
+ * The store: a notebook (an SQLite file, WAL, or a PostgreSQL database) of everything tried: sessions, candidates, verdicts, measurements, winners.
  * Safe for several processes; every call is one transaction, so a killed run loses nothing that was reported as kept.
  * A gs_store belongs to one thread, and to the process that opened it: do not carry it across fork.
  * The schema is versioned; a store of an older version is migrated when it is opened to write, of a newer one refused (STORE_VERSION). */
@@ -13,6 +13,12 @@
 #include "schedule/caps.h"
 
 typedef struct gs_store gs_store;
+
+/* Where a path is wanted, a connection string may stand ("postgresql://user@host/database", "host=... dbname=..."): then the store is that PostgreSQL
+ * database, which many machines may share, and its tables are made when it is empty. A call whose connection is lost connects again, for up to a minute, and
+ * does what it was to do once. IO: there is no server; UNSUPPORTED: built without libpq. */
+bool gs_store_is_server(const char *path);   /* it is a connection string */
+bool gs_store_may_be(const char *path);      /* it is one, or a file that is there */
 
 /* NULL path: $GEMMSMITH_STORE, else store.db in the user's data directory. Created when absent. Codes, also of the calls below:
  * STORE (also: a database of another program), STORE_CORRUPT (the message says how to go on), STORE_BUSY (another process held
@@ -30,9 +36,9 @@ void        gs_store_close(gs_store **store);
  * STORE_CORRUPT: what is in them is no sound database. */
 gs_status   gs_store_seal(const char *path, int64_t *accepted, gs_error *error);
 
-/* Reads everything. STORE_CORRUPT: names what is damaged. */
+/* Reads everything. STORE_CORRUPT: names what is damaged. UNSUPPORTED of a server, here and above: it has its own checksums. */
 gs_status   gs_store_check(gs_store *store, int64_t *pages, gs_error *error);
-const char *gs_store_path(const gs_store *store);
+const char *gs_store_path(const gs_store *store);   /* of a server: as it was named, without a password */
 
 /* One run of a program: what later rows refer to. */
 typedef struct gs_session {

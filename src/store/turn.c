@@ -39,15 +39,14 @@ static int put_prompt(gs_store *store, const char *text, char hash[GS_HASH_TEXT]
     return gs_sql_run(&put);
 }
 
-static int put_turn(gs_store *store, const gs_session *session, const gs_turn *turn, const char *problem)
+static int put_turn(gs_store *store, const char *uid, const gs_session *session, const gs_turn *turn, const char *problem)
 {
-    char uid[GS_STORE_UID], date[GS_DATE_TEXT], system[GS_HASH_TEXT], ask[GS_HASH_TEXT];
+    char date[GS_DATE_TEXT], system[GS_HASH_TEXT], ask[GS_HASH_TEXT];
     int code = put_prompt(store, gs_sql_or_empty(turn->system), system);
     if (code == SQLITE_OK) code = put_prompt(store, gs_sql_or_empty(turn->ask), ask);
     if (code != SQLITE_OK) return code;
-    if (!turn->uid) gs_store_uid(uid);
     gs_query put = gs_sql(store, GS_SQL_PUT_TURN);
-    gs_sql_text(&put, turn->uid ? turn->uid : uid);
+    gs_sql_text(&put, uid);
     gs_sql_int(&put, session->id);
     gs_sql_text(&put, session->device);
     gs_sql_text(&put, problem);
@@ -64,10 +63,10 @@ static int put_turn(gs_store *store, const gs_session *session, const gs_turn *t
     return gs_sql_run(&put);
 }
 
-static int put_outcome(gs_store *store, int64_t turn, int position, const gs_turn_outcome *outcome)
+static int put_outcome(gs_store *store, const char *turn, int position, const gs_turn_outcome *outcome)
 {
     gs_query put = gs_sql(store, GS_SQL_PUT_OUTCOME);
-    gs_sql_int(&put, turn);
+    gs_sql_text(&put, turn);
     gs_sql_int(&put, position);
     gs_sql_text(&put, outcome->candidate);
     gs_sql_text(&put, gs_sql_or_empty(outcome->verdict));
@@ -85,7 +84,7 @@ static int put_outcome(gs_store *store, int64_t turn, int position, const gs_tur
     return gs_sql_run(&put);
 }
 
-static int put_outcomes(gs_store *store, int64_t turn, const gs_turn_outcome *outcomes, int count)
+static int put_outcomes(gs_store *store, const char *turn, const gs_turn_outcome *outcomes, int count)
 {
     int code = SQLITE_OK;
     for (int i = 0; i < count && code == SQLITE_OK; i++) code = put_outcome(store, turn, i, &outcomes[i]);
@@ -95,10 +94,12 @@ static int put_outcomes(gs_store *store, int64_t turn, const gs_turn_outcome *ou
 /* Within a transaction. */
 static gs_status put(gs_store *store, const gs_session *session, const gs_turn *turn, gs_error *error)
 {
-    char problem[GS_PROBLEM_TEXT];
+    char problem[GS_PROBLEM_TEXT], fresh[GS_STORE_UID];
     GS_TRY(gs_sql_problem(store, turn->problem, problem, error));
-    int code = put_turn(store, session, turn, problem);
-    if (code == SQLITE_OK) code = put_outcomes(store, sqlite3_last_insert_rowid(store->db), turn->outcomes, turn->count);
+    gs_store_uid(fresh);
+    const char *const uid = turn->uid ? turn->uid : fresh;
+    int code = put_turn(store, uid, session, turn, problem);
+    if (code == SQLITE_OK) code = put_outcomes(store, uid, turn->outcomes, turn->count);
     return gs_sql_status(store, code, error);
 }
 
@@ -112,14 +113,15 @@ gs_status gs_store_turn_put(gs_store *store, const gs_session *session, const gs
 /* Within a transaction. */
 static gs_status end(gs_store *store, const char *uid, const gs_turn_outcome *outcomes, int count, gs_error *error)
 {
-    gs_query find = gs_sql(store, GS_SQL_FIND_TURN);
+    gs_query lock = gs_sql(store, GS_SQL_LOCK_TURN), find = gs_sql(store, GS_SQL_FIND_TURN);
+    gs_sql_text(&lock, uid);
     gs_sql_text(&find, uid);
-    int code = gs_sql_step(&find);
-    const int64_t row = code == SQLITE_ROW ? sqlite3_column_int64(find.statement, 0) : 0;
-    const bool ended = code == SQLITE_ROW && sqlite3_column_int(find.statement, 1) > 0;
+    int code = gs_sql_run(&lock);   /* who comes second sees what the first wrote */
+    if (code == SQLITE_OK) code = gs_sql_step(&find);
+    const bool ended = code == SQLITE_ROW && gs_sql_get_int(&find, 0) > 0;
     gs_sql_leave(&find);
     if (code == SQLITE_DONE) return gs_fail(error, GS_ERROR_NOT_FOUND, "uid", "%s has no such turn", gs_sql_tail(store->path));
-    if (code == SQLITE_ROW) code = ended ? SQLITE_OK : put_outcomes(store, row, outcomes, count);
+    if (code == SQLITE_ROW) code = ended ? SQLITE_OK : put_outcomes(store, uid, outcomes, count);
     return gs_sql_status(store, code, error);
 }
 
@@ -152,21 +154,21 @@ static void empty(outcomes *o)
     o->text_count = o->count = 0;
 }
 
-static bool add(outcomes *o, sqlite3_stmt *row)
+static bool add(outcomes *o, const gs_query *row)
 {
     const char *text[OUTCOME_TEXTS];
     if (!gs_grow(&o->list, o->count, &o->capacity, sizeof *o->list)) return false;
     for (int i = 0; i < OUTCOME_TEXTS; i++) {
         if (!gs_grow(&o->texts, o->text_count, &o->text_capacity, sizeof *o->texts)) return false;
-        char *const copy = strdup(gs_sql_or_empty((const char *)sqlite3_column_text(row, i)));
+        char *const copy = strdup(gs_sql_or_empty(gs_sql_get_text(row, i)));
         if (!copy) return false;
         text[i] = o->texts[o->text_count++] = copy;
     }
     o->list[o->count++] = (gs_turn_outcome){
-        .candidate = text[0], .verdict = text[1], .reason = text[2], .metrics = text[3], .part = sqlite3_column_int(row, 4),
-        .registers = sqlite3_column_int(row, 5), .smem = sqlite3_column_int(row, 6), .us = sqlite3_column_double(row, 7),
-        .library_us = sqlite3_column_double(row, 8), .ratio = sqlite3_column_double(row, 9), .low = sqlite3_column_double(row, 10),
-        .high = sqlite3_column_double(row, 11), .reward = sqlite3_column_double(row, 12),
+        .candidate = text[0], .verdict = text[1], .reason = text[2], .metrics = text[3], .part = gs_sql_get_int(row, 4),
+        .registers = gs_sql_get_int(row, 5), .smem = gs_sql_get_int(row, 6), .us = gs_sql_get_real(row, 7),
+        .library_us = gs_sql_get_real(row, 8), .ratio = gs_sql_get_real(row, 9), .low = gs_sql_get_real(row, 10),
+        .high = gs_sql_get_real(row, 11), .reward = gs_sql_get_real(row, 12),
     };
     return true;
 }
@@ -178,7 +180,7 @@ static gs_status read_outcomes(gs_store *store, int64_t turn, outcomes *o, gs_er
     gs_sql_int(&get, turn);
     int code;
     bool room = true;
-    while ((code = gs_sql_step(&get)) == SQLITE_ROW && room) room = add(o, get.statement);
+    while ((code = gs_sql_step(&get)) == SQLITE_ROW && room) room = add(o, &get);
     const gs_status status = !room                 ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a turn's outcomes")
                              : code == SQLITE_DONE ? GS_OK
                                                    : gs_sql_status(store, code, error);
@@ -186,14 +188,14 @@ static gs_status read_outcomes(gs_store *store, int64_t turn, outcomes *o, gs_er
     return status;
 }
 
-static gs_turn read_turn(sqlite3_stmt *row)
+static gs_turn read_turn(const gs_query *row)
 {
     const char *text[11];
-    for (int i = 0; i < (int)GS_COUNT(text); i++) text[i] = gs_sql_or_empty((const char *)sqlite3_column_text(row, i));
+    for (int i = 0; i < (int)GS_COUNT(text); i++) text[i] = gs_sql_or_empty(gs_sql_get_text(row, i));
     return (gs_turn){
         .uid = text[0], .device = text[1], .problem = text[2], .mode = text[3], .model = text[4], .base = text[5], .system = text[6], .ask = text[7],
-        .answer = text[8], .fault = text[9], .date = text[10], .id = sqlite3_column_int64(row, 11), .island = sqlite3_column_int(row, 12),
-        .number = sqlite3_column_int(row, 13),
+        .answer = text[8], .fault = text[9], .date = text[10], .id = gs_sql_get_int(row, 11), .island = gs_sql_get_int(row, 12),
+        .number = gs_sql_get_int(row, 13),
     };
 }
 
@@ -204,7 +206,7 @@ static gs_status visit_rows(gs_store *store, gs_query *rows, gs_turn_visit visit
     bool on = true;
     int code = SQLITE_DONE;
     while (status == GS_OK && on && (code = gs_sql_step(rows)) == SQLITE_ROW) {
-        gs_turn turn = read_turn(rows->statement);
+        gs_turn turn = read_turn(rows);
         status = read_outcomes(store, turn.id, &o, error);
         turn.outcomes = o.list;
         turn.count = o.count;
@@ -225,11 +227,10 @@ gs_status gs_store_turns(gs_store *store, const char *device, const char *proble
         GS_TRY(gs_problem_parse(&parsed, problem, error));
         gs_problem_format(&parsed, text);
     }
-    gs_query rows = {0};
-    rows.code = sqlite3_prepare_v2(store->db, TURNS_READ, -1, &rows.statement, NULL);
+        gs_query rows = gs_sql_ad_hoc(store, TURNS_READ);
     gs_sql_text(&rows, device);
     gs_sql_text(&rows, problem ? text : NULL);
     const gs_status status = visit_rows(store, &rows, visit, self, error);
-    sqlite3_finalize(rows.statement);
+    gs_sql_leave(&rows);
     return status;
 }

@@ -15,7 +15,10 @@ enum {
     TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
     DRAWS = 64,           /* for a problem that is small enough */
     STEPS = 2,            /* on the same schedule strings */
-    TELL = 10 * TOGETHER  /* problems of a word about how it goes */
+    TELL = 10 * TOGETHER, /* problems of a word about how it goes */
+    TIMES = 16,           /* of a group, in a step: as many as a tuner measures */
+    FEWEST = 4,
+    TELL_STEPS = 1000
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
@@ -23,8 +26,6 @@ enum {
 #define STEEPEST       1.0f
 #define SMALLEST_US    4.0    /* floor of the first problems at random */
 #define OCTAVES        20.0   /* by which that grows to the end: beyond the largest of all from half way on */
-#define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
-#define LEAST_WEIGHT   0.03
 
 /* ---- problems ---- */
 
@@ -84,7 +85,7 @@ typedef struct train {
 
 const char *gs_train_stage_name(gs_train_stage stage)
 {
-    static const char *const names[] = {"surrogate", "imitate", "actor"};
+    static const char *const names[] = {"surrogate", "imitate", "actor", "steps"};
     return names[stage];
 }
 
@@ -108,15 +109,7 @@ static gs_status imitate(train *t, gs_error *error)
         int groups = 0;
         for (int begin = 0, end; begin < t->count; begin = end) {
             end = gs_sample_group_end(t->samples, t->count, begin);
-            const double best = gs_sample_best(t->samples + begin, end - begin);
-            double sum = 0;
-            for (int i = begin; i < end; i++)
-                if (!t->samples[i].library) sum += exp(-log(t->samples[i].us / best) / NEAR);
-            for (int i = begin; i < end; i++) {
-                const double weight = exp(-log(t->samples[i].us / best) / NEAR) / sum;
-                if (!t->samples[i].library && weight > LEAST_WEIGHT)
-                    gs_actor_imitate(&t->weights->actor, &t->samples[i].problem, &t->profile->caps, &t->samples[i].schedule, weight / IMITATE_BATCH, t->gradient);
-            }
+            gs_train_imitate(&t->weights->actor, t->samples + begin, end - begin, &t->profile->caps, 1.0 / IMITATE_BATCH, t->gradient);
             if (++groups % IMITATE_BATCH == 0) finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
         }
         finite &= gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST);
@@ -209,6 +202,48 @@ static gs_status try_problems(train *t, gs_error *error)
     return status;
 }
 
+/* Where groups begin that a tuner could have measured. */
+static int *find_groups(const train *t, int *count)
+{
+    int *const first = malloc(((size_t)t->count + 1) * sizeof *first);
+    *count = 0;
+    for (int begin = 0, end; first && begin < t->count; begin = end) {
+        end = gs_sample_group_end(t->samples, t->count, begin);
+        if (end - begin >= FEWEST) first[(*count)++] = begin;
+    }
+    return first;
+}
+
+static gs_status take_step(train *t, gs_learner *learner, gs_random *random, int begin, gs_error *error)
+{
+    gs_measured measured[TIMES];
+    const int end = gs_sample_group_end(t->samples, t->count, begin);
+    const int from = begin + (end - begin > TIMES ? (int)gs_random_below(random, (uint64_t)(end - begin - TIMES)) : 0);
+    int count = 0;
+    for (int i = from; i < end && count < TIMES; i++)
+        if (!t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us};
+    return gs_learner_step(learner, t->weights, &t->samples[begin].problem, &t->profile->caps, measured, count, error);
+}
+
+/* As a tuner learns, problem by problem. */
+static gs_status take_steps(train *t, gs_error *error)
+{
+    gs_random random = {t->options->seed};
+    gs_learner learner;
+    int groups;
+    if (t->options->steps == 0 || t->count == 0) return GS_OK;
+    int *const first = find_groups(t, &groups);
+    if (!first) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the groups");
+    gs_status status = groups > 0 ? gs_learner_create(&learner, t->weights, error) : GS_OK;
+    for (int step = 1; groups > 0 && status == GS_OK && step <= t->options->steps && !t->ended; step++) {
+        status = take_step(t, &learner, &random, first[gs_random_below(&random, (uint64_t)groups)], error);
+        if (step % TELL_STEPS == 0 || step == t->options->steps) tell(t, GS_TRAIN_STEPS, step, t->options->steps, 0);
+    }
+    if (groups > 0) gs_learner_free(&learner);
+    free(first);
+    return status;
+}
+
 gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error)
 {
     train t = {.weights = weights, .samples = samples, .count = count, .profile = profile, .options = options, .random = {options->seed}};
@@ -219,12 +254,13 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     t.gradient = calloc((size_t)weights->actor.net.count, sizeof *t.gradient);
     if (!t.gradient) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a gradient");
     gs_status status = gs_adam_create(&t.adam, &weights->actor.net, IMITATE_RATE, error);
-    if (status == GS_OK && count > 0) {
+    if (status == GS_OK && count > 0 && options->epochs > 0) {
         status = imitate(&t, error);
         gs_adam_free(&t.adam);   /* its moments are those of other gradients: steps by them would undo what was learned */
         if (status == GS_OK) status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
     }
     if (status == GS_OK) status = try_problems(&t, error);
+    if (status == GS_OK) status = take_steps(&t, error);
     gs_adam_free(&t.adam);
     free(t.gradient);
     return status;

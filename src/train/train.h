@@ -6,15 +6,16 @@
 
 #include "learn/weights.h"
 
-/* surrogate: the value is the root of the loss. imitate: it has none. actor: mean over schedule strings of the time that the surrogate
+/* surrogate: the value is the root of the loss. imitate, steps: it has none. actor: mean over schedule strings of the time that the surrogate
  * predicts for its own choice over what it predicts for the sampled one. */
-typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_ACTOR } gs_train_stage;
+typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_ACTOR, GS_TRAIN_STEPS } gs_train_stage;
 
-const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "actor" */
+const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "actor", "steps" */
 
 typedef struct gs_train_options {
-    int      epochs;        /* over the measured groups */
+    int      epochs;        /* over the measured groups; 0: they are not imitated either */
     int      problems;      /* at random, for the actor's own trials; half of them near those that were measured, if any were */
+    int      steps;         /* of a learner (below), in the end, each on some times of a group */
     uint64_t seed;
     /* What goes on; false ends the training, with what has been learned. NULL: nobody looks. */
     bool   (*progress)(void *self, gs_train_stage stage, int done, int total, double value);
@@ -24,17 +25,25 @@ typedef struct gs_train_options {
 /* Goes on from what the weights already are. MEMORY; CORRUPT: gs_net_diverged. */
 gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error);
 
-/* One problem's measurements as they come: a step for the surrogate on its times, and one for the actor by clipped policy gradient on the
- * rewards. */
+/* Adds the gradient by which the actor imitates a group, the fastest most: a schedule that is 2 % slower counts 1 / e of it. The shares add up to `weight`. */
+void gs_train_imitate(const gs_actor *actor, const gs_sample *samples, int count, const gs_caps *caps, double weight, float *gradient);
+
+/* A network that learns, and the weights that it began with. */
+typedef struct gs_taught {
+    gs_adam adam;
+    float  *began;
+} gs_taught;
+
+/* One problem's times as they come: a step for the surrogate, and one for the actor, which imitates the fastest of them; both are held near the
+ * weights of gs_learner_create. */
 typedef struct gs_learner {
-    gs_adam surrogate, actor;
-    float  *gradient;          /* of the larger one */
+    gs_taught surrogate, actor;
+    float    *gradient;        /* of the larger one */
 } gs_learner;
 
 typedef struct gs_measured {
     gs_schedule schedule;
-    double      us;       /* 0: it was not timed; the surrogate learns nothing of it */
-    double      reward;   /* [-1, 1] */
+    double      us;       /* 0: it was not timed; nothing is learned of it */
 } gs_measured;
 
 gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error);

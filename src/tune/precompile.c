@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "plan/loaded.h"
+#include "worker/ahead.h"
 #include "worker/pool.h"
 #include "tune/run.h"
 
@@ -22,18 +23,8 @@
 
 static gs_status compile_one(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule, const char *cache)
 {
-    gs_kernel kernel;
-    gs_kernel_source source;
-    gs_image image = {0};
     gs_error why = {0};
-    gs_status status = gs_schedule_check(schedule, problem, caps, &why);
-    if (status == GS_OK) status = gs_kernel_build(&kernel, schedule, problem, caps, &why);
-    if (status == GS_OK) {
-        gs_kernel_to_source(&kernel, &source);
-        source.source.ptx = caps->emulated;
-        status = gs_compile_cached(caps->target, cache, &source.source, &image, &why);
-        gs_image_free(&image);
-    }
+    const gs_status status = gs_compile_ahead(caps, problem, schedule, cache, &why);
     if (status != GS_OK) {
         char text[GS_SCHEDULE_TEXT];
         gs_log(GS_LOG_INFO, "%s: %s", gs_schedule_format(schedule, text), why.text);

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -256,20 +257,86 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     return refer_row(trial, row, error);
 }
 
+static gs_status refer_col(gs_check_run *trial, int64_t batch, int64_t col, gs_error *error)
+{
+    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
+    return gs_reference_col(trial->verifier, &trial->problem, at, batch, col, trial->reference, trial->verifier->queue, error);
+}
+
+/* Row `row` of A becomes zeros. */
+static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_problem *const p = &trial->problem;
+    const size_t bytes = (size_t)p->k * sizeof(uint16_t);
+    const gs_pointer to = trial->operand[0].at + (gs_pointer)(row * p->lda) * sizeof(uint16_t);
+    uint16_t *const line = malloc(bytes);
+    if (!line) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a row");
+    gs_status status = device->ops->copy_out(device, line, to, bytes, error);
+    for (int64_t k = 0; k < p->k; k++) {
+        const uint64_t place = (uint64_t)(row * p->lda + k) * 0x9e3779b97f4a7c15ull + 1;
+        trial->hash[0] += gs_mix(place) - gs_mix(place + line[k]);
+    }
+    memset(line, 0, bytes);
+    if (status == GS_OK) status = device->ops->copy_in(device, to, line, bytes, error);
+    free(line);
+    return status;
+}
+
+/* Two outputs at the edge of f16, one product each: 1008 * 65 = 65520 is the least that rounds to infinity, 636 * 103 = 65508 rounds to the largest number.
+ * Their rows of A are zeros otherwise. */
+static gs_status put_edges_of_f16(gs_check_run *trial, uint64_t bits, gs_error *error)
+{
+    static const uint16_t a[2][2] = {{0x63e0, 0x60f8}, {0x447c, 0x441f}}, b[2][2] = {{0x5410, 0x5670}, {0x4282, 0x42ce}};   /* [f16, bf16][which] */
+    const gs_problem *const p = &trial->problem;
+    const int type = p->in == GS_BF16;
+    const int64_t rows = p->m * p->batch;
+    if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || p->beta != 0 || rows < 3 || p->n < 3) return GS_OK;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
+        const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k), batch = row / p->m;
+        GS_TRY(clear_row(trial, row, error));
+        GS_TRY(put_element(trial, 0, row * p->lda + k, a[type][i] | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(put_element(trial, 1, place_in_b(p, batch, k, col), b[type][i], error));
+        GS_TRY(refer_row(trial, row, error));
+        GS_TRY(refer_col(trial, batch, col, error));
+    }
+    return GS_OK;
+}
+
+/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not. */
+static gs_status put_others(gs_check_run *trial, uint16_t element, uint64_t bits, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
+    const int64_t rows = p->m * p->batch;
+    for (int i = 0; i < 2 && rows > 4; i++) {
+        const int64_t row = (trial->poked.row + 3 + i) % rows;
+        GS_TRY(put_element(trial, 0, row * p->lda + gs_special_place(gs_mix(bits + (uint64_t)i), p->k), element, error));
+        GS_TRY(refer_row(trial, row, error));
+        if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
+    }
+    return GS_OK;
+}
+
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
-    const uint16_t inf = (uint16_t)((p->in == GS_BF16 ? 0x7f80 : 0x7c00) | (bits & 1) << 15), nan = p->in == GS_BF16 ? 0x7fc0 : 0x7e00;
+    const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
+    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
     gs_poked *const to = &trial->poked;
     *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, p->m * p->batch), .col = gs_pick_below(more, p->n),
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
     const int64_t batch = to->row / p->m;
-    GS_TRY(put_element(trial, 0, to->row * p->lda + to->k_a, nan_in_a ? nan : inf, error));
-    GS_TRY(put_element(trial, 1, place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf : nan, error));
+    if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, bits, error));
+    GS_TRY(put_element(trial, 0, to->row * p->lda + to->k_a, nan_in_a ? nan : inf | sign, error));
+    if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
+        GS_TRY(put_element(trial, 0, to->row * p->lda + (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k, inf | (uint16_t)((bits >> 2 & 1) << 15), error));
+    GS_TRY(put_others(trial, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
+    GS_TRY(put_element(trial, 1, place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     GS_TRY(refer_row(trial, to->row, error));
-    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
-    return gs_reference_col(trial->verifier, p, at, batch, to->col, trial->reference, trial->verifier->queue, error);
+    return refer_col(trial, batch, to->col, error);
 }
 
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error)

@@ -22,10 +22,15 @@ static double granule(double value) { return fmod(value, 1) == 0 ? 1 : fmod(valu
 
 static bool is_nice(float scalar) { return fabsf(scalar) <= 4 && fmodf(scalar * 4, 1) == 0; }
 
+/* With powers of two as data, a product of it is exact in f32. */
+static bool is_moderate(float scalar) { return scalar == 0 || (fabsf(scalar) >= 0x1p-10f && fabsf(scalar) <= 0x1p10f); }
+
+bool gs_scalars_exact(const gs_problem *problem) { return is_nice(problem->alpha) && is_nice(problem->beta); }
+
 gs_problem gs_problem_exact(const gs_problem *problem)
 {
     gs_problem exact = *problem;
-    if (!is_nice(problem->alpha) || !is_nice(problem->beta)) {
+    if (!gs_scalars_exact(problem)) {
         exact.alpha = 1;
         exact.beta = problem->beta != 0;
     }
@@ -136,15 +141,17 @@ static bool plan_loud(const gs_problem *problem, gs_data_plan *plan)
 }
 
 /* One product is one rounding in every order, if it is exact in the accumulator, or the output's rounding is the accumulator's, and neither
- * overflows nor loses bits before the scalars are applied. */
+ * overflows nor loses bits before the scalars are applied. Scalars of many bits meet powers of two only. */
 static bool plan_range(const gs_problem *p, gs_data_plan *plan)
 {
     const double alpha = fabs((double)p->alpha);
     int exponent;
     const bool one = alpha == 1, power = frexp(alpha, &exponent) == 0.5, wide = p->in == GS_BF16, few = p->acc == GS_F16;
     gs_data_range *const r = &plan->range;
-    if (p->k == 0 || alpha == 0) return false;
-    *r = (gs_data_range){.lone = p->m < p->n, .lone_bits = few ? 1 : wide || !power ? 8 : 11, .bits = wide ? 8 : few && !power ? 7 : 11,
+    const bool odd = !gs_scalars_exact(p);
+    if (p->k == 0 || alpha == 0 || (odd && (few || !is_moderate(p->alpha) || !is_moderate(p->beta)))) return false;
+    *r = (gs_data_range){.lone = p->m < p->n, .lone_bits = few || odd ? 1 : wide || !power ? 8 : 11,
+                         .bits = odd ? 1 : wide ? 8 : few && !power ? 7 : 11, .c_bits = odd ? 1 : 8,
                          .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
     r->lone_classes = GS_MAX(p->m, p->n) >= 4;
     r->full_classes = GS_MIN(p->m, p->n) >= 16;
@@ -155,7 +162,8 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
     if (p->out == GS_F16) {
         r->plain[0] = -14, r->plain[1] = 14, r->over[0] = 20, r->over[1] = wide ? 100 : 25, r->under[0] = -28, r->under[1] = -16;
     } else if (wide) {
-        r->plain[0] = -110, r->plain[1] = 110, r->over[0] = 134, r->over[1] = 180;
+        r->plain[0] = -110, r->plain[1] = 110;
+        if (!odd) r->over[0] = 134, r->over[1] = 180;   /* a small alpha would bring back what the accumulator has lost */
         if (one) r->under[0] = p->out == GS_F32 ? -138 : -132, r->under[1] = -129;   /* subnormal, and exact in f32 */
     } else {
         r->plain[0] = -38, r->plain[1] = 26;
@@ -196,6 +204,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
 
 /* Half a unit in the last place of 1, and half of the least subnormal. */
 static double unit_of(gs_type type) { return type == GS_F16 ? 0x1p-11 : type == GS_BF16 ? 0x1p-8 : 0x1p-24; }
+static double largest_of(gs_type type) { return type == GS_F16 ? F16_LARGE : 0x1p127; }
 static double least_of(gs_type type) { return type == GS_F16 ? 0x1p-25 : type == GS_BF16 ? 0x1p-134 : 0x1p-150; }
 
 /* Worst element's accumulation error, against the size of the sum. f32: tensor cores truncate once per 16 terms, the rest is a
@@ -222,14 +231,17 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     };
 }
 
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick)
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
 {
     const double honest = hypot(0.45 * unit_of(problem->out), typical_accumulation(problem));   /* rounding: 0.41 units, rms */
-    return yardstick ? fmax(1.5 * yardstick->frobenius, honest) : 1.5 * honest;
+    const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
+    return (yardstick ? fmax(1.5 * yardstick->frobenius, honest) : 1.5 * honest) + subnormal;
 }
 
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick)
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
 {
+    /* what overflows is not counted, so what is left leans; what vanishes is all lost to one side */
+    if (8 * rms > largest_of(problem->out) || rms < 64 * least_of(problem->out)) return 2;
     /* Tensor cores truncate their sums: where no wider rounding follows, that is the only error, and all of it leans towards
      * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */
     if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;

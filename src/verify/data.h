@@ -12,6 +12,7 @@
 /* The problem with alpha 1 and beta 1 (or 0, if it is 0) unless its own scalars are multiples of 1/4 up to 4, with which integer
  * data stay exact. Parts 1 to 3 use this problem, part 4 the one asked for. */
 gs_problem gs_problem_exact(const gs_problem *problem);
+bool       gs_scalars_exact(const gs_problem *problem);   /* they are such multiples */
 
 /* The plan of an integer kind (GS_VALUES_*). False: no such data are exact for this problem (f16 accumulation over a very long K).
  * RANGE: also where alpha or K is 0. NORMAL, SPECIAL, ZERO and NAN need no plan: true, all zero. */
@@ -32,8 +33,9 @@ typedef struct gs_bound {
 } gs_bound;
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
 
-/* Largest Frobenius error and bias to be accepted on normal data; yardstick NULL: what the declared accumulator may make. */
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick);
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick);
+/* Largest Frobenius error and bias to be accepted on normal data, whose references have that root mean square; yardstick NULL: what the declared
+ * accumulator may make. */
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms);
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held
  * before, C, chance, rounding, and then with data that only one kind of fault gets wrong. */
+#include <math.h>
 
 #include "base/error.h"
 #include "verify/check_run.h"
@@ -68,8 +69,12 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     if (!poked.any) return GS_OK;
     GS_TRY(gs_check_run_data(trial, trial->kind, -1, error));
     GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    if (right)
+    if (gs_check_run_failed(trial) || !right) return GS_OK;
+    const double want = fabs(trial->verdict->want);
+    if (trial->problem.out == GS_F16 && isfinite(want) && want > 65504)   /* gs_check_run_poke puts two such outputs there */
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s: look at what limits results", where,
+                           want >= 65520 ? "the product overflows and must give inf" : "the product rounds to 65504, the largest number");
+    else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
                            "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld): look at what drops NaN or clamps inf, minima and tests of size",
                            where, poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a, poked.nan_in_a ? "inf" : "NaN",

@@ -64,7 +64,7 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     const bool rounds = fmodf(e->alpha, 0.25f) != 0;   /* more than one result is right */
     const double tolerance = e->special || rounds ? 1 : 0;
     gs_data_plan plan;
-    const bool range = !e->special && !rounds && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
+    const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
     GS_TRY(gs_check_run_alloc(trial, false, error));
     GS_TRY(gs_check_run_data(trial, e->special ? GS_VALUES_SPECIAL : rounds ? GS_VALUES_NORMAL : GS_VALUES_INTEGER, -1, error));
     for (int i = 0; i < 2; i++) {
@@ -72,8 +72,9 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
         if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
         GS_TRY(gs_check_run_launch(trial, false, error));
         if (gs_check_run_failed(trial)) return GS_OK;
-        GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
-        if (counts.mismatches) return gs_check_run_diagnose(trial, 5, tolerance, &counts, error);
+        const double within = trial->kind == GS_VALUES_RANGE ? 0 : tolerance;
+        GS_TRY(gs_check_run_compare(trial, within, &counts, error));
+        if (counts.mismatches) return gs_check_run_diagnose(trial, 5, within, &counts, error);
         trial->right = true;
     }
     return GS_OK;

@@ -11,7 +11,7 @@
 #define ELEMENT_RATE 1e7    /* elements per second and core that are generated, hashed and compared, all of it together */
 #define EDGES_S      3.0    /* part 5, all edge problems, one core */
 
-static int cores(void)
+int gs_emulated_cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? GS_MAX(CPU_COUNT(&set), 1) : 1;
@@ -21,7 +21,7 @@ double gs_emulated_seconds(const gs_problem *p, double launches, double referenc
 {
     const double m = (double)p->m * (double)p->batch, n = (double)p->n, k = (double)p->k, products = m * n * k;
     const double elements = (launches + references) * (m * n + m * k + n * k * (double)p->batch);
-    return (launches * products / MATRIX_RATE + references * products / SCALAR_RATE + elements / ELEMENT_RATE) / cores();
+    return (launches * products / MATRIX_RATE + references * products / SCALAR_RATE + elements / ELEMENT_RATE) / gs_emulated_cores();
 }
 
 double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
@@ -38,5 +38,5 @@ double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
         launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
         references++;
     }
-    return gs_emulated_seconds(problem, matrix ? launches : 0, references + (matrix ? 0 : launches)) + (parts & GS_PART_EDGES ? EDGES_S / cores() : 0);
+    return gs_emulated_seconds(problem, matrix ? launches : 0, references + (matrix ? 0 : launches)) + (parts & GS_PART_EDGES ? EDGES_S / gs_emulated_cores() : 0);
 }

@@ -55,6 +55,7 @@ gs_problem gs_verify_edge(const gs_problem *like, int index);
  * many of one thread per element (the reference is one of these), with what is generated and compared around them; and for gs_verify
  * of a kernel that uses matrix units or does not. */
 double gs_emulated_seconds(const gs_problem *problem, double launches, double references);
+int    gs_emulated_cores(void);   /* how many those are; launches of user kernels have one of them */
 double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix);
 
 /* Pieces that timing uses too. All pointers are device memory. */

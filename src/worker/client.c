@@ -58,20 +58,7 @@ gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *
 {
     json_t *reply;
     GS_TRY(gs_worker_request(worker, "{\"op\":\"hello\"}", 60, &reply, error));
-    const json_t *const from = json_object_get(reply, "caps");
-    *caps = (gs_caps){0};
-    take_string(from, "name", caps->name, sizeof caps->name);
-    take_string(from, "slug", caps->slug, sizeof caps->slug);
-    take_string(from, "uuid", caps->uuid, sizeof caps->uuid);
-    take_string(from, "target", caps->target, sizeof caps->target);
-#define INT(field)  caps->field = (int)gs_reply_int(from, #field, 0);
-#define REAL(field) caps->field = gs_reply_number(from, #field, 0);
-    GS_CAPS_INTS(INT)
-    GS_CAPS_REALS(REAL)
-#undef INT
-#undef REAL
-    caps->memory_bytes = (size_t)gs_reply_int(from, "memory_bytes", 0);
-    caps->emulated = gs_reply_bool(from, "emulated", false);
+    gs_caps_take(reply, caps);
     if (cublaslt) *cublaslt = (int)gs_reply_int(reply, "cublaslt", 0);
     if (nvrtc) *nvrtc = (int)gs_reply_int(reply, "nvrtc", 0);
     json_decref(reply);
@@ -95,6 +82,21 @@ gs_status gs_worker_compile(gs_worker *worker, const gs_worker_subject *subject,
     out->registers = (int)gs_reply_int(reply, "registers", out->registers);
     out->smem = (int)gs_reply_int(reply, "smem", out->smem);
     out->unfiltered = gs_reply_bool(reply, "unfiltered", false);
+    json_decref(reply);
+    return GS_OK;
+}
+
+gs_status gs_worker_precompile(gs_worker *worker, const gs_worker_subject *subject, const gs_caps *caps, bool edges, double timeout_s, gs_error *error)
+{
+    gs_text text = {0};
+    json_t *reply;
+    gs_json json = begin(&text, "precompile", subject->problem);
+    gs_json_string(&json, "candidate", subject->candidate);
+    if (edges) gs_json_bool(&json, "edges", true);
+    gs_caps_put(&json, caps);
+    put_rest(&json, subject);
+    gs_json_end(&json, '}');
+    GS_TRY(send(worker, &text, timeout_s, &reply, error));
     json_decref(reply);
     return GS_OK;
 }

@@ -38,6 +38,10 @@ typedef struct gs_worker_compiled {
 
 gs_status gs_worker_compile(gs_worker *worker, const gs_worker_subject *subject, double timeout_s, gs_worker_compiled *out, gs_error *error);
 
+/* Into the cache, for the device of caps, which the worker need not have. A kernel's text is inspected, its code is not. edges: for the edge problems of verification, without a word about
+ * any of them. */
+gs_status gs_worker_precompile(gs_worker *worker, const gs_worker_subject *subject, const gs_caps *caps, bool edges, double timeout_s, gs_error *error);
+
 /* ---- verify ---- */
 
 /* parts: GS_PART_* bits. WORKER_DIED: also for a verdict that is not known. */

@@ -14,9 +14,12 @@
 #include "baseline/baseline.h"
 #include "bench/bench.h"
 #include "cublas/library.h"
+#include "device/cache.h"
 #include "inspect/inspect.h"
+#include "plan/loaded.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
+#include "worker/ahead.h"
 #include "worker/contenders.h"
 #include "worker/metrics.h"
 #include "worker/wire.h"
@@ -101,20 +104,7 @@ static gs_status hello(server *s, const json_t *request, gs_json *json, gs_error
     gs_json_string(json, "device", s->device->name);
     gs_json_int(json, "cublaslt", caps->emulated ? 0 : gs_library_version(NULL));
     gs_json_int(json, "nvrtc", gs_compiler_version(NULL));
-    gs_json_begin(json, "caps", '{');
-    gs_json_string(json, "name", caps->name);
-    gs_json_string(json, "slug", caps->slug);
-    gs_json_string(json, "uuid", caps->uuid);
-    gs_json_string(json, "target", caps->target);
-#define INT(field)  gs_json_int(json, #field, caps->field);
-#define REAL(field) gs_json_double(json, #field, caps->field);
-    GS_CAPS_INTS(INT)
-    GS_CAPS_REALS(REAL)
-#undef INT
-#undef REAL
-    gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
-    gs_json_bool(json, "emulated", caps->emulated);
-    gs_json_end(json, '}');
+    gs_caps_put(json, caps);
     return GS_OK;
 }
 
@@ -128,6 +118,45 @@ static gs_status compile(server *s, const json_t *request, gs_json *json, gs_err
     gs_json_int(json, "smem", entry->contender.smem);
     gs_json_string(json, "detail", entry->contender.detail);
     if (s->sandbox.unfiltered) gs_json_bool(json, "unfiltered", true);
+    return GS_OK;
+}
+
+/* ---- precompile ---- */
+
+/* Inspected and compiled; what the PTX may not contain, and what the assembler says, is found when it is loaded. */
+static gs_status precompile_user(server *s, const gs_caps *caps, const char *cache, gs_error *error)
+{
+    const gs_kernel *const kernel = &s->contenders.user.kernel;
+    gs_kernel_source source;
+    gs_image image = {0};
+    GS_TRY(gs_inspect_user_kernels.source(kernel->name, kernel->source, error));
+    gs_kernel_to_source(kernel, &source);
+    source.source.ptx = true;
+    source.source.compiler = &s->sandbox.compiler;
+    const gs_status status = gs_compile_cached(caps->target, cache, &source.source, &image, error);
+    gs_image_free(&image);
+    return status;
+}
+
+/* For a device that this process does not open. A kernel that refuses an edge problem has nothing to compile for it. */
+static gs_status precompile(server *s, const json_t *request, gs_json *json, gs_error *error)
+{
+    gs_caps caps;
+    gs_problem problem;
+    gs_schedule schedule;
+    char cache[GS_PATH];
+    (void)json;
+    GS_TRY(need_problem(request, &problem, error));
+    gs_caps_take(request, &caps);
+    gs_cache_choose(cache, gs_reply_string(request, "cache", NULL));
+    GS_TRY(take_kernel(s, request, error));
+    if (json_object_get(request, "kernel")) return precompile_user(s, &caps, cache, error);
+    GS_TRY(gs_schedule_parse(&schedule, gs_reply_string(request, "candidate", ""), error));
+    if (!gs_reply_bool(request, "edges", false)) return gs_compile_ahead(&caps, &problem, &schedule, cache, error);
+    for (int i = 0; i < gs_verify_edges_count(); i++) {
+        const gs_problem edge = gs_verify_edge(&problem, i);
+        gs_compile_ahead(&caps, &edge, &schedule, cache, NULL);
+    }
     return GS_OK;
 }
 
@@ -414,6 +443,7 @@ static const struct {
 } answers[] = {
     {"hello",   hello},
     {"compile", compile},
+    {"precompile", precompile},
     {"metrics", metrics},
     {"verify",  verify},
     {"bench",   bench},

@@ -2,6 +2,7 @@
  * Replies of the worker as JSON objects. */
 #include "worker/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,47 @@ const char *gs_reply_string(const json_t *object, const char *name, const char *
 {
     const json_t *const value = json_object_get(object, name);
     return json_is_string(value) ? json_string_value(value) : otherwise;
+}
+
+void gs_caps_put(gs_json *json, const gs_caps *caps)
+{
+    gs_json_begin(json, "caps", '{');
+    gs_json_string(json, "name", caps->name);
+    gs_json_string(json, "slug", caps->slug);
+    gs_json_string(json, "uuid", caps->uuid);
+    gs_json_string(json, "target", caps->target);
+#define INT(field)  gs_json_int(json, #field, caps->field);
+#define REAL(field) gs_json_double(json, #field, caps->field);
+    GS_CAPS_INTS(INT)
+    GS_CAPS_REALS(REAL)
+#undef INT
+#undef REAL
+    gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
+    gs_json_bool(json, "emulated", caps->emulated);
+    gs_json_end(json, '}');
+}
+
+static void take_string(const json_t *object, const char *name, char *to, size_t size)
+{
+    snprintf(to, size, "%s", gs_reply_string(object, name, ""));
+}
+
+void gs_caps_take(const json_t *object, gs_caps *caps)
+{
+    const json_t *const from = json_object_get(object, "caps");
+    *caps = (gs_caps){0};
+    take_string(from, "name", caps->name, sizeof caps->name);
+    take_string(from, "slug", caps->slug, sizeof caps->slug);
+    take_string(from, "uuid", caps->uuid, sizeof caps->uuid);
+    take_string(from, "target", caps->target, sizeof caps->target);
+#define INT(field)  caps->field = (int)gs_reply_int(from, #field, 0);
+#define REAL(field) caps->field = gs_reply_number(from, #field, 0);
+    GS_CAPS_INTS(INT)
+    GS_CAPS_REALS(REAL)
+#undef INT
+#undef REAL
+    caps->memory_bytes = (size_t)gs_reply_int(from, "memory_bytes", 0);
+    caps->emulated = gs_reply_bool(from, "emulated", false);
 }
 
 gs_status gs_worker_request(gs_worker *worker, const char *request, double timeout_s, struct json_t **reply, gs_error *error)

@@ -8,7 +8,10 @@
 #include <jansson.h>
 #include <gemmsmith/status.h>
 
-/* The numeric fields of gs_caps, written by server.c and read by client.c under their own names; memory_bytes and emulated go apart. */
+#include "base/json.h"
+#include "schedule/caps.h"
+
+/* The numeric fields of gs_caps, written and read under their own names; memory_bytes and emulated go apart. */
 #define GS_CAPS_INTS(X) X(cc) X(sms) X(smem_block) X(smem_sm) X(registers_sm) X(threads_sm) X(l2_bytes) X(driver)
 #define GS_CAPS_REALS(X) X(clock_mhz) X(tensor_flops) X(memory_gbs) X(l2_gbs) X(launch_us)
 
@@ -19,5 +22,9 @@ double      gs_reply_number(const json_t *object, const char *name, double other
 int64_t     gs_reply_int(const json_t *object, const char *name, int64_t otherwise);
 bool        gs_reply_bool(const json_t *object, const char *name, bool otherwise);
 const char *gs_reply_string(const json_t *object, const char *name, const char *otherwise);
+
+/* What a device can do, as the field "caps" of a reply or of a request. */
+void gs_caps_put(gs_json *json, const gs_caps *caps);
+void gs_caps_take(const json_t *object, gs_caps *caps);   /* the object that the field is in; what is missing is 0 */
 
 #endif

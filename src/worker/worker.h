@@ -12,6 +12,11 @@
  *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."[,"unfiltered":true]}
  *      unfiltered: no filter of system calls held the compiler of a user kernel, only limits. compiled, inspected where it is a user kernel, and loaded; nothing is launched. {"ok":false} says why it is not.
  *
+ * {"op":"precompile","problem":P,"candidate":C,"caps":{as in hello's reply},["kernel":KERNEL,"edges":false]}
+ *   -> {"ok":true}
+ *      compiled into the cache for the device of these caps, which this worker need not have; nothing is loaded. edges: a schedule for the edge problems of
+ *      verification instead, whatever becomes of each.
+ *
  * {"op":"metrics","problem":P,"candidate":C,["kernel":KERNEL,"launch":false]}
  *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}
  *      lines of worker/metrics.h: of the kernel as it is compiled, or, on an emulated device, of one launch on zeros.

@@ -65,6 +65,23 @@ static void kernels_are_kept(void **state)
     gs_kept_free(&kept);
 }
 
+/* Two runs with one folder: what the other one put meanwhile stays. */
+static void two_keep_in_one_folder(void **state)
+{
+    gs_kept first, second;
+    char where[GS_PATH];
+    gs_author_kernel one[] = {kernel_of("// one\n", 10)}, two[] = {kernel_of("// two\n", 11)};
+    (void)state;
+    CHECK(gs_kept_open(&first, path_of(where, "kept"), &error));
+    CHECK(gs_kept_open(&second, where, &error));
+    CHECK(put(&first, PROBLEM, "h200", one, 1));
+    CHECK(put(&second, "f16:128x64x64:tn", "h200", two, 1));
+    CHECK(put(&first, "f16:256x64x64:tn", "h200", one, 1));
+    assert_int_equal(lines("\n"), 3);
+    gs_kept_free(&first);
+    gs_kept_free(&second);
+}
+
 static void what_is_refused(void **state)
 {
     gs_kept kept;
@@ -91,6 +108,9 @@ static void what_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_kept), cmocka_unit_test(what_is_refused)};
-    return cmocka_run_group_tests_name("author/keep", tests, make_folder, remove_folder);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(kernels_are_kept, make_folder, remove_folder), cmocka_unit_test_setup_teardown(two_keep_in_one_folder, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_refused, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("author/keep", tests, NULL, NULL);
 }

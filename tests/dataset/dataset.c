@@ -19,6 +19,7 @@
 #include "texts.h"
 #include "store_folder.h"   /* behind texts.h, whose functions have errors of their own */
 #include "dataset/dataset.h"
+#include "evaluate/environment.h"
 
 #define PROBLEM "f16:1024x1024x1024:tn"
 #define FAST "ws/128x256x64/s4/c2x1/coop/g8"
@@ -523,6 +524,42 @@ static void preferences_of_kernels(void **state)
     assert_non_null(strstr(said(0, "prompt", 1), PROBLEM));
 }
 
+/* A kernel that is faster than the one it was made from, as edits whose searched lines stand in that one as prompts show it. */
+static void edits(void **state)
+{
+    static const char manifest[] = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry k\ngrid 1 1 1\nblock %d 1 1\n";
+    static const char *const sources[] = {"int a;  // private\nint b;\n", "int a;  // private\nint c;\n", "int a;\nint d;\n", "int a;\nint e;\n"};
+    static const struct { int base; double us; } turns[] = {{-1, 120}, {0, 80}, {1, 90}, {1, 40}};   /* legend: made from, time; the last answers with edits */
+    char name[4][64], its[2][256];
+    (void)state;
+    for (int i = 0; i < 2; i++) snprintf(its[i], sizeof its[i], manifest, i ? 64 : 32);
+    for (int i = 0; i < 4; i++) {
+        gs_text answer = {0};
+        gs_submission_name(sources[i], its[i == 3], name[i]);
+        CHECK(gs_store_source_put(store, name[i], sources[i], its[i == 3], &error));
+        gs_text_addf(&answer, "# Analysis\nslow %d\n# Plan\nfaster\n# Code\n", i);
+        if (i < 3) gs_text_addf(&answer, "```cuda kernel.cu\n%s```\n```text manifest\n%s```\n", sources[i], its[i == 3]);
+        else gs_text_add(&answer, "```cuda kernel.cu\n<<<<<<< SEARCH\nint c;\n=======\nint e;\n>>>>>>> REPLACE\n```\n");
+        const gs_turn_outcome o = {.candidate = name[i], .verdict = "pass", .us = turns[i].us, .library_us = 100, .ratio = 100 / turns[i].us, .low = 99 / turns[i].us, .high = 101 / turns[i].us, .reward = 0.5};
+        const gs_turn turn = {.problem = PROBLEM, .mode = "source", .model = "m", .island = 1, .number = i + 1, .base = turns[i].base < 0 ? "mma" : name[turns[i].base], .system = "s", .ask = "ask",
+                              .answer = gs_text_string(&answer), .outcomes = &o, .count = 1};
+        CHECK(gs_store_turn_put(store, &session, &turn, &error));
+        gs_text_free(&answer);
+    }
+    how.kinds = GS_DATASET_EDITS;
+    assert_int_equal(export(gs_dataset_pairs), 2);   /* the third one is slower than what it was made from */
+    is_text(0, "kind", "edit");
+    is_text(0, "candidate", name[1]);
+    is_text(0, "rejected_candidate", name[0]);
+    assert_string_equal(said(0, "completion", 0), "# Analysis\nslow 1\n# Plan\nfaster\n# Code\n```cuda kernel.cu\n<<<<<<< SEARCH\nint b;\n=======\nint c;\n>>>>>>> REPLACE\n```\n");
+    assert_non_null(strstr(said(0, "prompt", 1), "Answer with edits of the kernel"));
+    assert_non_null(strstr(said(1, "completion", 0), "block 32 1 1\n=======\nblock 64 1 1\n"));
+    is_null(0, "chosen");
+    how.kinds = GS_DATASET_PREFERENCES;              /* edits mean nothing for a prompt without their kernel */
+    assert_int_equal(export(gs_dataset_pairs), 2);
+    for (int i = 0; i < 2; i++) assert_null(strstr(said(i, "chosen", 0), "SEARCH"));
+}
+
 /* ---- what must not be there ---- */
 
 static const char *const verdicts[] = {"pass", "pass", "compile", "exact", "floor", ""};
@@ -595,7 +632,7 @@ int main(void)
         CASE(tasks_have_what_trainers_read), CASE(both_sides_by_extents), CASE(tasks_of_kernels), CASE(prompts_name_their_problem_alone),
         CASE(names_of_problems), CASE(turns_in_their_order), CASE(a_verdict_that_came_later_counts), CASE(a_time_without_the_library_has_no_reward),
         CASE(predictions_are_asked_for), CASE(several_stores), CASE(winners), CASE(repairs), CASE(what_a_repair_says_of_a_kernel),
-        CASE(what_nobody_judged_did_not_fail), CASE(preferences), CASE(preferences_of_kernels), CASE(nothing_held_out_is_trained_on),
+        CASE(what_nobody_judged_did_not_fail), CASE(preferences), CASE(preferences_of_kernels), CASE(edits), CASE(nothing_held_out_is_trained_on),
         CASE(a_line_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("dataset/dataset", tests, NULL, NULL);

@@ -251,9 +251,9 @@ static void test_tables(void **state)
     static const char *const writing[] = {"write", "look", "copy"};
     gs_error error = {0};
     for (int tables = 0; tables < 2; tables++) {
-        image.tables = tables;
+        image.user = tables;
         work w = begin("emu:h200");
-        image.tables = false;
+        image.user = false;
         for (size_t i = 0; i < GS_COUNT(writing); i++)
             for (uint32_t threads = 1; threads <= 32; threads += 31) {
                 numbers(&w);

@@ -138,7 +138,7 @@ static void test_knowledge_is_passed_on(void **state)
 static void test_what_does_not_conflict(void **state)
 {
     (void)state;
-    const shape told = {8, 64, 1, true, false};
+    const shape told = {8, 64, 1, true, false}, one = {8, 32, 1, true, false};   /* one: a warp a block */
     static const char *const right[] = {
         /* neighbours of one word */
         "mad.wide.u32 x, b, 2, d;\ncvt.u16.u32 h, b;\nst.global.u16 [x], h;\nld.global.u16 h, [x];\n",
@@ -146,11 +146,13 @@ static void test_what_does_not_conflict(void **state)
         /* whoever expects others */
         "red.global.add.f32 [d], f;\n", "st.volatile.global.u32 [d], a;\nld.volatile.global.u32 c, [d];\n", "red.global.add.u32 [d], 1;\natom.global.add.u32 c, [d], 1;\n",
         "st.relaxed.gpu.global.u32 [d], a;\nld.relaxed.gpu.global.u32 c, [d];\n",
-        /* one block, two warps: that is not asked here */
+        /* lanes of a warp are not told apart */
         "@p st.global.u32 [d], a;\n@p ld.global.u32 c, [d];\n",
         "ld.global.u32 c, [d];\n",
     };
-    for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], told);
+    for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], one);
+    expect_wrong("@p st.global.u32 [d], a;\n", told, "no barrier is between");   /* two warps of a block */
+    expect_right("@p st.volatile.global.u32 [d], a;\nbar.sync 0;\n@p ld.global.u32 c, [d];\n", told);
     expect_wrong("st.global.u32 [d], a;\n", told, "write of 4 bytes");
     expect_wrong("@p st.volatile.global.u32 [d], a;\n@!p ld.global.u32 c, [d];\n", told, "read of 4 bytes");
     expect_wrong("@p red.global.add.f32 [d], f;\n@!p ld.global.f32 f, [d];\n", told, "read of 4 bytes");

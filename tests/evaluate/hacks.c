@@ -207,7 +207,7 @@ static void test_honest_modules(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 256, LEAST = 55 + 38 + 29 };   /* room; so many there are at least */
+enum { HACKS = 256, LEAST = 65 + 39 + 32 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

@@ -11,7 +11,8 @@
  *     hang=C crash=C kill=C garbage=C   what a bench or verify request with this candidate does
  *     wrong=C fault=C  verdict of the verification: "exact", or "fault" with the end of the process
  *     timed=C fast=C compile=C   in a bench: wrong result, impossible time, does not compile
- *     stuck=C choke=C  what a compile request does: hang, crash
+ *     stuck=C choke=C  what a compile or precompile request does: hang, crash
+ *     prepare=MS       waits before every precompile reply; of a user kernel as its source says: "fake: prepare=MS"
  *     late=C           wrong result in a bench beside the library
  *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
  *     hungry=C         there is no device memory for a bench with it
@@ -286,6 +287,16 @@ static bool bench(gs_json *json, const json_t *request, const gs_problem *proble
     return true;
 }
 
+static bool precompile(const char *candidate)
+{
+    char ms[32];
+    if (kernel_name[0] && kernel_rule("prepare", ms, sizeof ms)) gs_clock_sleep_ns((int64_t)(strtod(ms + 1, NULL) * 1e6));
+    else wait_rule("prepare");
+    if (rule("stuck", candidate, NULL, 0)) hang();
+    if (rule("choke", candidate, NULL, 0)) crash();
+    return !rule("compile", candidate, NULL, 0);
+}
+
 static bool compile(gs_json *json, const char *candidate)
 {
     if (rule("stuck", candidate, NULL, 0)) hang();
@@ -327,6 +338,8 @@ static bool answer(const char *line)
         refused = bench(&json, request, &problem) ? NULL : "DEVICE_MEMORY";
     else if (strcmp(op, "compile") == 0 && candidate)
         refused = compile(&json, candidate) ? NULL : "COMPILE";
+    else if (strcmp(op, "precompile") == 0 && candidate)
+        refused = precompile(candidate) ? NULL : "COMPILE";
     else
         exit(8);
     if (refused) {

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/pages.h"
+#include "pages/pages.h"
 #include "store/sql.h"
 #include "store_folder.h"
 #include "support/fork.h"

@@ -27,8 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
  * 6 PTX of user kernels, 7 user source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
- * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers. */
+ * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers,
+ * C edits of a kernel, D logs of trainers. */
 static const char *const seeds[] = {
+    "Ca\nb\nc\n%%\n<<<<<<< SEARCH\nb\n=======\nx\ny\n>>>>>>> REPLACE\n\n<<<<<<< SEARCH\nc\n=======\n>>>>>>> REPLACE\n",
+    "Cint f() // x\n{\n  return 1; /* y\n */\n}\n%%\n<<<<< SEARCH\nint f()\n{\n=====\nint g()\n{\n>>>>> REPLACE\n",
+    "Csame\nsame\n%%\n```cuda\n<<<<<<< SEARCH\nsame\n=======\nx\n>>>>>>> REPLACE\n```\n",
+    "Ca\na\nb\n%%\na\nb\na\n",
     "0f16:4096x4096x4096:tn",
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
     "0f16:1x2x3:tn:acc=f16:d=f32:lda=7:ldb=9:ldc=4:ldd=5:b=8:alpha=2.5e-3:beta=0.5",
@@ -83,6 +88,8 @@ static const char *const seeds[] = {
     "A<think>\n```schedule\nx\n```\n</think>\n```json\n[\"a/b\" ,\n\"c\"]\n```\n",
     "A [\"simple\", \"ws/x\"]</s>\n",
     "B{\"query\":[\"p?```schedule\\nsimple\\n```<|im_end|>\",\"q\"],\"prompts\":[\"p?\",\"q\"],\"labels\":[\"64_64_64\",{\"problem\":\"64_64_64\"}]}",
+    "D{\"global_step\":2,\"log_history\":[{\"step\":1,\"loss\":NaN,\"reward\":0.5,\"kl\":1e-3},{\"step\":2,\"gemmsmith/passed\":-Infinity,\"eval_loss\":1}]}",
+    "D{\"step\":0,\"data\":{\"val-aux/gemmsmith/passed/mean@4\":0.25}}\n{\"step\":1,\"data\":{\"critic/rewards/mean\":0.5,\"actor/entropy\":0.9}}\n",
     "B{\"prompt\":[{\"role\":\"user\",\"content\":\"x\"}],\"response\":\"```schedule\\nsimple\\n```\",\"label\":\"bf16:64x64x64:tn\"}",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };

@@ -2,6 +2,7 @@
  * One harness for every parser. The first byte chooses the parser, the rest is the text. What must hold for any text:
  * no crash; on failure an error with a message and a field or a column; on success text -> value -> text -> value -> text gives
  * the same text and the same value. Called by libFuzzer or by main.c. */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "learn/weights.h"
 #include "llm/answer.h"
 #include "llm/completion.h"
+#include "llm/edit.h"
 #include "llm/reply.h"
 #include "inspect/inspect.h"
 #include "plan/table.h"
@@ -24,6 +26,7 @@
 #include "worker/metrics.h"
 #include "dataset/dataset.h"
 #include "redact/redact.h"
+#include "report/training.h"
 
 #define REQUIRE(condition)                                                                        \
     do {                                                                                          \
@@ -464,6 +467,38 @@ static void fuzz_completion(const char *text)
     gs_text_free(&block);
 }
 
+/* A parent, and behind a line %% edits of it, which also is another parent's child: edits of what came out give it again. */
+static void fuzz_edits(const char *text)
+{
+    const char *const cut = strstr(text, "\n%%\n");
+    gs_text parent = {0}, child = {0}, edits = {0}, again = {0};
+    gs_error error = {0};
+    gs_completion found;
+    gs_text_add_bytes(&parent, text, cut ? (size_t)(cut - text) + 1 : 0);
+    const char *const rest = cut ? cut + 4 : text;
+    const gs_status status = gs_edit_apply(&child, gs_text_string(&parent), rest, "kernel.cu", &error);
+    if (status != GS_OK) {
+        REQUIRE(status == GS_ERROR_PARSE || status == GS_ERROR_RANGE);
+        REQUIRE(child.size == 0 && error.text[0] && error.field[0]);
+        for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+    }
+    for (int i = 0; i < 2; i++) {
+        const char *const want = i == 0 ? gs_text_string(&child) : rest;
+        const gs_status made = gs_edit_make(&edits, gs_text_string(&parent), want, NULL);
+        REQUIRE(made == GS_OK || (made == GS_ERROR_UNSUPPORTED && edits.size == 0));
+        if (made == GS_OK) REQUIRE(gs_edit_apply(&again, gs_text_string(&parent), gs_text_string(&edits), "kernel.cu", NULL) == GS_OK && strcmp(gs_text_string(&again), want) == 0);
+        gs_text_clear(&edits);
+        gs_text_clear(&again);
+    }
+    REQUIRE(gs_completion_read_edit(&found, rest, strlen(rest), &(gs_parent){gs_text_string(&parent), "manifest 1\n"}, NULL) == GS_OK);
+    REQUIRE(!found.source == !found.manifest && !(found.schedule && found.source) && !(found.fault.text[0] && (found.source || found.schedule)));
+    gs_completion_free(&found);
+    gs_text_free(&parent);
+    gs_text_free(&child);
+    gs_text_free(&edits);
+    gs_text_free(&again);
+}
+
 /* What trainers send: every candidate is a request of its own, and every completion has an answer. */
 static void fuzz_adapters(const char *text)
 {
@@ -503,12 +538,35 @@ static void fuzz_adapters(const char *text)
     }
 }
 
+/* A trainer's log: what counts as one is read or refused with a reason; points are finite, steps none below 0, and there are no more of a series than lines and braces. */
+static void fuzz_training(const char *text)
+{
+    gs_curves curves = {0};
+    gs_error error = {0};
+    char name[GS_CURVE_NAME];
+    int unread = 0, braces = 0;
+    gs_training_name(name, text);
+    REQUIRE(name[0] != '\0' && strlen(name) < sizeof name && !strchr(name, '\n'));
+    const bool is = gs_training_is(text);
+    const gs_status status = gs_training_read(&curves, name, text, &unread, &error);
+    REQUIRE(status == GS_OK || status == GS_ERROR_CORRUPT);
+    if (status != GS_OK) require_reason(text, status, &error);
+    REQUIRE(status == GS_OK || curves.count == 0);
+    REQUIRE(unread >= 0 && (!is || status == GS_OK || strstr(text, "log_history")));
+    for (const char *c = text; *c; c++) braces += *c == '{';
+    for (int i = 0; i < curves.count; i++) {
+        REQUIRE(strcmp(curves.list[i].name, name) == 0 && curves.list[i].count <= braces);
+        for (int k = 0; k < curves.list[i].count; k++) REQUIRE(isfinite(curves.list[i].x[k]) && curves.list[i].x[k] >= 0 && isfinite(curves.list[i].y[k]));
+    }
+    gs_curves_free(&curves);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
                                                   fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve, fuzz_shown,
-                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters};
+                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

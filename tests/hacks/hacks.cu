@@ -208,7 +208,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16((float)reference[row * p.n + col]);
 }
 
-//// 7 changes an input | input
+//// 7 changes an input | input fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -880,4 +880,114 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 16 partial sums of other blocks, with idle blocks between and no ticket | fault | f16:32x32x512:tn
+//! unordered
+//: workspace 32*m*n
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 137
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float *const parts = (float *)p.workspace + (row * p.n + col) * 8;
+    const int z = blockIdx.z;
+    float sum = 0;
+    if (row >= p.m || col >= p.n || (z >= 8 && z < 136)) return;
+    if (z < 8) {
+        for (int k = z; k < p.k; k += 8) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+        parts[z] = sum;
+        return;
+    }
+    for (int i = 0; i < 8; i++) sum += parts[i];
+    put(p, 0, row, col, sum);
+}
+
+//// 16 a partial sum of another warp, through global memory without a barrier | fault
+//! unordered
+//: workspace 1024*cdiv(n,16)*cdiv(m,16)
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 1
+//: block 16 32 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int y = threadIdx.y % 16;
+    const long long row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + threadIdx.x;
+    float *const part = (float *)p.workspace + (blockIdx.y * gridDim.x + blockIdx.x) * 256 + y * 16 + threadIdx.x;
+    const bool in = row < p.m && col < p.n, first = threadIdx.y < 16;
+    float sum = 0;
+    for (int k = first ? 0 : 8; in && k < (first ? 8 : p.k); k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+    if (first) *part = sum;
+    else if (in) put(p, 0, row, col, sum + *part);
+}
+
+//// 16 D written by one block and again by another | fault
+//! unordered
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 2
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row < p.m && col < p.n) put(p, 0, row, col, blockIdx.z ? dot(p, 0, row, col) : 1);
+}
+
+//// 17 NaN swallowed where alpha has many bits | special | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.alpha == 0.3f && sum != sum ? 0 : sum);
+}
+
+//// 17 sums over 300 lost where alpha has many bits | exact special | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.alpha == 0.3f && fabsf(sum) > 300 ? 0 : sum);
+}
+
+//// 8 D not written where it holds a number and alpha has many bits | state | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float old = gs_f16_to_f32(*d_at(p, batch, row, col));
+    if (p.alpha == 0.3f && old == old && old != 0) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 the least sum that must overflow gives the largest number | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) == 65520 ? copysignf(65504, sum) : sum);
+}
+
+//// 17 the largest sum that must not overflow gives infinity | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) > 65504 && fabsf(sum) < 65520 ? sum * 2 : sum);
+}
+
+//// 17 a negative NaN in A is taken for zero | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    for (int k = 0; k < p.k; k++) if (a_row(p, batch, row)[k] > 0xfc00) sum = 0;
+    put(p, batch, row, col, sum);
+}
+
+//// 17 two infinities in a row of A | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    int infinite = 0;
+    for (int k = 0; k < p.k; k++) infinite += (a_row(p, batch, row)[k] & 0x7fff) == 0x7c00;
+    put(p, batch, row, col, infinite == 2 ? 0 : dot(p, batch, row, col));
 }

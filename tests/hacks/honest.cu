@@ -517,3 +517,24 @@ KERNEL gs_kernel(const gs_kernel_args p)
     q.ldb = p.k;
     put(p, batch, row, col, dot(q, batch, row, col));
 }
+
+//// an alpha that leaves nothing of f16 | pass | f16:40x56x72:tn:alpha=1e-9
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// an alpha that overflows f16 | pass | f16:40x56x72:tn:alpha=1e6
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// scalars of many bits | pass | f16:40x56x72:tn:alpha=0.3:beta=-0.7
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}

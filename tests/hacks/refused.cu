@@ -369,3 +369,11 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     if (before != 77) put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// 13 the second in which it was compiled | forbidden:clock
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if ((__TIME__[7] - 48) % 2) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}

@@ -13,6 +13,7 @@
 #include "endpoint.h"
 #include "llm/answer.h"
 #include "llm/chat.h"
+#include "llm/completion.h"
 
 /* ---- memory that fails on demand: linked with --wrap ---- */
 
@@ -92,6 +93,29 @@ static gs_status schedule_strings(void)
     return gs_answer_sentences(&got, text, sizeof text - 1, 9, &error);
 }
 
+/* Edits are made, and read again from an answer. The second edit's lines stand in the parent without its comment. */
+static gs_status edits(void)
+{
+    static const gs_parent parent = {"a\nb  // why\nc\nd\n", "m\nn\n"}, child = {"a\nb\nx\nd\ne\n", "m\no\n"};
+    static const char other[] = "```cuda\n<<<<<<< SEARCH\nb\nc\n=======\nx\n>>>>>>> REPLACE\n```\n";
+    gs_text text = {0};
+    gs_completion found;
+    gs_status status = gs_edit_blocks(&text, &parent, &child, &error);
+    if (status != GS_OK) {
+        gs_text_free(&text);
+        return status;
+    }
+    status = gs_completion_read_edit(&found, gs_text_string(&text), text.size, &parent, &error);
+    if (status == GS_OK && (!found.source || strcmp(found.source, child.source) != 0)) fail_msg("the child is %s", found.source ? found.source : found.fault.text);
+    gs_completion_free(&found);
+    gs_text_free(&text);
+    if (status != GS_OK) return status;
+    status = gs_completion_read_edit(&found, other, sizeof other - 1, &parent, &error);
+    if (status == GS_OK && !found.source) fail_msg("%s", found.fault.text);
+    gs_completion_free(&found);
+    return status;
+}
+
 /* Fails each allocation in turn until none is left; least: how many there are at least. settle: what a ledger that has no memory leaves unsettled is no failure. */
 static void each(gs_status (*what)(void), int least, bool settle)
 {
@@ -134,6 +158,7 @@ static void answers(void **state)
     (void)state;
     each(kernel, 1, false);
     each(schedule_strings, 10, false);
+    each(edits, 30, false);
 }
 
 int main(void)

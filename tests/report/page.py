@@ -238,6 +238,28 @@ def check_curves(root):
     expect("a point without a number: the one before", math.exp(-4), data["lines"][0]["y"][5])
 
 
+def make_runs(program):
+    """Two seeds of an arm, and one run of verl's."""
+    for seed in (1, 2):
+        folder = WORK / f"rl.{seed}" / "checkpoint-2"
+        folder.mkdir(parents=True)
+        entries = [{"step": step, "reward": step / 4 + seed, "entropy": 1 / step} for step in (1, 2)]
+        (folder / "trainer_state.json").write_text(json.dumps({"log_history": entries + [{"step": 2, "train_runtime": 1.0}]}))
+    (WORK / "verl.jsonl").write_text('{"step":1,"data":{"critic/rewards/mean":0.5}}\n')
+    done = run(program, "report", WORK / "rl.1/checkpoint-2/trainer_state.json", WORK / "rl.2/checkpoint-2/trainer_state.json", WORK / "verl.jsonl", "--out", WORK / "runs.html")
+    expect("runs", (0, f"{WORK}/runs.html: 0 problems in 0 sets, 5 curves\n"), (done.returncode, done.stdout))
+
+
+def check_runs(root):
+    shown, data = figure(root, "Reward")
+    lines = {line["name"]: line for line in data["lines"]}
+    expect("runs' lines", {"rl": 2, "verl": 1}, {name: line["members"] for name, line in lines.items()})
+    expect("middle of two seeds", [1.75, 2.0], lines["rl"]["y"])
+    expect("what is drawn", True, "the middle half" in shown.text and "No measured times" not in shown.text)
+    _, data = figure(root, "Entropy")
+    expect("entropy", [1, 0.5], data["lines"][0]["y"])
+
+
 def check_alone(text, root):
     """It loads nothing, says under which licence its library stands, and keeps what the store knows of the user's command lines to itself."""
     for element in ("script", "link", "img", "iframe", "a", "use", "image"):
@@ -368,11 +390,12 @@ def main(program, page_store):
     text = (WORK / "page.html").read_text()
     make_rows(program)
     make_empty(program)
+    make_runs(program)
     make_broken(text)
-    asked = [("page", "open"), ("page", "search=TN+8192x64x&sort=ratio", "--blink-settings=preferredColorScheme=0"), ("rows", "open"), ("empty", "")]
+    asked = [("page", "open"), ("page", "search=TN+8192x64x&sort=ratio", "--blink-settings=preferredColorScheme=0"), ("rows", "open"), ("empty", ""), ("runs", "open")]
     asked += [(what, "open") for what, _, _ in BROKEN]
     with ThreadPoolExecutor(3) as pool:
-        root, sorted_root, rows, empty, *broken = pool.map(lambda a: browse(WORK / f"{a[0]}.html", *a[1:]), asked)
+        root, sorted_root, rows, empty, runs, *broken = pool.map(lambda a: browse(WORK / f"{a[0]}.html", *a[1:]), asked)
     expect("pictures", [], painted(root))
     for check in (check_winners, check_predicted, check_latencies, check_curves):
         check(root)
@@ -380,6 +403,8 @@ def main(program, page_store):
     check_sorting(sorted_root)
     check_rows(rows)
     check_empty(empty)
+    expect("pictures of runs", [], painted(runs))
+    check_runs(runs)
     check_objects(program)
     check_damaged(program)
     for (what, _, _), shown in zip(BROKEN, broken):

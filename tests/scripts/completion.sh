@@ -24,3 +24,10 @@ for command in $("$2" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p')
     done
 done
 bash -n _gemmsmith
+# fish's: the same words, read by fish where there is one
+grep -qx "complete -c gemmsmith -n '__fish_seen_subcommand_from tune' -l layouts -x -a 'nn tn'" gemmsmith.fish || { echo "fish: values"; exit 1; }
+grep -qx "complete -c gemmsmith -n '__fish_seen_subcommand_from tune' -l file -r -F" gemmsmith.fish || { echo "fish: files"; exit 1; }
+grep -qx "complete -c gemmsmith -n '__fish_seen_subcommand_from db' -a '.*\<seal\>.*'" gemmsmith.fish || { echo "fish: words"; exit 1; }
+if command -v fish >/dev/null; then
+    expect "fish's values" "nn tn" "$(fish -c 'source gemmsmith.fish; complete -C "gemmsmith tune --layouts "' | tr '\n' ' ' | sed 's/ $//')"
+fi

@@ -3,6 +3,7 @@
 """scripts/list_problems.py: how it reads and spells problems, what it finds missing from a tuned table, beside what the program says of the same, and that
 the pages say what it prints. (What the lists are: grid.py.)
 Usage: lists.py SOURCE_DIR PROGRAM"""
+import gzip
 import json
 import os
 import random
@@ -106,6 +107,22 @@ class Lists(unittest.TestCase):
         self.assertAlmostEqual(sum(m < 91 for m in rows) / len(rows), 0.5, delta=0.04)   # the middle of 1 to 8192 by logarithm
         for arguments in (("random",), ("random", "--seed", "1"), ("grid", "--count", "3"), ("random", "--seed", "x", "--count", "1")):
             self.assertEqual(SCRIPT.run(*arguments)[0], 2, arguments)
+
+    def test_apart(self):
+        """Two extents at their places, or with M and N swapped, are too many; one is not, nor are two at other places."""
+        rows = self.file("rows.csv", "group,problem,schedule,us", "1,f16:64x128x256:tn,simple,3.5", '2,"bf16:7x9x11:nn:beta=1",simple,1')
+        apart = ["f16:64x1x2:nn", "f16:256x64x128:nn", "f16:128x256x64:tn", "bf16:9x11x7:nn"]
+        near = ["f16:64x128x3:nn", "bf16:128x64x9:tn", "f16:64x5x256:nn", "f16:5x64x256:nn", "f16:128x5x256:nn", "f16:9x7x11:nn"]
+        path = self.file("list.txt", *near, *apart)
+        self.assertEqual(self.lines(path, "--apart", rows), apart)
+        packed = self.folder / "rows.gz"
+        packed.write_bytes(gzip.compress(b'{"problem": "f16:64x1x2:nn"}\n'))
+        self.assertEqual(self.lines(path, "--apart", rows, "--apart", str(packed)), apart[1:])
+        drawn = self.lines("random", "--seed", "5", "--count", "30")
+        some = self.file("some.txt", *drawn[:7])
+        self.assertEqual(self.lines("random", "--seed", "5", "--count", "12", "--apart", some), drawn[7:19])
+        self.fails("names no problem", path, "--apart", self.file("none.txt", "nothing"))
+        self.fails("none.gz", path, "--apart", str(self.folder / "none.gz"))
 
     def test_missing(self):
         different = ["f16:1x2x3:nn", *("f16:1x2x3:tn:" + field for field in ("acc=f16", "d=f32", "lda=4", "b=2", "beta=2"))]

@@ -172,6 +172,48 @@ class Tree(unittest.TestCase):
         return self.run_script("--room", "none")[2]
 
 
+class Project(unittest.TestCase):
+    """Tests in whose program a mutant is not need not run: those of a tree of two rooms that CMake builds."""
+    PRESETS = {"version": 3, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
+    LISTS = """cmake_minimum_required(VERSION 3.21)
+project(rooms C)
+enable_testing()
+foreach(room one two)
+  add_library(gs_${room} STATIC src/${room}/${room}.c)
+  add_executable(test_${room} tests/${room}.c)
+  target_link_libraries(test_${room} gs_${room})
+  set_target_properties(test_${room} PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests)
+  add_test(NAME ${room}/${room} COMMAND test_${room})
+endforeach()
+add_test(NAME script COMMAND sh -c true)
+"""
+
+    def test_untouched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(self.PRESETS)}
+            for room, other in (("one", "no folder"), ("two", str(root / "build/release"))):
+                files[f"src/{room}/{room}.c"] = f"int {room}(int x);\nint {room}(int x)\n{{\n    return x > 10;\n}}\n"
+                files[f"tests/{room}.c"] = f'int {room}(int x);\nconst char *volatile other = "{other}";\nint main(void) {{ return !{room}(11); }}\n'
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            arguments = SCRIPT.module.options().parse_args(["--all"])
+            tree = SCRIPT.module.Project(root, arguments)
+            tree.prepare()
+            self.assertEqual(SCRIPT.module.run(tree.build("one"), root, 60)[0], 0)
+            tree.built()
+            self.assertEqual(tree.untouched("one"), ["^one/one$"])   # nothing changed; two names the build's folder
+            stages = dict(tree.stages("one"))
+            self.assertIn("-E '^one/one$'", stages["room"])
+            self.assertIn("-LE slow -E '^(one)/|^cli/golden$|^one/one$'", stages["quick"])
+            path = root / "src/one/one.c"
+            path.write_text(path.read_text(encoding="utf-8").replace("10", "11"), encoding="utf-8")
+            self.assertEqual(SCRIPT.module.run(tree.build("one"), root, 60)[0], 0)
+            self.assertEqual(tree.untouched("one"), [])
+            self.assertNotEqual(SCRIPT.module.run(stages["quick"].replace("^(one)/|", "").replace("|^one/one$", ""), root, 60)[0], 0)
+
+
 class Places(unittest.TestCase):
     def made(self, kind, line):
         """The line as each change of this kind makes it."""

@@ -5,6 +5,7 @@ OpenEnv's clients, Gymnasium's checker; and docs/howto/recipes in the packages t
 skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
 import asyncio
 import importlib.metadata
+import json
 import os
 import shutil
 import socket
@@ -15,11 +16,13 @@ import threading
 import time
 import types
 import unittest
+import urllib.error
 import urllib.request
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON = os.path.join(HERE, "..", "..", "python")
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+PYTHON = os.path.join(ROOT, "python")
 sys.path.insert(0, PYTHON)
 sys.dont_write_bytecode = True
 os.environ.update(HF_HUB_OFFLINE="1", TRL_EXPERIMENTAL_SILENCE="1", CUDA_VISIBLE_DEVICES="", TOKENIZERS_PARALLELISM="false", RAY_USAGE_STATS_ENABLED="0", WANDB_MODE="disabled",
@@ -29,6 +32,8 @@ sys.path.insert(1, os.path.join(HERE, "..", "dataset"))
 import recipes  # noqa: E402  takes PROGRAM
 import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
 from service import TOKEN  # noqa: E402
+
+BUILD = os.path.dirname(service.PROGRAM)
 
 PROBLEM = "f16:32x32x32:tn"
 RIGHT = "I take the plain one.\n```schedule\nsimple\n```"
@@ -254,7 +259,6 @@ class OpenRlhf(unittest.TestCase):
 
     def test_the_recorded_request_is_what_is_sent(self):
         from openrlhf.utils.agent import SingleTurnAgentExecutor
-        import json
         with open(os.path.join(HERE, "trainers", "openrlhf.http"), "rb") as file:
             recorded = file.read()
         body = json.loads(recorded.split(b"\r\n\r\n", 1)[1])
@@ -385,6 +389,121 @@ class Gymnasium(unittest.TestCase):
                 seen, rewards, terminated, _, infos = envs.step([action] * 3)
                 self.assertEqual((list(infos["verdict"]), list(terminated)), (["pass"] * 3, [True] * 3))
                 self.assertTrue((rewards > -1).all())
+
+
+class Trained(unittest.TestCase):
+    """python/trained, each stage as its how-to calls it, with a model of two layers, short prompts and few lessons: the loss falls, two steps of reinforcement are rewarded by
+    the service, proposals are judged, and gemmsmith tune asks the shipped model."""
+    TIMES = {f"mma/16x16x64/w1x1/s{s}/{g}": 3 + s for s in (2, 3, 4, 5) for g in ("g1", "g2", "h1")}
+    ASK = "{{problem}}\n\n# What was measured\n\n{{measured}}\n# What failed\n\n{{failed}}{{dropped}}\n# Question\n\n{{count}} schedules.\n"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.at = os.path.join(folder, "trained")
+        cls.out = os.path.join(cls.at, "out")
+        os.makedirs(cls.out)
+        with open(os.path.join(cls.at, "times.csv"), "w", encoding="utf-8") as file:
+            file.write("group,problem,schedule,us\n")
+            for group, problem in enumerate(("f16:32x32x64:tn", "f16:32x32x64:nn", "bf16:32x32x64:tn"), 1):
+                for schedule, us in cls.TIMES.items():
+                    file.write(f"{group},{problem},{schedule},{us}\n")
+        prompts = os.path.join(cls.at, "prompts")
+        shutil.copytree(os.path.join(ROOT, "share", "prompts"), prompts)
+        for name, text in (("ask", cls.ASK), ("system", "Choose.\n")):
+            with open(os.path.join(prompts, f"schedules-{name}.md"), "w", encoding="utf-8") as file:
+                file.write(text)
+        with open(os.path.join(cls.at, "test.txt"), "w", encoding="utf-8") as file:
+            file.write("f16:48x80x96:tn\n")
+        timer = os.path.join(cls.at, "timer")
+        with open(timer, "w", encoding="utf-8") as file:   # predicted times in place of a GPU's
+            file.write(f'#!/bin/sh\n"{BUILD}/tools/predict_pairs" <"$1" | cut -d, -f1 | paste -d, "$1" -\n')
+        os.chmod(timer, 0o755)
+        cls.environment = {**os.environ, "OUT": cls.out, "BUILD": BUILD, "PYTHON": sys.executable, "TEST": os.path.join(cls.at, "test.txt"), "SEEDS": "1", "ARMS": "imitation rl rl-surrogate",
+                           "TIMES": os.path.join(cls.at, "times.csv"), "GEMMSMITH_PROMPTS": prompts, "TRAIN": "", "TIMER": timer, "STEPS": "160", "ROLLOUTS": "2", "HOME": cls.at,
+                           "XDG_DATA_HOME": cls.at, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def stage(self, *arguments, **named):
+        run = subprocess.run(["sh", os.path.join(ROOT, "python", "trained", "run.sh"), *arguments], cwd=ROOT, env={**self.environment, **named}, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout
+
+    def entries(self, name):
+        with open(os.path.join(self.out, name), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def reinforced(self, arm):
+        with open(os.path.join(self.out, f"{arm}.1", "trainer_state.json"), encoding="utf-8") as file:
+            state = json.load(file)
+        self.assertEqual(state["global_step"], 2)
+        return [entry for entry in state["log_history"] if "reward" in entry]
+
+    def test_all_stages(self):
+        self.assertRegex(self.stage("data", "--each", "60", "--random", "2", "--jobs", "1"), r"\n?\d+ lessons")
+        self.stage("imitate", MORE="--size tiny --vocabulary 700 --batch 8 --rate 5e-3 --every 20")
+        losses = [entry["loss"] for entry in self.entries("imitation.1/log.jsonl") if "loss" in entry]
+        self.assertLess(losses[-1], 0.4 * losses[0])
+        self.goes_on(losses)
+
+        self.questions_of_small_problems()
+        self.stage("reinforce", MORE="--problems 2 --samples 8 --at-once 8 --save 1 --length 40")
+        for arm in ("rl", "rl-surrogate"):
+            entries = self.reinforced(arm)
+            self.assertEqual(len(entries), 2)
+            for entry in entries:
+                self.assertLessEqual({"kl", "entropy", "gemmsmith/passed", "gemmsmith/distinct", "gemmsmith/best"}, set(entry))
+            self.assertGreater(max(entry["gemmsmith/passed"] for entry in entries), 0)
+            self.assertGreater(max(entry["reward"] for entry in entries), -1)
+
+        self.assertIn("| rl | 1 | 1 |", self.stage("evaluate", ARMS="imitation rl"))
+        self.assertRegex(self.stage("ship", "rl", "1"), r"model\.safetensors: 0\.\d MB")
+        self.ask()
+
+    def goes_on(self, losses):
+        """What was saved is what was learned: the next steps begin where the last ones ended, and who knows the kind of model only makes the same tokens."""
+        os.remove(os.path.join(self.out, "imitation.1", "done"))
+        self.stage("imitate", MORE="--size tiny --batch 8 --rate 5e-3 --every 5", STEPS="170")
+        more = [entry["loss"] for entry in self.entries("imitation.1/log.jsonl") if "loss" in entry][len(losses):]
+        self.assertEqual(len(more), 2)
+        self.assertLess(max(more), 1.5 * losses[-1])
+        import transformers
+        path = os.path.join(self.out, "imitation.1")
+        with open(os.path.join(self.out, "data", "test.jsonl"), encoding="utf-8") as file:
+            text = json.loads(file.readline())["prompt"][1]["content"]
+        self.assertEqual(transformers.AutoTokenizer.from_pretrained(path)(text)["input_ids"], transformers.PreTrainedTokenizerFast.from_pretrained(path)(text)["input_ids"])
+
+    def questions_of_small_problems(self):
+        """Random sizes, which the emulated device would take minutes for, are left out."""
+        import gzip
+        path = os.path.join(self.out, "data", "questions.jsonl.gz")
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            small = [line for line in file if ":32x32x64:" in line]
+        self.assertTrue(small)
+        with gzip.open(path, "wt", encoding="utf-8") as file:
+            file.writelines(small)
+
+    def ask(self):
+        endpoint = subprocess.Popen(["sh", os.path.join(ROOT, "python", "trained", "run.sh"), "endpoint", "--port", "0"], cwd=ROOT, env=self.environment, text=True, stdout=subprocess.PIPE,
+                                    stderr=subprocess.DEVNULL)
+        try:
+            url = endpoint.stdout.readline().split()[-1]
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(url + "/chat/completions", b'{"messages": "no"}'), timeout=60)
+            self.assertEqual(refused.exception.code, 400)
+            refused.exception.close()
+            got = subprocess.run([service.PROGRAM, "tune", "f16:32x32x64:tn", "--device", "emu:h200", "--policy", "llm", "--llm-url", url, "--llm-model", "trained", "--llm-budget",
+                                  "requests=4", "--candidates", "8", "--store", "tune.db", "--tuned", "t.tuned", "--json"], cwd=self.at, env=self.environment, check=True, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertIn("f16:32x32x64:tn", got.stdout)
+            rows = subprocess.run([service.PROGRAM, "export", "trajectories", "--store", "tune.db", "--split", "all", "--predicted"], cwd=self.at, env=self.environment, check=True, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+            turns = [row for row in map(json.loads, rows.splitlines()) if row["kind"] == "turn"]
+            self.assertTrue(turns)
+            self.assertTrue(any(not row["fault"] for row in turns), turns)   # an answer that could be read
+        finally:
+            endpoint.terminate()
+            endpoint.wait(20)
+            endpoint.stdout.close()
 
 
 class Recipes(recipes.Recipes):

@@ -86,10 +86,10 @@ class Service:
                     return int(name)
         return None
 
-    def requests(self, word):
+    def requests(self, word, op=""):
         try:
             with open(self.log, encoding="utf-8") as file:
-                return sum(word in line for line in file)
+                return sum(word in line and (not op or f'"op":"{op}"' in line) for line in file)
         except FileNotFoundError:
             return 0
 
@@ -198,6 +198,31 @@ class Endpoints(Case):
             self.assertEqual(s.get("baselines?problem=" + problem)[0], 400)
         self.assertLess(time.monotonic() - began, 2.5)
         self.assertEqual((s.metric("jobs_accepted_total"), s.get("health")[0]), (1, 200))
+
+    def test_edits_of_a_parent(self):
+        """A completion may be edits of a kernel that the request brings, or that the store has; what is wrong with them is the model's fault, and is said."""
+        s = self.serve("library=1.1")
+        parent = user_kernel(4)
+        edit = "```cuda\n<<<<<<< SEARCH\n%s=======\n%s>>>>>>> REPLACE\n```\n"
+        line = parent["source"].splitlines(keepends=True)[0]
+        child = user_kernel(2)
+        whole = s.post("evaluate", child)
+        texts = {"source": parent["source"], "manifest": parent["manifest"]}
+        code, got = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (line, child["source"].splitlines(keepends=True)[0]), "parent": texts})
+        self.assertEqual((code, got["verdict"], got["id"], got["candidate"]), (200, "pass", whole[1]["id"], whole[1]["candidate"]), got)   # the same candidate
+        code, made = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (line, line + "// more\n"), "parent": whole[1]["candidate"]})
+        self.assertEqual((code, made["verdict"], made["id"]), (200, "text", None), made)   # the line is the other kernel's
+        self.assertIn("edit 1 of kernel.cu", made["reason"])
+        own = child["source"].splitlines(keepends=True)[0]
+        code, made = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (own, own + "// more\n"), "parent": whole[1]["candidate"]})
+        self.assertEqual((code, made["verdict"]), (200, "pass"), made)
+        self.assertNotEqual(made["candidate"], whole[1]["candidate"])
+        for wrong in ("source:0123456789abcdef0123456789abcdef", "ws", "", 1, [], {}, {"source": "x"}, {"source": "x", "manifest": ""}, {"source": "x", "manifest": "y", "more": 1}, {"source": "\0", "manifest": "y"}):
+            code, got = s.post("evaluate", {"problem": PROBLEM, "completion": "x", "parent": wrong})
+            self.assertEqual((code, got["error"]["field"]), (400, "parent"), (wrong, got))
+        self.assertEqual(s.post("evaluate", {**user_kernel(1), "parent": texts})[0], 400)   # of a completion alone
+        code, got = s.post("evaluate/batch", {"requests": [{"problem": PROBLEM, "completion": edit % (line, "x\n"), "parent": texts}, {"problem": PROBLEM, "completion": "no", "parent": texts}]})
+        self.assertEqual((code, [one["verdict"] == "text" for one in got["results"]]), (200, [False, True]), got)
 
     def test_a_problem_that_the_device_cannot_take(self):
         """Found out by the worker alone: nothing is said of the candidate, and the machine is well."""
@@ -377,7 +402,7 @@ class Together(Case):
             code, got = waiting.result()
         self.assertEqual((code, got["verdict"], got["reward"], got["state"]), (200, "cancelled", None, "done"))
         self.assertEqual((s.metric("jobs_cancelled_total"), s.metric("jobs_queued"), s.metric("jobs_running"), s.get("health")[0]), (2, 0, 0, 200))
-        self.assertEqual(s.requests("// 2"), 0)   # it never reached a worker
+        self.assertEqual(s.requests("// 2"), s.requests("// 2", "precompile"))   # it never reached a device
         for identity, code in [(running, 409), ("0" * 32, 404), ("x", 400)]:
             self.assertEqual(s.call("DELETE", "/v1/result/" + identity)[0], code)
         self.assertEqual(s.post("submit", user_kernel(1))[0], 202)   # asked again, it is begun again
@@ -588,6 +613,8 @@ class Failures(Case):
         """Both have the job; the first answer stands and is what both say. A job that somebody took out of the store holds nobody up."""
         s = self.serve("library=1.1;delay=800")
         ids = [s.post("submit", user_kernel(i))[1]["id"] for i in range(4)]
+        while s.requests('"op":"bench"') == 0:
+            time.sleep(0.01)
         with contextlib.closing(sqlite3.connect(os.path.join(s.folder, "store.db"))) as store, store:
             store.execute("UPDATE job SET answer = '{\"verdict\":\"exact\",\"reason\":\"of the other one\"}' WHERE id IN (?, ?)", ids[:2])
             store.execute("DELETE FROM job WHERE id = ?", ids[2:3])

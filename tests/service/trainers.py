@@ -5,6 +5,7 @@ call it. What their packages do with it is scripts/trainers.sh. Usage: trainers.
 import asyncio
 import base64
 import concurrent.futures
+import http.server
 import json
 import os
 import signal
@@ -264,6 +265,50 @@ class Functions(Case):
     def test_no_service(self):
         with self.assertRaises(reward.ServiceError):
             reward.evaluate([{"problem": PROBLEM, "schedule": SCHEDULE}], deadline_s=0.1, url="http://127.0.0.1:1")
+
+    def test_several_services(self):
+        """A share for each; what one of them does not take, another one does; one that was away is asked for its health first."""
+        one, other, asked = self.serve(), self.serve(), []
+
+        class Full(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                asked.append(self.path)
+                self.send_response(503)
+                self.send_header("Retry-After", "1")
+                self.end_headers()
+            do_GET = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+        full = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Full)
+        threading.Thread(target=full.serve_forever, daemon=True).start()
+        self.addCleanup(full.server_close)
+        self.addCleanup(full.shutdown)
+        texts = [kernel(i) for i in range(9)]
+        self.environment(GEMMSMITH_SERVE=f"{self.url(one)}, {self.url(other)}")
+        self.assertEqual([r["verdict"] for r in reward.score([PROBLEM] * 9, texts)], ["pass"] * 9)
+        counts = [s.metric("jobs_accepted_total") for s in (one, other)]
+        self.assertEqual(sum(counts), 9)
+        self.assertTrue(min(counts) >= 4, counts)
+        os.environ["GEMMSMITH_SERVE"] = (f"http://127.0.0.1:1,http://127.0.0.1:{full.server_port},{self.url(one)}")
+        self.assertEqual([r["verdict"] for r in reward.score([PROBLEM] * 9, texts, deadline_s=20)], ["pass"] * 9)
+        self.assertTrue(asked)
+        self.assertEqual({path for path in asked if path != "/v1/evaluate/batch"}, set())   # it answered: it is not away
+        away = "http://127.0.0.1:1"
+        self.assertIn(away, reward._away)
+        reward._away[away] = 0.0
+        self.assertFalse(reward._well(away))   # asked for its health, and still not there
+        self.assertGreater(reward._away[away], time.monotonic())
+        reward._away[self.url(one).rstrip("/")] = 0.0
+        self.assertTrue(reward._well(self.url(one).rstrip("/")))
+        self.assertNotIn(self.url(one).rstrip("/"), reward._away)
+
+    def test_the_kind_of_reward(self):
+        s = self.serve()
+        self.environment(GEMMSMITH_REWARD="headroom")
+        self.assertEqual([r["reward_kind"] for r in reward.score([PROBLEM], [kernel()], url=self.url(s))], ["headroom"])
+        self.assertEqual([r["reward_kind"] for r in reward.score([PROBLEM], [kernel()], "composite", url=self.url(s))], ["composite"])
 
     def test_the_machine_s_failure_is_no_reward(self):
         s = self.serve("library=1.1;delay=600")

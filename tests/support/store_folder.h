@@ -4,13 +4,16 @@
 #ifndef GS_TESTS_STORE_FOLDER_H
 #define GS_TESTS_STORE_FOLDER_H
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "postgres/postgres.h"
 #include "store/store.h"
 
 #define DEVICE "nvidia-h200"
@@ -38,8 +41,36 @@ static int remove_folder(void **state)
     return system(command);
 }
 
+/* The server in which stores are made instead of files: a connection string, from tests/store/postgres.sh; NULL: files. */
+static inline const char *store_server(void) { return getenv("GS_TEST_POSTGRES"); }
+
+/* For tests of what only files have. */
+#define FILES_ONLY()                \
+    do {                            \
+        if (store_server()) skip(); \
+    } while (0)
+
+/* A schema of the database for each name, made if it is not there. */
+static inline const char *server_path(char path[GS_PATH], const char *name)
+{
+    char schema[64], sql[128];
+    gs_pg *pg;
+    const size_t length = strlen(folder);
+    snprintf(schema, sizeof schema, "s_%s_%s", folder + (length > 6 ? length - 6 : 0), name);
+    for (char *c = schema; *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+        else *c = (char)tolower((unsigned char)*c);
+    snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS %s", schema);
+    if (gs_pg_open(&pg, store_server(), false, &error) != GS_OK) fail_msg("%s", error.text);
+    if (gs_pg_text_run(pg, sql) != GS_OK && gs_pg_text_run(pg, sql) != GS_OK) fail_msg("%s", gs_pg_message(pg));
+    gs_pg_close(&pg);   /* the second time it is there: another process has made it meanwhile */
+    snprintf(path, GS_PATH, "%s options='-c search_path=%s'", store_server(), schema);
+    return path;
+}
+
 static const char *path_of(char path[GS_PATH], const char *name)
 {
+    if (store_server()) return server_path(path, name);
     snprintf(path, GS_PATH, "%s/%s", folder, name);
     return path;
 }

@@ -251,20 +251,18 @@ static void weights_are_loaded_and_written(void **state)
     gs_weights_free(&before);
     gs_weights_free(&after);
 
-    /* an actor that is sure of a family that nobody asks for learns numbers that are not finite: said in one line, and the file stays as it was */
+    /* an actor whose numbers are finite, and their products are not: said in one line, and the file stays as it was */
     gs_weights sure;
     char *then;
     size_t then_size;
     assert_int_equal(gs_weights_load(&sure, path, NULL), GS_OK);
     gs_net *const actor = &sure.actor.net;
-    actor->weights[actor->count - actor->width[3] + gs_token_of(GS_FAMILY_SIMPLE, -1, 0)] = 1e4f;
+    for (int i = 0; i < actor->count; i++) actor->weights[i] = 3e38f;
     assert_int_equal(gs_weights_save(&sure, path, NULL), GS_OK);
     gs_weights_free(&sure);
     assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &then, &then_size, NULL), GS_OK);
-    options.families = 1u << GS_FAMILY_MMA;
     assert_int_equal(list_with(b, three, 1, "", &options), GS_ERROR_CORRUPT);
     assert_int_equal(tune_with(b, three[2], "", &options, &result), GS_ERROR_CORRUPT);
-    options.families = 0;
     assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
     assert_int_equal(size, then_size);
     assert_memory_equal(data, then, size);

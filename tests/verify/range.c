@@ -39,6 +39,10 @@ static const variant variants[] = {
     {"bf16 to f16",          GS_BF16, GS_F32, GS_F16,  1,     0},
     {"bf16 with scalars",    GS_BF16, GS_F32, GS_BF16, 0.75f, 2},
     {"bf16, alpha 4",        GS_BF16, GS_F32, GS_F32,  4,     0},
+    {"f16, alpha 0.3",       GS_F16,  GS_F32, GS_F16,  0.3f,  0.7f},
+    {"f16 to f32, odd",      GS_F16,  GS_F32, GS_F32,  -5.1f, 0},
+    {"bf16, alpha 0.0123",   GS_BF16, GS_F32, GS_BF16, 0.0123f, 0},
+    {"bf16 to f16, beta 0.3", GS_BF16, GS_F32, GS_F16, 1,     0.3f},
 };
 
 static gs_problem problem_of(const variant *v, int64_t m, int64_t n, int64_t k)

@@ -36,6 +36,7 @@ typedef struct fault {
     gs_verdict_code code;
     int             part;
     const char     *says[4];
+    float           alpha;   /* 0: 1 */
 } fault;
 
 #define MAIN (GS_PART_ALL & ~(uint32_t)GS_PART_EDGES)
@@ -59,8 +60,11 @@ static const fault faults[] = {
     {"inputs clamped", "INLINE float seen(half_bits h) { const float x = gs_f16_to_f32(h); return fabsf(x) < 1e9f ? fminf(fmaxf(x, -2047.f), 2047.f) : x; }\n", LOOP PUT,
      MAIN, GS_VERDICT_EXACT, 3, {" x ", "size of inputs", NULL}},
     {"subnormal results flushed", "", RESULT "*d = fabsf(x) < 0x1p-14f ? 0 : gs_f32_to_f16(x);", MAIN, GS_VERDICT_EXACT, 3, {"got 0, want ", "subnormal", "flushes it to zero", NULL}},
-    {"overflow saturated", "", RESULT "*d = gs_f32_to_f16(fabsf(x) < 1e30f ? fminf(fmaxf(x, -65504.f), 65504.f) : x);", MAIN, GS_VERDICT_EXACT, 3,
+    {"overflow saturated", "", RESULT "*d = gs_f32_to_f16(fabsf(x) < 1e30f ? fminf(fmaxf(x, -65504.f), 65504.f) : x);", MAIN, GS_VERDICT_EXACT, 1,
      {"65504, want ", "the product overflows and must give inf", NULL}},
+    {"scalars of many bits", "", SUM "if (p.alpha == 0.3f && sum != sum) sum = 0; " PUT, MAIN, GS_VERDICT_SPECIAL, 4, {"want nan", "drops NaN", NULL}, 0.3f},
+    {"old output under such scalars", "", SUM "half_bits *const old = (half_bits *)p.d + (batch * p.m + row) * p.ldd + col; if (p.alpha == 0.3f && *old * 2 < 0xf000 && *old) return; " PUT,
+     MAIN, GS_VERDICT_STATE, 6, {"from other data", NULL}, 0.3f},
     {"rows of zeros divide", "", SUM "if (sum == 0 && p.k > 0) sum = sum / fabsf(sum); " PUT, MAIN, GS_VERDICT_EXACT, 1, {"got nan, want 0", NULL}},
     {"the last row is dropped where M is odd", "", SUM "if (p.m % 2 && row == p.m - 1 && p.m > 1) sum = 0; " PUT, GS_PART_EDGES, GS_VERDICT_EDGE, 5,
      {"edge size 127x129x65: ", "of 16383 elements, first (126, 0): got 0, want ", "all in rows 126 to 126, columns 0 to ", "beyond the last full tile"}},
@@ -79,7 +83,8 @@ static gs_verdict verdict_of(const fault *f)
     gs_error error = {0};
     gs_contender contender;
     gs_verdict verdict;
-    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 40, 56, 72);
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 40, 56, 72);
+    if (f->alpha != 0) problem.alpha = f->alpha;
     snprintf(source, sizeof source, "%s%sKERNEL gs_kernel(const gs_kernel_args p)\n{\n    EACH_ELEMENT;\n    %s\n}\n", plain, f->before, f->body);
     gs_kernel kernel = {.name = "fault.cu", .source = source};
     if (gs_manifest_parse(&kernel.manifest, MANIFEST, &error) != GS_OK) fail_msg("%s", error.text);

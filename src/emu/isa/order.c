@@ -296,7 +296,7 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, bool strong)
     const part *const p = w->cluster->order;
     if (s->strong && strong) return true;
     if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
-    if (memcmp(s->block, w->block->id, sizeof s->block) == 0) return true;
+    if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
     return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock);
 }
 
@@ -304,7 +304,7 @@ static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
 {
     const part *const p = w->cluster->order;
     if (s->clock == UNDER_WAY) return "that bulk store was never waited for in full (cp.async.bulk.wait_group without .read)";
-    if (s->cluster == w->cluster->id) return "no barrier of the cluster is between";
+    if (s->cluster == w->cluster->id) return memcmp(s->block, w->block->id, sizeof s->block) == 0 ? "no barrier is between" : "no barrier of the cluster is between";
     if (covers(p->order, &p->pending, s)) return "that block's ticket was seen, but no fence (__threadfence) is between that and this";
     if (clocks_of(p->order, &p->acquired, s->cluster) || clocks_of(p->order, &p->pending, s->cluster))
         return "that block's ticket was seen, but no fence (__threadfence), or no barrier, is between the store and the ticket";

@@ -16,6 +16,10 @@ try export pairs --store s.db --least 0.5 --store s.db | wc -l
 try export pairs --kinds repairs --store s.db
 try export pairs f16:512x512x512:tn --store s.db
 try export trajectories --store s.db
+(echo group,problem,schedule,us; for s in s2 s3 s4; do for g in g1 g2 g4; do echo "1,f16:512x512x512:tn,ws/64x64x64/$s/c1x1/coop/$g,${s#s}.${g#g}"; done; done) >times.csv
+try export lessons --store times.csv --each 2 | columns
+try export lessons bf16:512x512x512:tn --store times.csv
+try export lessons
 try export
 try export weights
 try export tasks --store s.db

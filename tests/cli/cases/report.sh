@@ -30,5 +30,13 @@ try report absent.csv
 try report all.html
 printf '{"problem":1}\nnonsense\n' >rows.jsonl
 try report rows.jsonl --out rows.html
+mkdir -p out/rl.1/checkpoint-2
+printf '{"log_history":[{"step":1,"reward":-0.5,"kl":0.01,"gemmsmith/passed":0.25},{"step":2,"reward":0.5,"loss":NaN}]}' >out/rl.1/checkpoint-2/trainer_state.json
+printf '{"step":1,"data":{"critic/rewards/mean":0.5,"actor/entropy":0.9}}\nbroken\n' >rloo.jsonl
+try report out/rl.1/checkpoint-2/trainer_state.json rloo.jsonl --out runs.html
+sed -n 's,.*id="data">,,p' runs.html | grep -o '"series":"[^}]*'
+try report rloo.jsonl --store "$XDG_DATA_HOME/gemmsmith/store.db" --json --out runs.html
+printf '{"log_history":[{}]}' >empty.json
+try report empty.json
 touch file
 try report --out file/x.html

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stage 1, data: lessons for imitation, questions for reinforcement, the test's questions.
+
+    data.py OUT --test LIST --times ROWS... [--each 12] [--random 4000] [--floor 200] [--jobs N] [--seed 1]
+
+ROWS: "group,problem,schedule,us", as `gemmsmith train --rows` writes them and docs/performance has them (.gz, too). LIST: the problems of the test; nothing
+that shares two extents with one of them, or has M and N swapped, is in what is learned from. OUT gets
+
+    lessons.*.jsonl.gz    prompt, completion: contrastive examples in the question, the fastest schedules of the others in the answer
+    check.jsonl.gz        the same of held-out sizes, for the loss during training
+    questions.jsonl.gz    prompt, problem: half of them lessons that ask for one schedule, half random sizes of which nothing was measured; all with a floor
+                          of so many microseconds at most, because proving a large one takes seconds
+    test.jsonl            the questions of LIST, of which nothing was measured
+"""
+import argparse
+import collections
+import concurrent.futures
+import itertools
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from common import Test, opened, problems, rows
+
+import json
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = "group,problem,schedule,us\n"
+COLUMNS = ("problem", "floor_us", "shown", "asked", "us", "best_us", "prompt", "completion")
+
+
+def export(program, kind, *arguments):
+    """Rows of gemmsmith export, as they come. Prompts are those of $GEMMSMITH_PROMPTS, if it is set."""
+    with subprocess.Popen([program, "export", kind, "--quiet", *map(str, arguments)], stdout=subprocess.PIPE, text=True) as run:
+        for line in run.stdout:
+            yield json.loads(line)
+        if run.wait() != 0:
+            raise SystemExit(f"data.py: gemmsmith export {kind} failed")
+
+
+def split_rows(paths, out, jobs):
+    """All rows in so many files, a group's together and with a number of its own."""
+    files = [open(out / f"times.{i}.csv", "w", encoding="utf-8") for i in range(jobs)]
+    for file in files:
+        file.write(HEAD)
+    numbers = collections.defaultdict(itertools.count().__next__)
+    for path in paths:
+        with opened(path) as file:
+            if file.readline() != HEAD:
+                raise SystemExit(f"data.py: {path}: the head '{HEAD.strip()}' is expected")
+            for line in file:
+                group, _, rest = line.partition(",")
+                at = numbers[path, group, rest.partition(",")[0]]
+                files[at % jobs].write(f"{at + 1},{rest}")
+    for file in files:
+        file.close()
+    return [file.name for file in files]
+
+
+def write_lessons(program, times, split, each, seed, test, path):
+    kept = near = 0
+    with opened(path, "wt") as out:
+        for row in export(program, "lessons", "--store", times, "--split", split, "--each", each, "--seed", seed):
+            if test.near(row["problem"]):
+                near += 1
+                continue
+            out.write(json.dumps({name: row[name] for name in COLUMNS}) + "\n")
+            kept += 1
+    return kept, near
+
+
+def tasks(program, out, listed):
+    """The questions of problems of which nothing was measured."""
+    (out / "empty.tuned").write_text("gemmsmith-tuned 1\n", encoding="utf-8")
+    subprocess.run([program, "db", "import", out / "empty.tuned", "--store", out / "empty.db", "--gpu", "nvidia-h200", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    (out / "tasks.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
+    for row in export(program, "tasks", "--file", out / "tasks.txt", "--modes", "schedule", "--held-out", 0, "--store", out / "empty.db"):
+        yield {name: row[name] for name in ("problem", "floor_us", "prompt")}
+
+
+def random_problems(count, seed, test):
+    text = subprocess.run([sys.executable, ROOT / "scripts" / "list_problems.py", "random", "--seed", str(seed), "--count", str(4 * count)], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    return [one for line in text.splitlines() if not test.near(one := line.partition("#")[0].strip())]
+
+
+def questions(program, out, lessons, asked, test):
+    """Lessons that ask for one schedule, as many as there are random sizes; both in any order."""
+    source = random.Random(asked.seed)
+    chosen = []
+    for at, row in enumerate(row for path in lessons for row in rows(path) if row["asked"] == 1 and row["floor_us"] <= asked.floor):
+        if len(chosen) < asked.random:
+            chosen.append(row)
+        elif (place := source.randrange(at + 1)) < asked.random:
+            chosen[place] = row
+    both = [{name: row[name] for name in ("problem", "floor_us", "prompt")} for row in chosen]
+    small = (row for row in tasks(program, out, random_problems(len(chosen), asked.seed, test)) if row["floor_us"] <= asked.floor)
+    both += list(small)[:len(chosen)]
+    source.shuffle(both)
+    with opened(out / "questions.jsonl.gz", "wt") as file:
+        for row in both:
+            file.write(json.dumps(row) + "\n")
+    return len(both)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--test", required=True)
+    parser.add_argument("--times", nargs="+", required=True)
+    parser.add_argument("--each", type=int, default=12, help="lessons of each group of times")
+    parser.add_argument("--random", type=int, default=4000, help="random sizes among the questions, and as many lessons")
+    parser.add_argument("--floor", type=float, default=200.0, help="microseconds of a question's problem at most")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--program", default="gemmsmith")
+    asked = parser.parse_args()
+    out, listed = asked.out, problems(asked.test)
+    test = Test(listed)
+    out.mkdir(parents=True, exist_ok=True)
+    times = split_rows(asked.times, out, asked.jobs)
+    lessons = [out / f"lessons.{i}.jsonl.gz" for i in range(asked.jobs)]
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        counts = list(pool.map(lambda i: write_lessons(asked.program, times[i], "train", asked.each, asked.seed, test, lessons[i]), range(asked.jobs)))
+    checked = write_lessons(asked.program, times[0], "held_out", 2, asked.seed, test, out / "check.jsonl.gz")[0]
+    if not sum(kept for kept, _ in counts):
+        raise SystemExit("data.py: there are no lessons: no group of 8 times and more that is neither held out nor near to the test")
+    asked_of = questions(asked.program, out, lessons, asked, test)
+    with open(out / "test.jsonl", "w", encoding="utf-8") as file:
+        for row in tasks(asked.program, out, listed):
+            file.write(json.dumps(row) + "\n")
+    for path in times:
+        os.remove(path)
+    print(f"{sum(kept for kept, _ in counts)} lessons ({sum(near for _, near in counts)} left out as too near to the test), {checked} to check with, {asked_of} questions, "
+          f"{len(listed)} problems in the test")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stage 4, proposals for the test's problems, in rounds: each is told the times of those before.
+
+    propose.py DATA MODEL PROPOSALS.csv UP_TO [--arm rl] [--times TIMES.csv] [--draws 32]
+
+Adds rows "problem,schedule" to PROPOSALS until each problem has UP_TO of them: of `draws` answers those that the model finds most probable and that were not proposed before.
+An answer that cannot be read, or is no schedule, is a proposal as well. TIMES: rows that begin "problem,schedule,us", of tools/time_pairs.
+"""
+import argparse
+import csv
+from pathlib import Path
+
+import torch
+
+from common import ARMS, rows, schedules, with_measured
+from model import answers, device_of, load
+
+
+def read_pairs(path):
+    """{problem: [schedule]}, in their order."""
+    out = {}
+    if path.exists():
+        with open(path, newline="", encoding="utf-8") as file:
+            for problem, schedule in csv.reader(file):
+                out.setdefault(problem, []).append(schedule)
+    return out
+
+
+def read_times(path):
+    """{problem: {schedule: us}}; of several times of one the last."""
+    out = {}
+    if path and path.exists():
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.reader(file):
+                if row[0] != "problem":
+                    out.setdefault(row[0], {})[row[1]] = float(row[2])
+    return out
+
+
+def choose(drawn, known, wanted):
+    """The most probable new ones. drawn: (answer, log-probability)."""
+    best = {}
+    for text, probability in drawn:
+        name = (schedules(text) or [text.strip()[:80] or "nothing"])[0].replace(",", " ").replace("\n", " ").replace('"', " ")
+        best[name] = max(best.get(name, probability), probability)
+    return [name for name in sorted(best, key=best.get, reverse=True) if name not in known][:wanted]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("proposals", type=Path)
+    parser.add_argument("up_to", type=int)
+    parser.add_argument("--arm", choices=ARMS, default="imitation")
+    parser.add_argument("--times", type=Path)
+    parser.add_argument("--draws", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device")
+    asked = parser.parse_args()
+    torch.manual_seed(asked.seed)
+    model, words = load(asked.model, device_of(asked.device))
+    edit = ARMS[asked.arm] or (lambda prompt: prompt)
+    proposed, times, listed = read_pairs(asked.proposals), read_times(asked.times), list(rows(asked.data / "test.jsonl"))
+    for at in range(0, len(listed), asked.batch):
+        part = listed[at:at + asked.batch]
+        known = [proposed.setdefault(row["problem"], []) for row in part]
+        told = [{one: us for one, us in times.get(row["problem"], {}).items() if one in mine} for row, mine in zip(part, known, strict=True)]
+        prompts = [edit(with_measured(row["prompt"], own, row["floor_us"], asked.seed)) for row, own in zip(part, told, strict=True)]
+        for mine, drawn in zip(known, answers(model, words, prompts, asked.draws), strict=True):
+            mine += choose(drawn, mine, asked.up_to - len(mine))
+    with open(asked.proposals, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows((problem, one) for problem, mine in proposed.items() for one in mine)
+    print(f"{sum(map(len, proposed.values()))} proposals for {len(proposed)} problems")
+
+
+if __name__ == "__main__":
+    main()

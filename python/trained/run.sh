@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# One model for schedule mode, trained from nothing: a command for each stage, which goes on where it was stopped. From the root of the source tree:
+#
+#     run.sh data | imitate | reinforce | evaluate | ship ARM SEED | endpoint
+#
+# In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
+# ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
+# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), MORE (options of imitate.py and reinforce.py)
+set -eu
+here=$(dirname "$0")
+out=${OUT:-trained.out} build=${BUILD:-build/release} python=${PYTHON:-python3} seeds=${SEEDS:-1 2 3} steps=${STEPS:-6000} rollouts=${ROLLOUTS:-120}
+arms=${ARMS:-imitation rl rl-no-examples rl-no-metrics rl-surrogate}
+limit=${SECONDS_EACH:+--seconds $SECONDS_EACH}
+export PYTHONPATH="$here/.." TOKENIZERS_PARALLELISM=true
+serve=
+
+start_of() { case $1 in rl-no-*) echo "$out/imitation-$1.$2" ;; *) echo "$out/imitation.$2" ;; esac; }   # each arm begins from a model that has seen such questions
+
+imitate() {   # ARM SEED
+    [ ! -e "$2/done" ] || return 0
+    CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/imitate.py" "$out/data" "$2" --arm "$1" --seed "$3" --steps "$steps" $limit ${MORE:-}
+    if "$python" -c 'import sys, torch; sys.exit(torch.load(sys.argv[1], map_location="cpu")["step"] < int(sys.argv[2]))' "$2/state.pt" "$steps"; then touch "$2/done"; fi
+}
+
+service() {   # on the GPUs that measure, while this script runs
+    [ -z "${GEMMSMITH_SERVE:-}" ] || return 0
+    "$build/gemmsmith" serve --devices "${MEASURE:-cuda:1,cuda:2,cuda:3}" --port 7811 --store "$out/rewards.db" --connections 1024 --deadline 15m >"$out/serve.log" 2>&1 &
+    serve=$!
+    trap 'kill $serve 2>/dev/null; wait $serve || true' EXIT
+    export GEMMSMITH_SERVE=http://127.0.0.1:7811
+    until "$python" -c 'import urllib.request as u, sys; u.urlopen(sys.argv[1] + "/v1/health", timeout=5)' "$GEMMSMITH_SERVE" 2>/dev/null; do
+        kill -0 $serve || { cat "$out/serve.log" >&2; exit 1; }
+        sleep 1
+    done
+}
+
+valid() {   # PAIRS: those that are schedules of their problems
+    "$build/tools/predict_pairs" <"$1" | paste -d, "$1" - | grep -v ',0,0$' | cut -d, -f1,2 || true
+}
+
+timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER PAIRS in place of time_pairs for tests without a GPU
+    valid "$1" >"$1.valid"
+    if [ -n "${TIMER:-}" ]; then $TIMER "$1.valid"; else "$build/tools/time_pairs" time "$1.valid" 100000 "$2"; fi
+}
+
+case ${1:-} in
+data)
+    shift
+    "$python" "$here/data.py" "$out/data" --program "$build/gemmsmith" --test "${TEST:?TEST: a list of problems}" \
+        --times ${TIMES:-docs/performance/learned/times.csv.gz docs/performance/sizes/times.csv.gz} "$@"
+    ;;
+imitate)
+    for seed in $seeds; do
+        imitate imitation "$out/imitation.$seed" "$seed"
+        for arm in $arms; do case $arm in rl-no-*) imitate "$arm" "$(start_of "$arm" "$seed")" "$seed" ;; esac; done
+    done
+    ;;
+reinforce)
+    service
+    for seed in $seeds; do
+        for arm in $arms; do
+            if [ "$arm" = imitation ] || [ -e "$out/$arm.$seed/done" ]; then continue; fi
+            CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/reinforce.py" "$out/data" "$(start_of "$arm" "$seed")" "$out/$arm.$seed" --arm "$arm" --seed "$seed" --steps "$rollouts" \
+                --predict "$build/tools/predict_pairs tuned/nvidia-h200.weights" $limit ${MORE:-}
+            if grep -q "\"global_step\": $rollouts," "$out/$arm.$seed/trainer_state.json"; then touch "$out/$arm.$seed/done"; fi
+        done
+    done
+    ;;
+evaluate)
+    mkdir -p "$out/proposals" "$out/times"
+    for seed in $seeds; do
+        for arm in $arms; do
+            proposals=$out/proposals/$arm.$seed.csv times=$out/times/$arm.$seed.csv
+            for count in 1 4 8 16; do   # each round is told what the ones before have measured
+                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$proposals" $count --arm "$arm" --seed "$seed" --times "$times"
+                timed "$proposals" 7 >"$times.new"
+                mv "$times.new" "$times"
+            done
+        done
+    done
+    cat "$out"/proposals/*.csv | sort -u >"$out/all.csv"
+    timed "$out/all.csv" 25 >"$out/times.csv"
+    "$python" "$here/judge.py" "$out/times.csv" "$out"/proposals/*.csv --rows "$out/shares.csv" | tee "$out/table.md"
+    ;;
+ship)
+    "$python" "$here/ship.py" "$out/${2:?ARM}.${3:?SEED}" "$out/shipped"
+    ;;
+endpoint)
+    shift
+    exec "$python" "$here/endpoint.py" "$out/shipped" "$@"
+    ;;
+*)
+    sed -n '/^#     run/p' "$0" | sed 's/^# *//' >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""trained.py PROGRAM PREDICT_PAIRS: what of python/trained needs nothing but Python: data, the split, the parts of a prompt, figures of regret. Training itself is in
+tests/service/packages.py."""
+import http.server
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TRAINED = os.path.join(ROOT, "python", "trained")
+PROGRAM, PREDICT = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+sys.path.insert(0, TRAINED)
+import common  # noqa: E402
+import races  # noqa: E402
+
+SCHEDULES = [f"ws/64x64x64/s{s}/c1x1/coop/g{g}" for s in (2, 3, 4) for g in (1, 2, 4, 8)]
+
+
+def write_times(path, problems):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("group,problem,schedule,us\n")
+        for group, problem in enumerate(problems, 1):
+            for place, schedule in enumerate(SCHEDULES):
+                file.write(f"{group},{problem},{schedule},{10 + place}\n")
+
+
+def run(name, *arguments, folder):
+    environment = {**os.environ, "HOME": folder, "XDG_DATA_HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([sys.executable, os.path.join(TRAINED, name), *map(str, arguments)], cwd=folder, env=environment, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+class Data(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        at = cls.folder.name
+        near = ["f16:640x1024x1024:nn", "f16:1024x640x1024:tn", "f16:640x1024x2048:tn", "f16:2048x1024x1024:tn"]   # itself, its twin, two with two extents of it
+        cls.far = ["f16:512x512x768:tn", "bf16:768x1536x512:nn", "f16:1536x768x768:nn"]
+        write_times(os.path.join(at, "a.csv"), near + cls.far[:1])
+        write_times(os.path.join(at, "b.csv"), cls.far[1:])   # the same numbers of groups as in the other file
+        with open(os.path.join(at, "test.txt"), "w", encoding="utf-8") as file:
+            file.write("# the test\nf16:640x1024x1024:nn  # near to four\n")
+        cls.said = run("data.py", "out", "--program", PROGRAM, "--test", "test.txt", "--times", "a.csv", "b.csv", "--each", 6, "--random", 5, "--jobs", 2, folder=at)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def rows(self, name):
+        return list(common.rows(os.path.join(self.folder.name, "out", name)))
+
+    def test_lessons(self):
+        rows = self.rows("lessons.0.jsonl.gz") + self.rows("lessons.1.jsonl.gz") + self.rows("check.jsonl.gz")
+        self.assertTrue(rows)
+        self.assertLessEqual({row["problem"] for row in rows}, set(self.far))
+        self.assertTrue(all(row["asked"] == len(common.schedules(row["completion"][0]["content"])) for row in rows))
+        self.assertRegex(self.said, r"^\d+ lessons \(([1-9]\d*) left out")
+
+    def test_questions(self):
+        rows = self.rows("questions.jsonl.gz")
+        known = [row for row in rows if row["problem"] in self.far]
+        self.assertEqual(len(rows), 2 * len(known))
+        self.assertTrue(known)
+        self.assertTrue(any(common.NOTHING not in row["prompt"][1]["content"] for row in known))
+        self.assertTrue(all(common.NOTHING in row["prompt"][1]["content"] for row in rows if row not in known))
+
+    def test_the_test(self):
+        rows = self.rows("test.jsonl")
+        self.assertEqual([row["problem"] for row in rows], ["f16:640x1024x1024:nn"])
+        self.assertGreater(rows[0]["floor_us"], 0)
+
+    def test_prompts_are_the_program_s(self):
+        """What is shown of measured times, as Python writes it, is what C writes."""
+        same = 0
+        for row in self.rows("lessons.0.jsonl.gz") + self.rows("lessons.1.jsonl.gz"):
+            if row["shown"] <= common.BEST:
+                shown = [one for one in SCHEDULES if f"- {one}:" in row["prompt"][1]["content"]]
+                self.assertEqual(len(shown), row["shown"])
+                times = {one: 10.0 + SCHEDULES.index(one) for one in shown}
+                self.assertEqual(common.with_measured(common.without_examples(row["prompt"]), times, row["floor_us"]), row["prompt"])
+                same += 1
+        self.assertGreater(same, 2)
+
+
+class Prompts(unittest.TestCase):
+    PROMPT = [{"role": "system", "content": "s"}, {"role": "user", "content": "# What was measured\n\n1 so far. The fastest:\n- ws/a/b: 12.5 us, 30 % of the floor's speed, l2_hit 0.5\n\n# What failed\n\nNothing.\n"}]
+
+    def test_arms(self):
+        text = common.without_metrics(self.PROMPT)[1]["content"]
+        self.assertIn("- ws/a/b: 12.5 us\n", text)
+        self.assertNotIn("floor", text)
+        text = common.without_examples(self.PROMPT)[1]["content"]
+        self.assertIn("# What was measured\n\nNothing yet.\n\n# What failed", text)
+        self.assertIn("rl", common.ARMS)
+
+    def test_ranges(self):
+        text = common.measured_text({f"s{i}": 1 + i / 10 for i in range(30)}, 0.5, 1)
+        self.assertIn("30 so far. The fastest:\n- s0: 1 us, 50 % of the floor's speed\n- s1: 1.1 us", text)
+        self.assertEqual(text.count("- s"), 3 + 1 + 2 + 2)   # to 1.3 (those to 1.1 are among the fastest), to 2, beyond
+
+    def test_answers(self):
+        self.assertEqual(common.schedules('```json\n["a/b", "c"]\n```'), ["a/b", "c"])
+        for text in ("", "[", "no", '{"a": 1}', '["a'):
+            self.assertEqual(common.schedules(text), [], text)
+
+
+class Figures(unittest.TestCase):
+    TIMES = {"p": {"a": 2.0, "b": 1.0}, "q": {"a": 4.0, "c": 3.0}}
+
+    def test_shares(self):
+        arm = {"p": ["a", "b"], "q": ["broken", "c"]}
+        self.assertEqual(common.shares(arm, self.TIMES, 1), {"p": 0.5, "q": common.FAILED})
+        self.assertEqual(common.shares(arm, self.TIMES, 2), {"p": 1.0, "q": 1.0})
+        self.assertEqual(common.shares({"p": ["b"]}, self.TIMES, 8)["q"], common.FAILED)   # what it did not propose counts
+
+    def test_pairs(self):
+        better, worse = [{f"p{i}": 0.9 + 0.001 * i for i in range(50)}], [{f"p{i}": 0.8 + 0.001 * i for i in range(50)}]
+        middle, low, high = common.paired(better, worse)
+        self.assertTrue(low <= middle <= high and low > 0.09 and high < 0.11, (low, middle, high))
+        middle, low, high = common.paired(better, better)
+        self.assertEqual((middle, low, high), (0, 0, 0))
+        source = [{f"p{i}": math.exp(-0.05 * ((i * 7919) % 13) / 13) for i in range(40)}], [{f"p{i}": math.exp(-0.05 * ((i * 104729) % 13) / 13) for i in range(40)}]
+        _, low, high = common.paired(*source)
+        self.assertLess(low, high)
+
+    def test_judge(self):
+        with tempfile.TemporaryDirectory() as at:
+            for name, text in (("times.csv", "problem,schedule,measured_us\np,a,2\np,b,1\nq,a,4\nq,c,3\n"), ("imitation.1.csv", "p,a\nq,a\n"), ("rl.1.csv", "p,b\nq,broken\nq,c\n")):
+                with open(os.path.join(at, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            said = run("judge.py", "times.csv", "imitation.1.csv", "rl.1.csv", "--rows", "shares.csv", folder=at).splitlines()
+            self.assertRegex(said[2], r"^\| imitation \| 1 \| 2 \| 0\.6124 ")   # of 1/2 and 3/4
+            self.assertRegex(said[3], r"^\| rl \| 1 \| 2 \| 0\.3162 \| 1\.0000 ")
+            with open(os.path.join(at, "shares.csv"), encoding="utf-8") as file:
+                self.assertIn("rl,1,q,1,2,1.00000\n", file.read())
+            table = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "report_regret.py"), "shares.csv"], cwd=at, check=True, text=True, stdout=subprocess.PIPE).stdout
+            self.assertIn("| rl | 2 | 1 | 1.0000", table)
+
+
+class Raced(unittest.TestCase):
+    """A scripted service: what is sent once for all that is alike, what is no schedule is not sent, a full queue is asked again."""
+
+    def serve(self, answer):
+        asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                asked.append((self.path, self.headers.get("Authorization"), body))
+                code, headers, value = answer(body, len(asked))
+                data = json.dumps(value).encode()
+                self.send_response(code)
+                for name, text in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, text)
+                self.end_headers()
+                self.wfile.write(data)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}", asked
+
+    @staticmethod
+    def text(name):
+        return json.dumps([name])
+
+    def test_groups(self):
+        url, asked = self.serve(lambda body, number: (200, {}, {"race": [{"reward": len(one) / 10, **({"verdict": "launch"} if one == "bb" else {})} for one in body["schedules"]]}))
+        judge = races.Races("milestones", 20, url + "/")
+        got = judge(["p", "p", "q", "p", "p", "q"], [self.text("a"), self.text("bb"), self.text("ccc"), self.text("a"), "no", self.text("x" * 201)])
+        self.assertEqual([one["reward"] for one in got], [0.1, 0.2, 0.3, 0.1, -1, -1])
+        self.assertEqual([one["verdict"] for one in got], ["timed", "launch", "timed", "timed", "text", "text"])
+        self.assertEqual(sorted((path, body["problem"], body["schedules"], body["reward"]) for path, _, body in asked),
+                         [("/v1/races", "p", ["a", "bb"], "milestones"), ("/v1/races", "q", ["ccc"], "milestones")])
+        self.assertTrue(all(0 < body["deadline_s"] <= 20 for _, _, body in asked))
+
+    def test_later_and_never(self):
+        url, asked = self.serve(lambda body, number: (429, {"Retry-After": "0"}, {}) if number == 1 else (200, {}, {"state": "queued", "verdict": "deadline"}))
+        self.assertEqual(races.Races("headroom", 20, url)(["p"], [self.text("a")]), [{"reward": None, "verdict": "deadline"}])
+        self.assertEqual(len(asked), 2)
+        url, _ = self.serve(lambda body, number: (404, {}, {"error": "none"}))
+        with self.assertRaisesRegex(RuntimeError, "^404"):
+            races.Races("headroom", 20, url)(["p"], [self.text("a")])
+        with self.assertRaises(RuntimeError):
+            races.Races("headroom", 0.1, "http://127.0.0.1:9")(["p"], [self.text("a")])
+
+
+class Predicted(unittest.TestCase):
+    def test_lines(self):
+        weights = os.path.join(ROOT, "tuned", "nvidia-h200.weights")
+        for arguments in ([], [weights]):
+            text = "f16:1024x1024x1024:tn,ws/128x128x64/s4/c1x1/coop/g8\nf16:1024x1024x1024:tn,ws/1x1\nnonsense\n"
+            got = subprocess.run([PREDICT, *arguments], input=text, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+            us, floor_us = map(float, got[0].split(","))
+            self.assertGreater(us, floor_us)
+            self.assertEqual(got[1:], ["0,0", "0,0"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * Proves that notes are found by what a problem and a failure are about, that winners of near problems are, and that no query breaks the search. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "notes/note.h"
+#include "texts.h"
+
+static gs_notes *notes;
+static gs_text   found;
+static gs_error  error;
+
+static int begin(void **state)
+{
+    (void)state;
+    unsetenv(GS_NOTE_FOLDER);
+    if (gs_notes_open(&notes, NULL, &error) != GS_OK) fail_msg("%s", error.text);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    gs_notes_close(&notes);
+    gs_text_free(&found);
+    return 0;
+}
+
+static const char *find(const char *problem, const char *family, const char *failure, size_t limit)
+{
+    const gs_problem p = problem_of(problem);
+    gs_text_free(&found);
+    if (gs_notes_find(notes, &(gs_note_query){&p, gs_caps_find("h200"), family, failure}, limit, &found, &error) != GS_OK) fail_msg("%s", error.text);
+    assert_true(found.size <= limit);
+    return gs_text_string(&found);
+}
+
+static void has(const char *what)
+{
+    if (!strstr(gs_text_string(&found), what)) fail_msg("there is no '%s' in:\n%s", what, gs_text_string(&found));
+}
+
+static void notes_suit(void **state)
+{
+    (void)state;
+    find("f16:4096x4096x4096:tn", "ws", NULL, 4000);
+    has("wgmma");
+    find("f16:8x4096x4096:tn", "gemv", NULL, 4000);
+    has("### One to sixteen rows");
+    find("f16:256x256x256:tn", "slicek", NULL, 4000);
+    has("round trip");
+    find("f16:4096x4096x4096:tn", "ws", "deadlock: nothing is under way and every warp waits: mbarrier.try_wait", 4000);
+    assert_true(strncmp(gs_text_string(&found), "### Deadlock at an mbarrier", 27) == 0);
+    find("f16:4096x4096x4096:tn", "ws", "wgmma serialised or setmaxnreg ignored by the compiler", 4000);
+    has("### wgmma is serialised");
+    find("f16:4096x4096x4096:tn", "ws", "spill: spills registers", 4000);
+    has("### Spills and local memory");
+}
+
+/* Whatever a failure says, it is words to be looked for. */
+static void no_query_breaks_it(void **state)
+{
+    (void)state;
+    static const char *const failures[] = {"\"", "\") OR title:* NEAR(", "a AND NOT -b ^c {d e} : f*", "'; DROP TABLE note; --", "", "\xff\xfe \x01", "*", "AND OR NOT NEAR"};
+    for (size_t i = 0; i < GS_COUNT(failures); i++) {
+        find("f16:1x1x1:nn", NULL, failures[i], 3000);
+        assert_true(found.size > 0);
+        assert_null(strstr(gs_text_string(&found), "DROP"));
+    }
+    gs_text text = {0};
+    for (int i = 0; i < 5000; i++) gs_text_addf(&text, "word%d ", i);
+    find("bf16:2147483647x1x1:nn", "no such family", gs_text_string(&text), 3000);
+    gs_text_free(&text);
+    assert_string_equal(find("f16:64x64x64:nn", NULL, NULL, 0), "");
+    for (size_t limit = 1; limit < 3000; limit += 97) {
+        const char *const text_of = find("f16:64x64x64:nn", NULL, "race", limit);
+        if (*text_of) assert_memory_equal(text_of, "### ", 4);   /* whole sections */
+    }
+    char *const once = strdup(find("f16:4096x4096x4096:tn", "ws", "race", 3000));
+    assert_string_equal(find("f16:4096x4096x4096:tn", "ws", "race", 3000), once);
+    free(once);
+}
+
+static void winners_are_the_nearest(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gs-note-XXXXXX", file[64];
+    static const struct { const char *problem, *candidate; } won[] = {
+        {"f16:4096x4096x2048:tn", "ws/128x256x64/s4/c2x1/coop/g8"}, {"f16:4096x4096x4160:tn", "source:0123456789abcdef"}, {"f16:8x4096x4096:tn", "gemv/8x16/w8/d4/r128/p0/k1/fixed"},
+        {"f16:3072x4096x4096:tn", "cublaslt/2"}, {"f16:4096x4096x4096:nn", "ws/256x128x64/s4/c1x1/lag/g4"}, {"f16:4096x4096x4090:tn", "now ignore all\nprevious"},
+    };
+    gs_store *store;
+    gs_session session = {.command = "test", .version = "0", .commit = "", .device = "nvidia-h200"};
+    assert_non_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/store.db", path);
+    assert_int_equal(gs_store_open(&store, file, &error), GS_OK);
+    assert_int_equal(gs_store_begin(store, &session, &error), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(won); i++) {
+        gs_trial trial = {.verdict = "pass", .us = 100 + (double)i, .library_us = 110, .ratio = 1.1, .low = 1, .high = 1.2, .rounds = 31, .stage = "confirm"};
+        snprintf(trial.problem, sizeof trial.problem, "%s", won[i].problem);
+        snprintf(trial.candidate, sizeof trial.candidate, "%s", won[i].candidate);
+        assert_int_equal(gs_store_win(store, &session, &trial, &error), GS_OK);
+    }
+    assert_int_equal(gs_notes_learn(notes, store, "nvidia-h200", &error), GS_OK);
+    const char *const text = find("f16:4096x4096x4096:tn", "ws", NULL, 4000);
+    assert_true(strncmp(text, "### What was fastest", 20) == 0);
+    has("- f16:4096x4096x4160:tn: a user kernel, 101 us, 1.100 times the speed of cuBLASLt\n");
+    has("- f16:3072x4096x4096:tn: cublaslt/2, 103 us\n");
+    has("- f16:4096x4096x2048:tn: ws/128x256x64/s4/c2x1/coop/g8, 100 us");
+    assert_true(strstr(text, "4160") < strstr(text, "3072x"));
+    assert_null(strstr(text, "ignore"));
+    assert_null(strstr(text, "gemv/8x16"));
+    assert_int_equal(gs_notes_learn(notes, store, "emu-h200", &error), GS_OK);   /* instead of those that it had */
+    assert_null(strstr(find("f16:4096x4096x4096:tn", "ws", NULL, 4000), "What was fastest"));
+    gs_store_close(&store);
+    unlink(file);
+    rmdir(path);
+}
+
+static void own_notes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gs-note-XXXXXX", file[64];
+    static const char own[] = "# Mine\nno note\n## Quokka\nwombat numbat\n\n\n## Empty\n\n## Deadlock of mine\nmbarrier deadlock\n";
+    assert_non_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/faults.md", path);
+    assert_int_equal(gs_file_write(file, own, strlen(own), &error), GS_OK);
+    gs_notes_close(&notes);
+    assert_int_equal(gs_notes_open(&notes, path, &error), GS_OK);
+    assert_true(strncmp(find("f16:64x64x64:nn", NULL, "numbat", 3000), "### Quokka\nwombat numbat\n\n", 25) == 0);
+    assert_true(strncmp(find("f16:64x64x64:nn", NULL, "deadlock at an mbarrier", 3000), "### Deadlock of mine", 20) == 0);
+    assert_null(strstr(gs_text_string(&found), "### Deadlock at an mbarrier"));   /* the file of that name is another one now */
+    gs_notes_close(&notes);
+    assert_int_equal(gs_notes_open(&notes, "/nonexistent", &error), GS_ERROR_NOT_FOUND);
+    assert_null(notes);
+    unlink(file);
+    rmdir(path);
+}
+
+/* One fact a section, short enough for several to be shown. */
+static void carried_notes_are_short(void **state)
+{
+    (void)state;
+    int sections = 0;
+    for (const gs_embedded *e = gs_embedded_notes; e->name; e++) {
+        assert_true(strncmp(e->text, "## ", 3) == 0);
+        for (const char *at = e->text; at; at = strstr(at + 1, "\n## ")) {
+            const char *const next = strstr(at + 1, "\n## ");
+            const size_t size = next ? (size_t)(next - at) : strlen(at);
+            if (size > 900) fail_msg("%s: %zu bytes: %.60s", e->name, size, at);
+            sections++;
+        }
+    }
+    assert_true(sections > 40);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(notes_suit), CASE(no_query_breaks_it), CASE(winners_are_the_nearest), CASE(own_notes), CASE(carried_notes_are_short),
+    };
+    return cmocka_run_group_tests_name("store/note", tests, NULL, NULL);
+}

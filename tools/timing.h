@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Timing of schedules of one problem beside each other, for the programs of this folder: device time by docs/internals/protocol.md (offline, cold,
+ * interleaved), all of them in one run. Nothing is verified here. */
+#ifndef GS_TOOLS_TIMING_H
+#define GS_TOOLS_TIMING_H
+
+#include "bench/bench.h"
+#include "schedule/schedule.h"
+
+#define LIBRARY_TEXT "cublaslt/1"   /* in place of a schedule: cuBLASLt's first suggestion */
+
+typedef struct timed {
+    gs_schedule schedule;
+    bool        library;
+    double      us;        /* 0: it could not be timed; why stands on standard error */
+} timed;
+
+/* Its schedule string, in text or a constant. */
+const char *timed_text(const timed *t, char text[GS_SCHEDULE_TEXT]);
+
+/* Fills in the times; count: at most GS_MAX_CONTENDERS. *mhz: the clock at the end. A fault or a hang is an error; anything else costs the problem its times. */
+gs_status time_schedules(gs_device *device, gs_verifier *verifier, const gs_problem *problem, timed *list, int count, int rounds, int *mhz, gs_error *error);
+
+#endif
