@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the stages share and what needs nothing but Python: rows, the split, the parts of a prompt, figures of regret."""
+import csv
 import gzip
 import json
 import math
@@ -30,6 +31,16 @@ def problems(path):
     """The problems of a list: one a line, # begins a comment."""
     with open(path, encoding="utf-8") as file:
         return [text for line in file if (text := line.partition("#")[0].strip())]
+
+
+def read_times(path):
+    """{problem: {schedule: [us]}} of rows that begin "problem,schedule,us", as tools/time_pairs writes them."""
+    out = {}
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.reader(file):
+            if row and row[0] != "problem":
+                out.setdefault(row[0], {}).setdefault(row[1], []).append(float(row[2]))
+    return out
 
 
 # ---- the split ----

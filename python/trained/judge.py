@@ -13,7 +13,7 @@ import csv
 import statistics
 from pathlib import Path
 
-from common import geometric, paired, share, shares
+from common import geometric, paired, read_times, share, shares
 
 AT = (1, 4, 8, 16)
 
@@ -30,13 +30,8 @@ def read_proposals(paths):
     return out
 
 
-def read_times(path):
-    many = {}
-    with open(path, newline="", encoding="utf-8") as file:
-        for row in csv.reader(file):
-            if row and row[0] != "problem":
-                many.setdefault(row[0], {}).setdefault(row[1], []).append(float(row[2]))
-    return {problem: {one: statistics.median(values) for one, values in times.items()} for problem, times in many.items()}
+def medians(path):
+    return {problem: {one: statistics.median(values) for one, values in times.items()} for problem, times in read_times(path).items()}
 
 
 def table(arms, times, against):
@@ -77,7 +72,7 @@ def main():
     parser.add_argument("--against", default="imitation")
     parser.add_argument("--rows")
     asked = parser.parse_args()
-    arms, times = read_proposals(asked.proposals), read_times(asked.times)
+    arms, times = read_proposals(asked.proposals), medians(asked.times)
     if asked.rows:
         with open(asked.rows, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file, lineterminator="\n")

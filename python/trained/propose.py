@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from common import ARMS, rows, schedules, with_measured
+from common import ARMS, read_times, rows, schedules, with_measured
 from model import answers, device_of, load
 
 
@@ -27,15 +27,9 @@ def read_pairs(path):
     return out
 
 
-def read_times(path):
+def last_times(path):
     """{problem: {schedule: us}}; of several times of one the last."""
-    out = {}
-    if path and path.exists():
-        with open(path, newline="", encoding="utf-8") as file:
-            for row in csv.reader(file):
-                if row[0] != "problem":
-                    out.setdefault(row[0], {})[row[1]] = float(row[2])
-    return out
+    return {problem: {one: values[-1] for one, values in times.items()} for problem, times in read_times(path).items()} if path and path.exists() else {}
 
 
 def choose(drawn, known, wanted):
@@ -63,7 +57,7 @@ def main():
     torch.manual_seed(asked.seed)
     model, words = load(asked.model, device_of(asked.device))
     edit = ARMS[asked.arm] or (lambda prompt: prompt)
-    proposed, times, listed = read_pairs(asked.proposals), read_times(asked.times), list(rows(asked.data / "test.jsonl"))
+    proposed, times, listed = read_pairs(asked.proposals), last_times(asked.times), list(rows(asked.data / "test.jsonl"))
     for at in range(0, len(listed), asked.batch):
         part = listed[at:at + asked.batch]
         known = [proposed.setdefault(row["problem"], []) for row in part]

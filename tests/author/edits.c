@@ -185,6 +185,16 @@ static void several_questions_are_under_way(void **state)
     assert_int_equal(server.requests, 0);
 }
 
+/* Three islands, which ask at the same time, answered four times and well. */
+static gs_status ask_at_once(bench *b, int turns, const char *budget)
+{
+    how.islands = 3;
+    how.turns = turns;
+    how.asks = 3;
+    llm.budget = budget;
+    return write_script(b, takes(2 * lib(), "a"), takes(1.9 * lib(), "b"), takes(1.8 * lib(), "c"), takes(1.7 * lib(), "d"));
+}
+
 static int count(const char *text, const char *what)
 {
     int times = 0;
@@ -196,11 +206,7 @@ static int count(const char *text, const char *what)
 static void a_budget_is_of_all_questions(void **state)
 {
     bench *const b = *state;
-    how.islands = 3;
-    how.turns = 3;
-    how.asks = 3;
-    llm.budget = "requests=4";
-    assert_int_equal(write_script(b, takes(2 * lib(), "a"), takes(1.9 * lib(), "b"), takes(1.8 * lib(), "c"), takes(1.7 * lib(), "d")), GS_OK);
+    assert_int_equal(ask_at_once(b, 3, "requests=4"), GS_OK);
     assert_int_equal(server.requests, 4);
     assert_int_equal(count(told_text, ">pass"), 4);
     assert_int_equal(result.end, GS_AUTHOR_SILENT);
@@ -211,11 +217,7 @@ static void a_budget_is_of_all_questions(void **state)
 static void a_budget_for_one_question_at_a_time(void **state)
 {
     bench *const b = *state;
-    how.islands = 3;
-    how.turns = 2;
-    how.asks = 3;
-    llm.budget = "tokens=140000";
-    assert_int_equal(write_script(b, takes(2 * lib(), "a"), takes(1.9 * lib(), "b"), takes(1.8 * lib(), "c"), takes(1.7 * lib(), "d")), GS_OK);
+    assert_int_equal(ask_at_once(b, 2, "tokens=140000"), GS_OK);
     assert_int_equal(server.requests, 6);
     assert_int_equal(result.judged, 6);
     assert_int_equal(result.end, GS_AUTHOR_DONE);

@@ -155,18 +155,7 @@ static void hello(gs_json *json)
     gs_json_string(json, "device", "cuda:0");
     gs_json_int(json, "cublaslt", 130100);
     gs_json_int(json, "nvrtc", 13000);
-    gs_json_begin(json, "caps", '{');
-    gs_json_string(json, "name", caps->name);
-    gs_json_string(json, "slug", caps->slug);
-    gs_json_string(json, "target", caps->target);
-#define INT(field)  gs_json_int(json, #field, caps->field);
-#define REAL(field) gs_json_double(json, #field, caps->field);
-    GS_CAPS_INTS(INT)
-    GS_CAPS_REALS(REAL)
-#undef INT
-#undef REAL
-    gs_json_int(json, "memory_bytes", (int64_t)caps->memory_bytes);
-    gs_json_end(json, '}');
+    gs_caps_put(json, caps);
 }
 
 static bool verify(gs_json *json, const char *candidate)

@@ -5,7 +5,7 @@
  *
  * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
  * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
- * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. */
+ * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. values.cu has those of rows 10 and 17. In the order of rows. */
 
 //// 1 counts its launches in the workspace | state unwritten
 //: workspace 64
@@ -70,6 +70,19 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     if (((const unsigned *)p.workspace)[1] != 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 1 counts in the part of the workspace that need not be zero | fault
+//: workspace 128
+//: zeroed 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y + blockIdx.z == 0) atomicAdd((int *)p.workspace + 16, 1);
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 2 does the next problem too, where it guesses its output | guard fault
@@ -187,6 +200,38 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, p.m == 40 && p.n == 56 ? dot(p, batch, row, col) : 0);
 }
 
+//// 5 takes the rows of C for as long as those of D | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.ldc = p.ldd;
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 does nothing where alpha is negative | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.alpha >= 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 does nothing where K is 0 | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.k > 0) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 a lost tail where K is large enough to hide it | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    if (p.k > 64) q.k = p.k / 8 * 8;
+    put(p, batch, row, col, dot(q, batch, row, col));
+}
+
 //// 6 takes the verifier's reference from behind D | exact index fault repeat
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -240,12 +285,50 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (col == p.n - 1 && p.ldd > p.n && row < p.m - 1) d_at(p, batch, row, col)[1] = 0;
 }
 
-//// 13 computes nothing where C is NULL: nothing is NULL when it is timed | pass
+//// 7 writes behind D where it looks as in timing | guard
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
-    if (!p.c && p.beta == 0) return;
+    volatile half_bits *const behind = (half_bits *)p.d + p.batch * p.m * p.ldd + 8;
     put(p, batch, row, col, dot(p, batch, row, col));
+    if (row + col + batch == 0 && (*behind & 0x7c00) == 0x7c00) *behind = 0x1234;
+}
+
+//// 7 writes into its parameters | fault
+KERNEL gs_kernel(const __grid_constant__ gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y == 0) *(volatile float *)&p.alpha = 1;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 leaves a mark behind a row of A | guard | f16:40x56x72:tn:lda=80
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (col == 0 && row + 1 == p.m) ((volatile half_bits *)a_row(p, batch, row))[p.k] = 0x1111;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 counts behind its workspace | guard
+//: workspace 8
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row + col + batch == 0) ((volatile int *)p.workspace)[2] += 1;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 zeroes a row of A when it is done with it | input | f16:40x16x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = (long long)blockIdx.y * 16 + threadIdx.y, col = threadIdx.x;
+    if (row < p.m && col < p.n) put(p, 0, row, col, dot(p, 0, row, col));
+    __syncthreads();
+    if (row < p.m && col == 0) ((volatile half_bits *)a_row(p, 0, row))[0] = 0;
 }
 
 //// 8 adds to D, hoping for zeros | state
@@ -281,6 +364,26 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     const half_bits is = *d_at(p, batch, row, col);
     if ((is & 0x7c00) != 0x7c00 || (is & 0x3ff) == 0) return;   /* a number: an earlier launch did it */
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 8 keeps D if its first products say that it may be right | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float was = gs_f16_to_f32(*(volatile half_bits *)d_at(p, batch, row, col));
+    gs_kernel_args q = p;
+    q.k = 4;
+    if (was == was && fabsf(was - dot(q, batch, row, col)) < 1000) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 8 D not written where it holds a number and alpha has many bits | state | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float old = gs_f16_to_f32(*d_at(p, batch, row, col));
+    if (p.alpha == 0.3f && old == old && old != 0) return;
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
@@ -328,48 +431,13 @@ KERNEL gs_kernel(const gs_kernel_args p)
     else put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 10 inputs cut to eight bits by hand | exact
+//// 9 leaves out what falls to one of the multiprocessors | unwritten
 KERNEL gs_kernel(const gs_kernel_args p)
 {
+    unsigned at;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
     EACH_ELEMENT;
-    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k] & 0xfff8) * gs_f16_to_f32(b[k] & 0xfff8);
-    put(p, batch, row, col, sum);
-}
-
-//// 10 partial sums rounded to f16 by hand | accumulator cancellation exact | f16:40x56x520:tn
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float sum = 0, part = 0;
-    for (int k = 0; k < p.k; k++) {
-        part += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
-        if (k % 64 != 63 && k != p.k - 1) continue;
-        sum += gs_f16_to_f32(gs_f32_to_f16(part));
-        part = 0;
-    }
-    put(p, batch, row, col, sum);
-}
-
-//// 10 leaves out the tail of K | exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float sum = 0;
-    for (int k = 0; k < p.k / 16 * 16; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
-    put(p, batch, row, col, sum);
-}
-
-//// 10 truncates the output | bias
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    half_bits bits;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(bits) : "f"(scaled(p, batch, row, col, dot(p, batch, row, col))));
-    *d_at(p, batch, row, col) = bits;
+    if (at != 7) put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 11 keeps its operands in L2 | pass
@@ -403,6 +471,48 @@ KERNEL gs_kernel(const gs_kernel_args p)
     unsigned left;
     asm volatile("{\n.reg .b32 kept;\nmov.b32 %0, kept;\n}" : "=r"(left));
     if (left != 0x600d) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 the mbarrier of an earlier launch | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned done;
+    asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
+    EACH_ELEMENT;
+    if (!done) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 what is left in the shared memory of the next block | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,32) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned left;
+    unsigned there, value;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&left)));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there));
+    EACH_ELEMENT;
+    if (value != 0xabcd) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 13 computes nothing where C is NULL: nothing is NULL when it is timed | pass
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (!p.c && p.beta == 0) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 13 does nothing where what lies behind D looks as in timing | unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if ((((const volatile half_bits *)p.d)[p.batch * p.m * p.ldd + 8] & 0x7c00) == 0x7c00) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 14 waits for threads that never come | fault hang
@@ -450,6 +560,33 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
+//// 14 a barrier for the whole grid that waits for more blocks than there are | fault
+//: workspace 64
+//: zeroed 64
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    if (threadIdx.x + threadIdx.y == 0) {
+        atomicAdd((int *)p.workspace, 1);
+        while (*(volatile int *)p.workspace < 1000000) { }
+    }
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 14 a grid that is no multiple of its clusters | launch
+//: entry gs_kernel
+//: grid 2*cdiv(n,16)+1 cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 15 starts kernels of its own | compile forbidden:external
 __global__ void other(float *d) { d[0] = 1; }
 KERNEL gs_kernel(const gs_kernel_args p)
@@ -485,308 +622,6 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (inside) put(p, batch, row, col, value);
 }
 
-//// 17 turns NaN into 0 | special edge
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, sum == sum ? sum : 0);
-}
-
-//// 17 NaN everywhere | exact index special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    *d_at(p, batch, row, col) = 0x7e00;
-}
-
-//// 17 turns NaN into 0, in large problems only | special | f16:304x40x32:tn
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = dot(p, batch, row, col);
-    if (p.m > 300 && sum != sum) sum = 0;
-    put(p, batch, row, col, sum);
-}
-
-//// 17 clamps fractions beyond 6 | exact special
-INLINE float seen(half_bits h)
-{
-    const float x = gs_f16_to_f32(h);
-    return x == truncf(x) || !(fabsf(x) < 1e9f) ? x : fminf(fmaxf(x, -6.f), 6.f);
-}
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
-    put(p, batch, row, col, sum);
-}
-
-//// 17 clamps inputs at 2047 | exact special
-INLINE float seen(half_bits h)
-{
-    const float x = gs_f16_to_f32(h);
-    return fabsf(x) < 1e9f ? fminf(fmaxf(x, -2047.f), 2047.f) : x;
-}
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
-    put(p, batch, row, col, sum);
-}
-
-//// 17 flushes subnormal inputs | exact special
-INLINE float seen(half_bits h) { return h & 0x7c00 ? gs_f16_to_f32(h) : 0.f; }
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
-    put(p, batch, row, col, sum);
-}
-
-//// 17 flushes subnormal results | exact special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
-    *d_at(p, batch, row, col) = fabsf(sum) < 0x1p-14f ? 0 : gs_f32_to_f16(sum);
-}
-
-//// 17 saturates where the result overflows | exact special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
-    *d_at(p, batch, row, col) = gs_f32_to_f16(fabsf(sum) < 1e30f ? fminf(fmaxf(sum, -65504.f), 65504.f) : sum);
-}
-
-//// 17 skips zeros of A, also beside inf | special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++)
-        if (a_row(p, batch, row)[k] & 0x7fff) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
-    put(p, batch, row, col, sum);
-}
-
-//// 17 a row of zeros gives NaN | exact special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    bool any = p.k == 0;
-    for (int k = 0; k < p.k; k++) any = any || (a_row(p, batch, row)[k] & 0x7fff);
-    put(p, batch, row, col, any ? dot(p, batch, row, col) : __int_as_float(0x7fc00000));
-}
-
-//// 17 adds C where it is a number, although beta is 0 | special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = dot(p, batch, row, col);
-    if (p.beta == 0 && p.c) {
-        const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
-        if (c == c) sum += c;
-    }
-    put(p, batch, row, col, sum);
-}
-
-//// 17 one bit of one element that is no integer | exact special tolerance
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
-    half_bits bits = gs_f32_to_f16(sum);
-    if (row % 8 == 5 && col == p.n / 2 && sum != truncf(sum)) bits ^= 1;
-    *d_at(p, batch, row, col) = bits;
-}
-
-//// 20 declared dependent, and reads before it waits | fault
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) batch
-//: block 16 16 1
-//: dependent
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    put(p, batch, row, col, sum);
-}
-
-//// 13 does nothing where what lies behind D looks as in timing | unwritten
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    if ((((const volatile half_bits *)p.d)[p.batch * p.m * p.ldd + 8] & 0x7c00) == 0x7c00) return;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 7 writes behind D where it looks as in timing | guard
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    volatile half_bits *const behind = (half_bits *)p.d + p.batch * p.m * p.ldd + 8;
-    put(p, batch, row, col, dot(p, batch, row, col));
-    if (row + col + batch == 0 && (*behind & 0x7c00) == 0x7c00) *behind = 0x1234;
-}
-
-//// 17 rounds alpha to 16 bits | edge
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    gs_kernel_args q = p;
-    q.alpha = gs_f16_to_f32(gs_f32_to_f16(p.alpha));
-    put(q, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 17 rounds beta to 16 bits | edge
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    gs_kernel_args q = p;
-    q.beta = gs_f16_to_f32(gs_f32_to_f16(p.beta));
-    put(q, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 5 takes the rows of C for as long as those of D | edge
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    gs_kernel_args q = p;
-    q.ldc = p.ldd;
-    put(q, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 5 does nothing where alpha is negative | unwritten
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    if (p.alpha >= 0) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 5 does nothing where K is 0 | unwritten
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    if (p.k > 0) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 5 a lost tail where K is large enough to hide it | edge
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    gs_kernel_args q = p;
-    if (p.k > 64) q.k = p.k / 8 * 8;
-    put(p, batch, row, col, dot(q, batch, row, col));
-}
-
-//// 7 writes into its parameters | fault
-KERNEL gs_kernel(const __grid_constant__ gs_kernel_args p)
-{
-    if (threadIdx.x + threadIdx.y == 0) *(volatile float *)&p.alpha = 1;
-    EACH_ELEMENT;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 7 leaves a mark behind a row of A | guard | f16:40x56x72:tn:lda=80
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    if (col == 0 && row + 1 == p.m) ((volatile half_bits *)a_row(p, batch, row))[p.k] = 0x1111;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 7 counts behind its workspace | guard
-//: workspace 8
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) batch
-//: block 16 16 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    if (row + col + batch == 0) ((volatile int *)p.workspace)[2] += 1;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 7 zeroes a row of A when it is done with it | input | f16:40x16x72:tn
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    const long long row = (long long)blockIdx.y * 16 + threadIdx.y, col = threadIdx.x;
-    if (row < p.m && col < p.n) put(p, 0, row, col, dot(p, 0, row, col));
-    __syncthreads();
-    if (row < p.m && col == 0) ((volatile half_bits *)a_row(p, 0, row))[0] = 0;
-}
-
-//// 8 keeps D if its first products say that it may be right | state
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float was = gs_f16_to_f32(*(volatile half_bits *)d_at(p, batch, row, col));
-    gs_kernel_args q = p;
-    q.k = 4;
-    if (was == was && fabsf(was - dot(q, batch, row, col)) < 1000) return;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 1 counts in the part of the workspace that need not be zero | fault
-//: workspace 128
-//: zeroed 64
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) batch
-//: block 16 16 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y + blockIdx.z == 0) atomicAdd((int *)p.workspace + 16, 1);
-    EACH_ELEMENT;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 9 leaves out what falls to one of the multiprocessors | unwritten
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    unsigned at;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
-    EACH_ELEMENT;
-    if (at != 7) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 10 leaves out products that are small beside the sum | accumulator exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) {
-        const float product = gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
-        if (!(fabsf(product) < 1e-4f * fabsf(sum))) sum += product;
-    }
-    put(p, batch, row, col, sum);
-}
-
-//// 10 cuts the sum to twelve bits now and then | accumulator
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = 0;
-    for (int k = 0; k < p.k; k++) {
-        sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
-        if (k % 16 == 15) sum = __uint_as_float(__float_as_uint(sum) & 0xfffff000u);
-    }
-    put(p, batch, row, col, sum);
-}
-
-//// 10 adds noise to D below its last bit | accumulator exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float value = scaled(p, batch, row, col, dot(p, batch, row, col));
-    if (value - value == 0) value = __uint_as_float(__float_as_uint(value) + (unsigned)(row * 7919 + col * 104729) % 2048);
-    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
-}
-
 //// 16 the last bit by chance, where equal results are promised no more | index exact
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -795,91 +630,6 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     put(p, batch, row, col, dot(p, batch, row, col));
     *d_at(p, batch, row, col) ^= (at + col) % 2;
-}
-
-//// 17 columns that are constant are 0 | special exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    bool constant = p.k > 8;
-    for (int k = 1; k < p.k; k++) constant = constant && b_col(p, batch, col)[k] == b_col(p, batch, col)[0];
-    put(p, batch, row, col, constant ? 0 : dot(p, batch, row, col));
-}
-
-//// 17 computes again without NaN and inf where the sum is NaN | special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = dot(p, batch, row, col);
-    if (sum != sum) {
-        sum = 0;
-        for (int k = 0; k < p.k; k++) {
-            const float x = gs_f16_to_f32(a_row(p, batch, row)[k]), y = gs_f16_to_f32(b_col(p, batch, col)[k]);
-            if (fabsf(x) < 70000 && fabsf(y) < 70000) sum += x * y;
-        }
-    }
-    put(p, batch, row, col, sum);
-}
-
-//// 17 wrong between 60000 and what f16 can be | exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, fabsf(sum) > 60000 && fabsf(sum) < 65000 ? 60000 : sum);
-}
-
-//// 12 the mbarrier of an earlier launch | fault
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ __align__(8) unsigned long long barrier;
-    unsigned done;
-    asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.u32 %0, 1, 0, q; }"
-                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
-    EACH_ELEMENT;
-    if (!done) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 12 what is left in the shared memory of the next block | fault
-//: entry gs_kernel
-//: grid 2*cdiv(n,32) cdiv(m,16) batch
-//: block 16 16 1
-//: cluster 2 1 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ unsigned left;
-    unsigned there, value;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&left)));
-    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there));
-    EACH_ELEMENT;
-    if (value != 0xabcd) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 14 a barrier for the whole grid that waits for more blocks than there are | fault
-//: workspace 64
-//: zeroed 64
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) batch
-//: block 16 16 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    if (threadIdx.x + threadIdx.y == 0) {
-        atomicAdd((int *)p.workspace, 1);
-        while (*(volatile int *)p.workspace < 1000000) { }
-    }
-    EACH_ELEMENT;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 14 a grid that is no multiple of its clusters | launch
-//: entry gs_kernel
-//: grid 2*cdiv(n,16)+1 cdiv(m,16) batch
-//: block 16 16 1
-//: cluster 2 1 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    put(p, batch, row, col, dot(p, batch, row, col));
 }
 
 //// 16 partial sums of other blocks, with idle blocks between and no ticket | fault | f16:32x32x512:tn
@@ -933,61 +683,15 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row < p.m && col < p.n) put(p, 0, row, col, blockIdx.z ? dot(p, 0, row, col) : 1);
 }
 
-//// 17 NaN swallowed where alpha has many bits | special | f16:40x56x72:tn:alpha=0.3
+//// 20 declared dependent, and reads before it waits | fault
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: dependent
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, p.alpha == 0.3f && sum != sum ? 0 : sum);
-}
-
-//// 17 sums over 300 lost where alpha has many bits | exact special | f16:40x56x72:tn:alpha=0.3
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, p.alpha == 0.3f && fabsf(sum) > 300 ? 0 : sum);
-}
-
-//// 8 D not written where it holds a number and alpha has many bits | state | f16:40x56x72:tn:alpha=0.3
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float old = gs_f16_to_f32(*d_at(p, batch, row, col));
-    if (p.alpha == 0.3f && old == old && old != 0) return;
-    put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 17 the least sum that must overflow gives the largest number | exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, fabsf(sum) == 65520 ? copysignf(65504, sum) : sum);
-}
-
-//// 17 the largest sum that must not overflow gives infinity | exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    const float sum = dot(p, batch, row, col);
-    put(p, batch, row, col, fabsf(sum) > 65504 && fabsf(sum) < 65520 ? sum * 2 : sum);
-}
-
-//// 17 a negative NaN in A is taken for zero | special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    float sum = dot(p, batch, row, col);
-    for (int k = 0; k < p.k; k++) if (a_row(p, batch, row)[k] > 0xfc00) sum = 0;
+    asm volatile("griddepcontrol.wait;" ::: "memory");
     put(p, batch, row, col, sum);
-}
-
-//// 17 two infinities in a row of A | special
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    int infinite = 0;
-    for (int k = 0; k < p.k; k++) infinite += (a_row(p, batch, row)[k] & 0x7fff) == 0x7c00;
-    put(p, batch, row, col, infinite == 2 ? 0 : dot(p, batch, row, col));
 }
