@@ -29,10 +29,10 @@ static const cli_option options[] = {
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "start from these weights"},
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12; 0: nor are the fastest imitated", 0, 10000},
-    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems on which the actor learns from the\nsurrogate's predictions; default 600 without measured times, else 0", 0, 10000000},
+    {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems for which the actor imitates the\nsurrogate's choices; default 600 without measured times, else 0", 0, 10000000},
     {"steps",    0, CLI_INT,  offsetof(settings, steps),    "N",    "steps after all that as `tune --learn` makes them, on some times of a\nproblem each, held near the weights before; default 0", 0, 10000000},
     {"held-out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
-    {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/actor;\ndefault: they are not stored"},
+    {"store",    0, CLI_TEXT, offsetof(settings, store),    "FILE", "store for the training curves train/surrogate and train/distill;\ndefault: they are not stored"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),     "N",    "the same seed and data give the same weights; default 1", 1, 9e15},
     {"json",     0, CLI_FLAG, offsetof(settings, json),     NULL,   "one JSON object per line"},
     {NULL},
@@ -75,8 +75,8 @@ static bool on_progress(void *self, gs_train_stage stage, int done, int total, d
         gs_text_free(&line);
     } else if (stage == GS_TRAIN_SURROGATE) {
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
-    } else if (stage == GS_TRAIN_ACTOR) {
-        cli_note("actor      %d of %d: its samples reach %.3f of the surrogate's best", done, total, value);
+    } else if (stage == GS_TRAIN_DISTILL) {
+        cli_note("distill    %d of %d: the actor's choices reach %.3f of the surrogate's", done, total, value);
     }
     if (!s->json && stage == GS_TRAIN_STEPS) cli_note("steps      %d of %d", done, total);
     return !cli_stopped() && p->status == GS_OK;
@@ -196,7 +196,7 @@ const cli_command cli_train = {
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast: weights for tune --policy learned",
     .about    = "The surrogate, a small network, learns from stores to correct the predictions of the time model; the actor, another one, learns to\n"
-                "propose schedules that the surrogate predicts to be fast, on random problems. Without a store they learn from the time model alone.\n"
+                "propose schedules by imitating those that were fast. Without a store they learn from the time model alone, on random problems.\n"
                 "No GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"

@@ -207,7 +207,7 @@ const buildReport = data => {
     const MOST_LINES = 8, MOST_POINTS = 200, TABLE_POINTS = 16, REGRET = 'regret/';
     const KNOWN = {
         'train/surrogate': ['Training of the surrogate', 'epochs', 'error, in logarithms'],
-        'train/actor': ['Training of the actor', 'problems', "share of the surrogate's choice"],
+        'train/distill': ['The actor learns from the surrogate', 'problems', "share of the surrogate's choice"],
         [REGRET]: ['Regret by policy', 'measured schedules', 'regret'],
         'training/reward': ['Reward', 'steps', 'mean reward'],
         'training/passed': ['Share of answers that passed', 'steps', 'share'],

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "learn/residual.h"
+#include "schedule/space.h"
 #include "train/train.h"
 #include "policy/policies.h"
 

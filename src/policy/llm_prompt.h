@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "learn/actor.h"
+#include "schedule/space.h"
 
 typedef struct gs_llm_tried {
     gs_schedule schedule;

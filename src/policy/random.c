@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "policy/policies.h"
 #include "policy/visited.h"
 

@@ -3,7 +3,7 @@
 #ifndef GS_POLICY_VISITED_H
 #define GS_POLICY_VISITED_H
 
-#include "learn/actor.h"
+#include "schedule/space.h"
 #include "policy/policy.h"
 
 typedef struct gs_visited {

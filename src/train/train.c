@@ -11,21 +11,16 @@
 
 enum {
     IMITATE_EPOCHS = 2, IMITATE_BATCH = 8,
-    GROUP = 16,           /* schedule strings of a problem, which are set against each other */
     TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
-    DRAWS = 64,           /* for a problem that is small enough */
-    STEPS = 2,            /* on the same schedule strings */
     TELL = 10 * TOGETHER, /* problems of a word about how it goes */
-    TIMES = 16,           /* of a group, in a step: as many as a tuner measures */
+    TIMES = 16,           /* of a problem, in a step: as many as a tuner measures */
     FEWEST = 4,
     TELL_STEPS = 1000
 };
 #define SURROGATE_RATE 1e-3f
 #define IMITATE_RATE   1e-3f
-#define ACTOR_RATE     2e-3f  /* falls to a tenth */
+#define DISTILL_RATE   2e-3f  /* falls to a tenth */
 #define STEEPEST       1.0f
-#define SMALLEST_US    4.0    /* floor of the first problems at random */
-#define OCTAVES        20.0   /* by which that grows to the end: beyond the largest of all from half way on */
 
 /* ---- problems ---- */
 
@@ -85,7 +80,7 @@ typedef struct train {
 
 const char *gs_train_stage_name(gs_train_stage stage)
 {
-    static const char *const names[] = {"surrogate", "imitate", "actor", "steps"};
+    static const char *const names[] = {"surrogate", "imitate", "distill", "steps"};
     return names[stage];
 }
 
@@ -119,87 +114,57 @@ static gs_status imitate(train *t, gs_error *error)
     return GS_OK;
 }
 
-/* From small to large: what fits a small problem is a part of what fits a large one. */
-static double largest_us(double done) { return SMALLEST_US * exp2(OCTAVES * done); }
-
-static gs_problem some_problem(train *t, int turn, double most_us)
+/* What the surrogate would choose for a problem, as if it had been measured. Returns how many; 0: nobody takes the problem. */
+static int ask_surrogate(const train *t, const gs_problem *problem, gs_sample samples[TIMES])
 {
-    gs_problem problem;
-    for (int i = 0; i < DRAWS; i++) {
-        problem = t->count > 0 && turn % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
-        if (gs_floor_us(&problem, &t->profile->caps) <= most_us) break;
-    }
-    return problem;
+    gs_schedule list[TIMES];
+    const int count = gs_surrogate_shortlist(&t->weights->surrogate, problem, &t->profile->caps, 0, list, TIMES);
+    for (int i = 0; i < count; i++)
+        samples[i] = (gs_sample){*problem, list[i], gs_surrogate_us(&t->weights->surrogate, &list[i], problem, t->profile), 0};
+    return count;
 }
 
-/* A problem, what the actor said for it, and what that was worth beside the surrogate's own choice. */
-typedef struct attempt {
-    gs_space    space;
-    gs_outcome  outcomes[GROUP];
-    double      share;   /* 0: nobody takes the problem */
-} attempt;
-
-static gs_status try_problem(train *t, attempt *trial, const gs_problem *problem, gs_error *error)
+/* The predicted time of the surrogate's choice over that of the actor's: the most probable valid schedule string of its most probable family. 0: none is valid. */
+static double share_of(const train *t, const gs_problem *problem, double best_us)
 {
-    const gs_weights *const w = t->weights;
-    gs_schedule chosen;
-    double sum = 0;
-    GS_TRY(gs_space_create(&trial->space, problem, &t->profile->caps, 0, error));
-    if (gs_surrogate_shortlist(&w->surrogate, problem, &t->profile->caps, 0, &chosen, 1) == 0) return GS_OK;
-    const double best = gs_surrogate_us(&w->surrogate, &chosen, problem, t->profile);
-    for (int i = 0; i < GROUP; i++) {
-        gs_outcome *const o = &trial->outcomes[i];
-        o->schedule = gs_actor_say(&w->actor, &trial->space, &t->random, &o->log_probability);
-        o->reward = log(best / gs_surrogate_us(&w->surrogate, &o->schedule, problem, t->profile));
-        sum += o->reward;
-    }
-    trial->share = exp(sum / GROUP);
-    return GS_OK;
+    double p[GS_FAMILIES];
+    gs_schedule beam[GS_MOST_BEAM];
+    int family = 0;
+    gs_actor_families(&t->weights->actor, problem, &t->profile->caps, p);
+    for (int f = 1; f < GS_FAMILIES; f++)
+        if (p[f] > p[family]) family = f;
+    const int count = gs_actor_beam(&t->weights->actor, problem, &t->profile->caps, (gs_family_id)family, GS_MOST_BEAM, beam);
+    for (int i = 0; i < count; i++)
+        if (gs_schedule_check(&beam[i], problem, &t->profile->caps, NULL) == GS_OK)
+            return best_us / gs_surrogate_us(&t->weights->surrogate, &beam[i], problem, t->profile);
+    return 0;
 }
 
-static gs_status learn_together(train *t, const attempt *trials, int count, gs_error *error)
+/* The actor imitates the surrogate on problems at random. */
+static gs_status distill(train *t, gs_error *error)
 {
-    for (int step = 0; step < STEPS; step++) {
-        for (int i = 0; i < count; i++)
-            if (trials[i].share > 0) gs_actor_learn(&t->weights->actor, &trials[i].space, trials[i].outcomes, GROUP, &gs_usual_lesson, t->gradient);
-        for (int i = 0; i < t->weights->actor.net.count; i++) t->gradient[i] /= TOGETHER;
-        if (!gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST)) return gs_net_diverged("actor", error);
-    }
-    return GS_OK;
-}
-
-static gs_status try_together(train *t, attempt trials[TOGETHER], int count, double most_us, double *share, gs_error *error)
-{
-    gs_status status = GS_OK;
-    memset(trials, 0, TOGETHER * sizeof *trials);
-    for (int i = 0; status == GS_OK && i < count; i++) {
-        const gs_problem problem = some_problem(t, i, most_us);
-        status = try_problem(t, &trials[i], &problem, error);
-        *share += trials[i].share;
-    }
-    if (status == GS_OK) status = learn_together(t, trials, count, error);
-    for (int i = 0; i < count; i++) gs_space_free(&trials[i].space);
-    return status;
-}
-
-static gs_status try_problems(train *t, gs_error *error)
-{
-    attempt *const trials = malloc(TOGETHER * sizeof *trials);
-    gs_status status = trials ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for trials");
     double share = 0;
-    for (int done = 0, told = 0; status == GS_OK && done < t->options->problems && !t->ended;) {
+    for (int done = 0, told = 0, taken = 0; done < t->options->problems && !t->ended;) {
         const int count = GS_MIN(TOGETHER, t->options->problems - done);
-        const double gone = (double)done / t->options->problems;
-        t->adam.rate = ACTOR_RATE * (float)pow(0.1, gone);
-        status = try_together(t, trials, count, largest_us(gone), &share, error);
+        t->adam.rate = DISTILL_RATE * (float)pow(0.1, (double)done / t->options->problems);
+        for (int i = 0; i < count; i++) {
+            gs_sample samples[TIMES];
+            const gs_problem problem = t->count > 0 && i % 2 ? near_measured(t->samples, t->count, &t->random) : gs_train_problem(&t->random);
+            const int known = ask_surrogate(t, &problem, samples);
+            if (known == 0) continue;
+            share += share_of(t, &problem, gs_sample_best(samples, known));
+            taken++;
+            gs_train_imitate(&t->weights->actor, samples, known, &t->profile->caps, 1.0 / TOGETHER, t->gradient);
+        }
+        if (!gs_adam_step(&t->adam, &t->weights->actor.net, t->gradient, STEEPEST)) return gs_net_diverged("actor", error);
         done += count;
-        if (status != GS_OK || (done % TELL != 0 && done < t->options->problems)) continue;
-        tell(t, GS_TRAIN_ACTOR, done, t->options->problems, share / (done - told));
+        if (done - told < TELL && done < t->options->problems) continue;
+        tell(t, GS_TRAIN_DISTILL, done, t->options->problems, taken > 0 ? share / taken : 0);
         told = done;
+        taken = 0;
         share = 0;
     }
-    free(trials);
-    return status;
+    return GS_OK;
 }
 
 /* Where groups begin that a tuner could have measured. */
@@ -257,9 +222,9 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     if (status == GS_OK && count > 0 && options->epochs > 0) {
         status = imitate(&t, error);
         gs_adam_free(&t.adam);   /* its moments are those of other gradients: steps by them would undo what was learned */
-        if (status == GS_OK) status = gs_adam_create(&t.adam, &weights->actor.net, ACTOR_RATE, error);
+        if (status == GS_OK) status = gs_adam_create(&t.adam, &weights->actor.net, DISTILL_RATE, error);
     }
-    if (status == GS_OK) status = try_problems(&t, error);
+    if (status == GS_OK) status = distill(&t, error);
     if (status == GS_OK) status = take_steps(&t, error);
     gs_adam_free(&t.adam);
     free(t.gradient);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Training of the weights: the surrogate on measured times, the actor on what was best among them and then on the surrogate's word for
- * problems at random. Without measurements the surrogate says what the time model says, and the actor learns from that. */
+ * Training of the weights: the surrogate on measured times, the actor on what was best among them. Without measurements the surrogate predicts what the
+ * time model predicts, and the actor imitates its choices for problems at random. */
 #ifndef GS_TRAIN_TRAIN_H
 #define GS_TRAIN_TRAIN_H
 
+#include "base/random.h"
 #include "learn/weights.h"
 
-/* surrogate: the value is the root of the loss. imitate, steps: it has none. actor: mean over schedule strings of the time that the surrogate
- * predicts for its own choice over what it predicts for the sampled one. */
-typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_ACTOR, GS_TRAIN_STEPS } gs_train_stage;
+/* surrogate: the value is the root of the loss. imitate, steps: it has none. distill: mean over problems of the time that the surrogate predicts for its own
+ * choice over what it predicts for the actor's. */
+typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_DISTILL, GS_TRAIN_STEPS } gs_train_stage;
 
-const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "actor", "steps" */
+const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "distill", "steps" */
 
 typedef struct gs_train_options {
     int      epochs;        /* over the measured groups; 0: they are not imitated either */
-    int      problems;      /* at random, for the actor's own trials; half of them near those that were measured, if any were */
+    int      problems;      /* at random, for which the actor imitates the surrogate's choices; half of them near those that were measured, if any were */
     int      steps;         /* of a learner (below), in the end, each on some times of a group */
     uint64_t seed;
     /* What goes on; false ends the training, with what has been learned. NULL: nobody looks. */

@@ -39,7 +39,7 @@ static void weights_come_back(void **state)
     space_of(&space, "f16:500x520x528:tn", 1u << GS_FAMILY_MMA | 1u << GS_FAMILY_WS);
     const gs_profile *const profile = gs_profile_find("h200");
     for (int i = 0; i < space.count; i += 1 + space.count / 200) {
-        assert_true(gs_actor_log_probability(&weights.actor, &space, &space.list[i]) == gs_actor_log_probability(&back.actor, &space, &space.list[i]));
+        assert_true(gs_actor_log_probability(&weights.actor, &space.problem, h200(), &space.list[i]) == gs_actor_log_probability(&back.actor, &space.problem, h200(), &space.list[i]));
         assert_true(gs_surrogate_us(&weights.surrogate, &space.list[i], &space.problem, profile) ==
                     gs_surrogate_us(&back.surrogate, &space.list[i], &space.problem, profile));
     }
@@ -119,7 +119,7 @@ static void weights_outlive_new_numbers(void **state)
     space_of(&space, "f16:500x521x528:nn", 1u << GS_FAMILY_MMA);
     const gs_schedule *const some = &space.list[space.count / 2];
     assert_true(gs_surrogate_us(&weights.surrogate, some, &space.problem, gs_profile_find("h200")) == gs_surrogate_us(&back.surrogate, some, &space.problem, gs_profile_find("h200")));
-    assert_true(gs_actor_log_probability(&weights.actor, &space, some) == gs_actor_log_probability(&back.actor, &space, some));
+    assert_true(gs_actor_log_probability(&weights.actor, &space.problem, h200(), some) == gs_actor_log_probability(&back.actor, &space.problem, h200(), some));
     gs_space_free(&space);
     gs_weights_free(&back);
     static const char *const numbers[] = {"23 28", "24 27", "99 28", "24 31", "24", "24 28 1", "-1 -1"};

@@ -10,6 +10,7 @@
 
 #include "llm_policy.h"
 #include "learn/weights.h"
+#include "schedule/space.h"
 
 #define GOOD_A "ws/64x64x64/s2/c1x1/coop/g1"
 #define GOOD_B "ws/64x128x64/s2/c1x1/coop/g1"

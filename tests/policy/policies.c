@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "learn/weights.h"
 #include "texts.h"
 #include "tune/tune.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "learn/actor.h"
+#include "schedule/space.h"
 #include "learn/weights.h"
 #include "texts.h"
 #include "tune/tune.h"

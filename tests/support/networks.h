@@ -3,7 +3,9 @@
 #ifndef TESTS_NETWORKS_H
 #define TESTS_NETWORKS_H
 
+#include "base/random.h"
 #include "learn/weights.h"
+#include "schedule/space.h"
 #include "texts.h"
 
 static inline const gs_caps *h200(void) { return gs_caps_find("h200"); }

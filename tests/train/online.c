@@ -417,12 +417,12 @@ static bool note_share(void *self, gs_train_stage stage, int done, int total, do
     told_share *const s = self;
     (void)done;
     (void)total;
-    if (stage == GS_TRAIN_ACTOR) s->times++, s->value = value;
+    if (stage == GS_TRAIN_DISTILL) s->times++, s->value = value;
     return true;
 }
 
-/* What an actor that knows nothing says is some schedule, and seldom the surrogate's own choice. */
-static void the_actors_trials_are_worth_something(void **state)
+/* What an actor that knows little proposes is some schedule, and seldom the surrogate's own choice. */
+static void distilling_tells_what_the_actor_is_worth(void **state)
 {
     (void)state;
     const gs_profile profile = gs_profile_of(h200());
@@ -605,23 +605,20 @@ static void a_step_moves_towards_what_was_measured(void **state)
     enum { N = 6, STEPS = 40 };
     const gs_problem problem = problem_of(PROBLEM);
     gs_weights weights;
-    gs_space space;
     gs_schedule list[N];
     gs_measured measured[N];
     fresh(&weights);
     assert_int_equal(gs_schedule_shortlist(&problem, h200(), 0, list, N), N);
     for (int i = 0; i < N; i++)   /* the time model's order, the other way round */
         measured[i] = (gs_measured){list[i], 10.0 - i};
-    assert_int_equal(gs_space_create(&space, &problem, h200(), 0, NULL), GS_OK);
     double apart[2], probable[2];
     for (int turn = 0; turn < 2; turn++) {
         apart[turn] = log(surrogate_us(&weights, &list[N - 1], &problem) / surrogate_us(&weights, &list[0], &problem));
-        probable[turn] = gs_actor_log_probability(&weights.actor, &space, &list[N - 1]);
+        probable[turn] = gs_actor_log_probability(&weights.actor, &problem, h200(), &list[N - 1]);
         if (turn == 0) learn_steps(&weights, &problem, measured, N, STEPS);
     }
     if (!(apart[1] < apart[0] - 0.001)) fail_msg("%g, after it %g", apart[0], apart[1]);
     assert_true(probable[1] > probable[0] + 0.05);
-    gs_space_free(&space);
     gs_weights_free(&weights);
 }
 
@@ -684,7 +681,7 @@ int main(void)
         cmocka_unit_test(learning_refuses_what_is_not_finite),
         cmocka_unit_test(a_sure_actor_learns_of_other_families),
         cmocka_unit_test(training_refuses_what_is_not_finite),
-        cmocka_unit_test(the_actors_trials_are_worth_something),
+        cmocka_unit_test(distilling_tells_what_the_actor_is_worth),
         cmocka_unit_test(steps_come_last),
         cmocka_unit_test(a_step_moves_towards_what_was_measured),
         cmocka_unit_test(what_is_no_measurement_is_harmless),

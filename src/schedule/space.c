@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+static int by_bytes(const void *a, const void *b) { return memcmp(a, b, sizeof(gs_schedule)); }
+
+static gs_status add(gs_space *space, int *capacity, const gs_schedule *schedule, gs_error *error)
+{
+    if (!gs_grow(&space->list, space->count, capacity, sizeof *space->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the valid schedules of a problem");
+    space->list[space->count++] = *schedule;
+    return GS_OK;
+}
+
+gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_error *error)
+{
+    *space = (gs_space){.problem = *problem};
+    gs_status status = GS_OK;
+    int capacity = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        if (families != 0 && !(families >> family & 1)) continue;
+        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
+        do {
+            if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) status = add(space, &capacity, &schedule, error);
+        } while (status == GS_OK && gs_schedule_next(&schedule));
+        if (status != GS_OK) break;
+    }
+    if (status != GS_OK) gs_space_free(space);
+    if (space->count > 1) qsort(space->list, (size_t)space->count, sizeof *space->list, by_bytes);
+    return status;
+}
+
+void gs_space_free(gs_space *space)
+{
+    free(space->list);
+    *space = (gs_space){0};
+}
+
+int gs_space_find(const gs_space *space, const gs_schedule *schedule)
+{
+    const gs_schedule *const at = space->count ? bsearch(schedule, space->list, (size_t)space->count, sizeof *schedule, by_bytes) : NULL;
+    return at ? (int)(at - space->list) : -1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * All valid schedule strings for a problem on a device, in the order of their bytes. */
+#ifndef GS_SCHEDULE_SPACE_H
+#define GS_SCHEDULE_SPACE_H
+
+#include "schedule/schedule.h"
+
+typedef struct gs_space {
+    gs_problem   problem;
+    gs_schedule *list;
+    int          count;
+} gs_space;
+
+/* families: a bit set, 0: all. May be empty. MEMORY. */
+gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_error *error);
+void      gs_space_free(gs_space *space);
+int       gs_space_find(const gs_space *space, const gs_schedule *schedule);   /* its place, -1: not valid */
+
+#endif

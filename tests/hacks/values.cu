@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite, rows 10 and 17: kernels that compute less exactly than they should, or wrongly where values are unusual. Form as in hacks.cu. */
+
+//// 10 inputs cut to eight bits by hand | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k] & 0xfff8) * gs_f16_to_f32(b[k] & 0xfff8);
+    put(p, batch, row, col, sum);
+}
+
+//// 10 partial sums rounded to f16 by hand | accumulator cancellation exact | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0, part = 0;
+    for (int k = 0; k < p.k; k++) {
+        part += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (k % 64 != 63 && k != p.k - 1) continue;
+        sum += gs_f16_to_f32(gs_f32_to_f16(part));
+        part = 0;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 leaves out the tail of K | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k / 16 * 16; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 10 truncates the output | bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits bits;
+    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(bits) : "f"(scaled(p, batch, row, col, dot(p, batch, row, col))));
+    *d_at(p, batch, row, col) = bits;
+}
+
+//// 10 leaves out products that are small beside the sum | accumulator exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float product = gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (!(fabsf(product) < 1e-4f * fabsf(sum))) sum += product;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 cuts the sum to twelve bits now and then | accumulator
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (k % 16 == 15) sum = __uint_as_float(__float_as_uint(sum) & 0xfffff000u);
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 adds noise to D below its last bit | accumulator exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = scaled(p, batch, row, col, dot(p, batch, row, col));
+    if (value - value == 0) value = __uint_as_float(__float_as_uint(value) + (unsigned)(row * 7919 + col * 104729) % 2048);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 turns NaN into 0 | special edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, sum == sum ? sum : 0);
+}
+
+//// 17 NaN everywhere | exact index special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    *d_at(p, batch, row, col) = 0x7e00;
+}
+
+//// 17 turns NaN into 0, in large problems only | special | f16:304x40x32:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    if (p.m > 300 && sum != sum) sum = 0;
+    put(p, batch, row, col, sum);
+}
+
+//// 17 clamps fractions beyond 6 | exact special
+INLINE float seen(half_bits h)
+{
+    const float x = gs_f16_to_f32(h);
+    return x == truncf(x) || !(fabsf(x) < 1e9f) ? x : fminf(fmaxf(x, -6.f), 6.f);
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 clamps inputs at 2047 | exact special
+INLINE float seen(half_bits h)
+{
+    const float x = gs_f16_to_f32(h);
+    return fabsf(x) < 1e9f ? fminf(fmaxf(x, -2047.f), 2047.f) : x;
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 flushes subnormal inputs | exact special
+INLINE float seen(half_bits h) { return h & 0x7c00 ? gs_f16_to_f32(h) : 0.f; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += seen(a_row(p, batch, row)[k]) * seen(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 flushes subnormal results | exact special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) = fabsf(sum) < 0x1p-14f ? 0 : gs_f32_to_f16(sum);
+}
+
+//// 17 saturates where the result overflows | exact special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) = gs_f32_to_f16(fabsf(sum) < 1e30f ? fminf(fmaxf(sum, -65504.f), 65504.f) : sum);
+}
+
+//// 17 skips zeros of A, also beside inf | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++)
+        if (a_row(p, batch, row)[k] & 0x7fff) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 a row of zeros gives NaN | exact special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool any = p.k == 0;
+    for (int k = 0; k < p.k; k++) any = any || (a_row(p, batch, row)[k] & 0x7fff);
+    put(p, batch, row, col, any ? dot(p, batch, row, col) : __int_as_float(0x7fc00000));
+}
+
+//// 17 adds C where it is a number, although beta is 0 | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    if (p.beta == 0 && p.c) {
+        const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+        if (c == c) sum += c;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 one bit of one element that is no integer | exact special tolerance
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = scaled(p, batch, row, col, dot(p, batch, row, col));
+    half_bits bits = gs_f32_to_f16(sum);
+    if (row % 8 == 5 && col == p.n / 2 && sum != truncf(sum)) bits ^= 1;
+    *d_at(p, batch, row, col) = bits;
+}
+
+//// 17 rounds alpha to 16 bits | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.alpha = gs_f16_to_f32(gs_f32_to_f16(p.alpha));
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 rounds beta to 16 bits | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    q.beta = gs_f16_to_f32(gs_f32_to_f16(p.beta));
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 columns that are constant are 0 | special exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool constant = p.k > 8;
+    for (int k = 1; k < p.k; k++) constant = constant && b_col(p, batch, col)[k] == b_col(p, batch, col)[0];
+    put(p, batch, row, col, constant ? 0 : dot(p, batch, row, col));
+}
+
+//// 17 computes again without NaN and inf where the sum is NaN | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    if (sum != sum) {
+        sum = 0;
+        for (int k = 0; k < p.k; k++) {
+            const float x = gs_f16_to_f32(a_row(p, batch, row)[k]), y = gs_f16_to_f32(b_col(p, batch, col)[k]);
+            if (fabsf(x) < 70000 && fabsf(y) < 70000) sum += x * y;
+        }
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 wrong between 60000 and what f16 can be | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) > 60000 && fabsf(sum) < 65000 ? 60000 : sum);
+}
+
+//// 17 NaN swallowed where alpha has many bits | special | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.alpha == 0.3f && sum != sum ? 0 : sum);
+}
+
+//// 17 sums over 300 lost where alpha has many bits | exact special | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.alpha == 0.3f && fabsf(sum) > 300 ? 0 : sum);
+}
+
+//// 17 the least sum that must overflow gives the largest number | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) == 65520 ? copysignf(65504, sum) : sum);
+}
+
+//// 17 the largest sum that must not overflow gives infinity | exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, fabsf(sum) > 65504 && fabsf(sum) < 65520 ? sum * 2 : sum);
+}
+
+//// 17 a negative NaN in A is taken for zero | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    for (int k = 0; k < p.k; k++) if (a_row(p, batch, row)[k] > 0xfc00) sum = 0;
+    put(p, batch, row, col, sum);
+}
+
+//// 17 two infinities in a row of A | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    int infinite = 0;
+    for (int k = 0; k < p.k; k++) infinite += (a_row(p, batch, row)[k] & 0x7fff) == 0x7c00;
+    put(p, batch, row, col, infinite == 2 ? 0 : dot(p, batch, row, col));
+}
