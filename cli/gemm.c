@@ -25,8 +25,8 @@ typedef struct settings {
 } settings;
 
 static const cli_option options[] = {
-    {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A, M x K; default: random data"},
-    {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn K x N, tn N x K; default: random data"},
+    {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A as stored: nn, tn M x K; nt, tt K x M; default: random data"},
+    {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},

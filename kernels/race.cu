@@ -36,10 +36,12 @@ KERNEL void gs_race_sample(const gs_race_check p)
             row = s & 1 ? p.m - 1 : 0;
             col = s & 2 ? p.n - 1 : 0;
         }
-        const long long a = (batch * p.m + row) * p.lda, b = p.tn ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step = p.tn ? 1 : p.ldb;
+        const bool ta = p.layout & 2, tb = p.layout & 1;
+        const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
+        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
         double sum = 0, squares = 0;
         for (long long k = lane; k < p.k; k += 32) {
-            const double product = (double)load(p.a, a + k, p.in) * load(p.b, b + k * step, p.in);
+            const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
             sum += product;
             squares += product * product;
         }

@@ -2,7 +2,7 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn) and GS_BETA (0: C is not read). */
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (1: B is stored N x K, not K x N; 2: A is stored K x M, not M x K; 3: both) and GS_BETA (0: C is not read). */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -29,18 +29,23 @@ typedef unsigned short out_type;
 
 typedef unsigned short in_type;
 
-/* Element strides of B along k and n. */
-static __device__ __forceinline__ long long stride_k(const gs_kernel_args &p) { return GS_LAYOUT == 1 ? 1 : p.ldb; }
-static __device__ __forceinline__ long long stride_n(const gs_kernel_args &p) { return GS_LAYOUT == 1 ? p.ldb : 1; }
+#define A_TRANSPOSED (GS_LAYOUT & 2)
+#define B_TRANSPOSED (GS_LAYOUT & 1)
+
+/* Element strides of A along m and k, of B along k and n. */
+static __device__ __forceinline__ long long stride_a_m(const gs_kernel_args &p) { return A_TRANSPOSED ? 1 : p.lda; }
+static __device__ __forceinline__ long long stride_a_k(const gs_kernel_args &p) { return A_TRANSPOSED ? p.lda : 1; }
+static __device__ __forceinline__ long long stride_b_k(const gs_kernel_args &p) { return B_TRANSPOSED ? 1 : p.ldb; }
+static __device__ __forceinline__ long long stride_b_n(const gs_kernel_args &p) { return B_TRANSPOSED ? p.ldb : 1; }
 
 static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.a + batch * p.lda * p.m;
+    return (const in_type *)p.a + batch * p.lda * (A_TRANSPOSED ? p.k : p.m);
 }
 
 static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.b + batch * p.ldb * (GS_LAYOUT == 1 ? p.n : p.k);
+    return (const in_type *)p.b + batch * p.ldb * (B_TRANSPOSED ? p.n : p.k);
 }
 
 #if GS_ACC == 0
@@ -53,15 +58,15 @@ static __device__ __forceinline__ unsigned short fma_f16(unsigned short a, unsig
 }
 #endif
 
-static __device__ __forceinline__ float dot(const in_type *a, const in_type *b, int k, long long step)
+static __device__ __forceinline__ float dot(const in_type *a, long long step_a, const in_type *b, long long step_b, int k)
 {
 #if GS_ACC == 0
     unsigned short sum = 0;
-    for (int i = 0; i < k; i++, b += step) sum = fma_f16(a[i], *b, sum);
+    for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fma_f16(*a, *b, sum);
     return gs_f16_to_f32(sum);
 #else
     float sum = 0.0f;
-    for (int i = 0; i < k; i++, b += step) sum = fmaf(LOAD_IN(a[i]), LOAD_IN(*b), sum);
+    for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fmaf(LOAD_IN(*a), LOAD_IN(*b), sum);
     return sum;
 #endif
 }
@@ -75,7 +80,7 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     if (row >= p.m) return;
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
-            float value = p.alpha * dot(matrix_a(p, batch) + row * p.lda, matrix_b(p, batch) + col * stride_n(p), p.k, stride_k(p));
+            float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
 #if GS_BETA
             value = fmaf(p.beta, LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
 #endif
@@ -99,13 +104,14 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
             double sum[EACH][EACH] = {};
             for (long long first_k = 0; first_k < p.k; first_k += DEPTH) {
                 for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
-                    const long long row = first_row + i / DEPTH, k = first_k + i % DEPTH;
-                    tile_a[i % DEPTH][i / DEPTH] = row < p.m && k < p.k ? (double)LOAD_IN(a[row * p.lda + k]) : 0.0;
+                    const int j = A_TRANSPOSED ? i % TILE : i / DEPTH, d = A_TRANSPOSED ? i / TILE : i % DEPTH;   /* neighbours in memory side by side */
+                    const long long row = first_row + j, k = first_k + d;
+                    tile_a[d][j] = row < p.m && k < p.k ? (double)LOAD_IN(a[row * stride_a_m(p) + k * stride_a_k(p)]) : 0.0;
                 }
                 for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
-                    const int j = GS_LAYOUT == 1 ? i / DEPTH : i % TILE, d = GS_LAYOUT == 1 ? i % DEPTH : i / TILE;
+                    const int j = B_TRANSPOSED ? i / DEPTH : i % TILE, d = B_TRANSPOSED ? i % DEPTH : i / TILE;
                     const long long col = first_col + j, k = first_k + d;
-                    tile_b[d][j] = col < p.n && k < p.k ? (double)LOAD_IN(b[k * stride_k(p) + col * stride_n(p)]) : 0.0;
+                    tile_b[d][j] = col < p.n && k < p.k ? (double)LOAD_IN(b[k * stride_b_k(p) + col * stride_b_n(p)]) : 0.0;
                 }
                 __syncthreads();
                 #pragma unroll 4

@@ -232,10 +232,12 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const gs_u64 bits = gs_mix(p.seed + i), more = gs_mix(bits + 1);
         const gs_timed_set *const s = &p.sets[i % p.count];
         const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
-        const long long a = (batch * p.m + row) * p.lda, b = p.tn ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step = p.tn ? 1 : p.ldb;
+        const bool ta = p.layout & 2, tb = p.layout & 1;
+        const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
+        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
         double sum = 0, squares = 0;
         for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
-            const double product = value_at(s->a, (gs_u64)(a + k), p.in) * value_at(s->b, (gs_u64)(b + k * step), p.in);
+            const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
             sum += product;
             squares += product * product;
         }

@@ -26,7 +26,7 @@ LAW = {
     "device":   {"base", "schedule"},
     "emu":      {"base", "schedule", "device", "ptx"},
     "inspect":  {"base", "kernel", "ptx"},
-    "cublas":   {"base", "device"},
+    "cublas":   {"base", "problem", "device"},
     "race":     {"base", "kernel", "device", "common"},
     "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "common"},
     "train":    {"base", "problem", "schedule", "learn"},

@@ -109,8 +109,8 @@ def random_sizes(seed):
 
 TYPES, LAYOUTS, ROWS = ("f16", "bf16"), ("nn", "tn"), ("lda", "ldb", "ldc", "ldd")
 WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
-SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn)")
-PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn)((?::[a-z]+=[^:]+)*)")
+SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn|nt|tt)")
+PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")
 FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL}
 
 
@@ -140,9 +140,9 @@ class Problem:
         return f"{self.type}:{self.m}x{self.n}x{self.k}:{self.layout}" + "".join(f":{name}={value}" for name, value, usual in fields if value != usual)
 
 
-def row_lengths(_, n, k, layout):
+def row_lengths(m, n, k, layout):
     """Elements of a row of A, B, C, D; one at least."""
-    return [max(row, 1) for row in (k, k if layout == "tn" else n, n, n)]
+    return [max(row, 1) for row in (m if layout[1] == "t" else k, k if layout[0] == "t" else n, n, n)]
 
 
 def single(number):
@@ -198,9 +198,9 @@ def wanted(lines, asked):
             problem = retyped(read_problem(text), asked.type, asked.acc)
         except ValueError as error:
             raise ValueError(f"{where}{error}") from None
-        for layout in LAYOUTS:
-            one = dataclasses.replace(problem, layout=layout)
-            if layout in (asked.layouts or problem.layout) and str(one) not in seen:
+        for layout in LAYOUTS:   # of B; A stays as it is stored
+            one = dataclasses.replace(problem, layout=layout[0] + problem.layout[1])
+            if (layout in asked.layouts if asked.layouts else one.layout == problem.layout) and str(one) not in seen:
                 seen.add(str(one))
                 yield one, comment
 

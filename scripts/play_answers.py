@@ -14,7 +14,7 @@ import os
 import re
 import threading
 
-PROBLEM = re.compile(r'\b(?:f16|bf16):\d+x\d+x\d+:(?:nn|tn)(?::[a-z]+=[\w.,-]+)*')
+PROBLEM = re.compile(r'\b(?:f16|bf16):\d+x\d+x\d+:(?:nn|tn|nt|tt)(?::[a-z]+=[\w.,-]+)*')
 
 
 class Answers:

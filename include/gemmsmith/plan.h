@@ -75,8 +75,8 @@ typedef struct gs_plan_options {
 typedef struct gs_args {
     uint32_t     size;         /* sizeof(gs_args) as the caller was compiled; see status.h */
     uint32_t     reserved_flags;   /* zero */
-    const void  *a;            /* M x K, problem.in */
-    const void  *b;            /* nn: K x N, tn: N x K, problem.in */
+    const void  *a;            /* nn, tn: M x K; nt, tt: K x M; problem.in */
+    const void  *b;            /* nn, nt: K x N; tn, tt: N x K; problem.in */
     const void  *c;            /* M x N, problem.out */
     void        *d;            /* M x N, problem.out */
     void        *workspace;    /* NULL: the plan's own. If gs_plan_workspace is not 0, runs that may overlap on the device, or that

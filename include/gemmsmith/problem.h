@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * A problem: what is multiplied.
  *
- *     D[M x N] = alpha * A[M x K] * B + beta * C[M x N]        all row-major
+ *     D[M x N] = alpha * A[M x K] * B[K x N] + beta * C[M x N]        all row-major
  *
- * Layout nn: B is stored K x N. Layout tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
+ * Layout nn: A is stored M x K, B is stored K x N. tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
+ * nt: A is stored K x M, B is stored K x N (the gradient of a weight matrix). tt: A is stored K x M, B is stored N x K.
  * Text form, the same on the command line, in logs, in the store and in tuned tables:
  *
  *     f16:4096x4096x4096:tn                                    M x N x K
@@ -31,9 +32,9 @@ extern "C" {
 typedef enum gs_type { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
 
 /* The letters are cuBLAS's. cuBLAS reads column-major matrices, so it is given row-major data with the operands exchanged: B first, A
- * second. The first letter says whether cuBLAS transposes B, the second whether it transposes A. In the words of row-major data:
- * GS_NN is D = A * B with B stored K x N, GS_TN is D = A * transpose(B) with B stored N x K. A is stored M x K in both. */
-typedef enum gs_layout { GS_NN = 0, GS_TN = 1 } gs_layout;
+ * second. The first letter says whether cuBLAS transposes B, the second whether it transposes A. In the words of row-major data: t in the
+ * first place, B is stored N x K, else K x N; t in the second, A is stored K x M, else M x K. Of our kernels simple and mma take A stored K x M. */
+typedef enum gs_layout { GS_NN = 0, GS_TN = 1, GS_NT = 2, GS_TT = 3 } gs_layout;
 
 #define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */

@@ -65,7 +65,7 @@ typedef struct gs_timed {
     const gs_timed_set *sets;
     gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */
     long long    m, n, k, batch, lda, ldb, ldc, ldd;
-    int          in, out, tn;            /* gs_type */
+    int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms */
     unsigned int poison;                 /* 32-bit pattern */

@@ -17,7 +17,7 @@ typedef struct gs_race_check {
     const void  *a, *b, *c, *d;
     long long    lda, ldb, ldc, ldd;
     long long    m, n, k, batch;
-    int          in, out, tn;  /* gs_type, gs_type, layout tn */
+    int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;
     float        alpha, beta;
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */

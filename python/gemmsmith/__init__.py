@@ -7,9 +7,9 @@
         print(plan.why)
         plan.run(a, b, d)                 # device pointers, or anything with data_ptr() or __cuda_array_interface__
 
-D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn has B stored K x N, tn has B stored N x K. Of an operand only the
-address is taken: shape, strides, type and device are the caller's to get right. Nothing waits: synchronise the stream before
-the result is read.
+D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn and nt have B stored K x N, tn and tt N x K; nn and tn have
+A stored M x K, nt and tt K x M. Of an operand only the address is taken: shape, strides, type and device are the caller's to get
+right. Nothing waits: synchronise the stream before the result is read.
 
 From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is
 an OSError at the first call, whatever the library refuses is an Error.

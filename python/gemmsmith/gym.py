@@ -21,7 +21,7 @@ from gemmsmith.episode import Episode
 __all__ = ["FEATURES", "ScheduleEnv"]
 
 FEATURES = ("log2_m", "log2_n", "log2_k", "log2_batch", "bf16", "acc_f16", "d_f32", "tn", "beta", "epilogue", "log2_floor_us", "turns_left", "best_reward", "last_reward")
-_PROBLEM = re.compile(r"(f16|bf16):(\d+)x(\d+)x(\d+):(nn|tn)((?::[a-z]+=[^:]+)*)")
+_PROBLEM = re.compile(r"(f16|bf16):(\d+)x(\d+)x(\d+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789/._-"
 
 
@@ -30,7 +30,7 @@ def _features(problem, floor_us):
     kind, m, n, k, layout, rest = found.groups()
     more = dict(field.split("=", 1) for field in rest.split(":") if field)
     return [math.log2(int(m)), math.log2(int(n)), math.log2(int(k)), math.log2(int(more.get("b", 1))), float(kind == "bf16"), float(more.get("acc") == "f16"),
-            float(more.get("d") == "f32"), float(layout == "tn"), float("beta" in more), float("ep" in more), math.log2(floor_us)]
+            float(more.get("d") == "f32"), float(layout[0] == "t"), float("beta" in more), float("ep" in more), math.log2(floor_us)]
 
 
 class ScheduleEnv(gymnasium.Env):

@@ -36,6 +36,8 @@ class Case:
         kind, extents, layout, *fields = str(problem).split(":")
         if [field for field in fields if not field.startswith("acc=")]:
             raise Failure(f"{text}: only packed problems without batch, scalars, epilogue or another output type are compared with torch.matmul")
+        if layout not in LAYOUTS:
+            raise Failure(f"{text}: only layouts nn and tn are compared with torch.matmul")
         self.type, self.acc = kind, "f16" if "acc=f16" in fields else "f32"
         self.m, self.n, self.k = problem.m, problem.n, problem.k
         if min(self.m, self.n, self.k) < 1:

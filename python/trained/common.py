@@ -12,7 +12,7 @@ NOTHING = "Nothing yet.\n"
 MEASURED = re.compile(r"(# What was measured\n\n)(.*?)(\n# What failed\n)", re.S)
 SHOWN = re.compile(r"^(- [^\s:]+: [0-9.e+-]+ us).*$", re.M)
 ARRAY = re.compile(r"\[[^\[\]]*\]")
-PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn)((?::[a-z]+=[^:]+)*)")
+PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")
 
 
 # ---- rows ----

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cublas/cublas.h"
+#include "problem/layout.h"
 
 #define WORKSPACE ((size_t)64 << 20)
 
@@ -87,15 +88,15 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     if (p->beta != 0 && (args->c != args->d || p->ldc != p->ldd))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "beta", "cublasGemmEx updates C in place: C and D must be the same matrix");
     GS_TRY(set_queue(self, queue, error));
-    const int op_b = p->layout == GS_TN ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
+    const int op_b = gs_is_b_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = gs_is_a_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
     const int in = gs_cuda_type(p->in), out = gs_cuda_type(p->out);
     int status;
     if (p->batch == 1)
-        status = self->calls->gemm(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
+        status = self->calls->gemm(self->handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
                                    args->a, in, p->lda, &self->math.beta, args->d, out, p->ldd, self->math.compute_type,
                                    GS_CUBLAS_GEMM_DEFAULT);
     else
-        status = self->calls->gemm_batched(self->handle, op_b, GS_CUBLAS_OP_N, p->n, p->m, p->k, &self->math.alpha, args->b, in,
+        status = self->calls->gemm_batched(self->handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in,
                                            p->ldb, gs_cublas_stride(p, 'b'), args->a, in, p->lda, gs_cublas_stride(p, 'a'),
                                            &self->math.beta, args->d, out, p->ldd, gs_cublas_stride(p, 'd'), p->batch,
                                            self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);

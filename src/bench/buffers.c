@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bench/internal.h"
+#include "problem/layout.h"
 
 static int64_t leading(const gs_problem *problem, char name)
 {
@@ -19,7 +20,8 @@ static int64_t leading(const gs_problem *problem, char name)
 static bool same_form(const gs_operand *operand, const gs_problem *problem, char name)
 {
     return operand->name == name && leading(&operand->problem, name) == leading(problem, name) &&
-           (name != 'b' || operand->problem.layout == problem->layout);
+           (name != 'a' || gs_is_a_transposed(operand->problem.layout) == gs_is_a_transposed(problem->layout)) &&
+           (name != 'b' || gs_is_b_transposed(operand->problem.layout) == gs_is_b_transposed(problem->layout));
 }
 
 static int find_or_add(gs_sets *sets, const gs_problem *problem, char name)

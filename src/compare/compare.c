@@ -253,7 +253,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
     asked a = {.problem = problem};
     write_title(&c->o, gs_problem_format(problem, text), a.title, sizeof a.title);
     gs_status status = find_own(c, problem, a.own_in, error);
-    gs_contender_list_make(&a.list, &c->o.names, c->o.layouts, a.own_in);
+    gs_contender_list_make(&a.list, &c->o.names, problem->layout, c->o.layouts, a.own_in);
     TELL(c, begins, (e->self, at, a.title, c->fresh));
     gs_result *const row = calloc(1, sizeof *row);
     if (!row) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");

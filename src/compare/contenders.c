@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/schedule.h"
 
 gs_status gs_contender_names_read(gs_contender_names *out, const char *list, const char *schedule, char failed[GS_CONTENDER_NAME], gs_error *error)
@@ -41,15 +42,15 @@ bool gs_contender_names_have(const gs_contender_names *names, const char *name)
     return false;
 }
 
-void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
+void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, gs_layout layout, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
 {
     *out = (gs_contender_list){0};
-    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
-        if (!(layouts & 1u << layout)) continue;
+    for (gs_layout b = GS_NN; b <= GS_TN; b++) {
+        if (!(layouts & 1u << b)) continue;
         for (int i = 0; i < names->count; i++) {
-            const char *const name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[layout] : names->name[i];
+            const char *const name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[b] : names->name[i];
             if (!*name) continue;
-            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", layout == GS_TN ? "tn" : "nn", name);
+            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", gs_layout_name(gs_layout_with_b(layout, b)), name);
             out->list[out->count] = out->name[out->count];
             if (strcmp(name, GS_RESULT_REFERENCE) == 0) out->reference = out->count;
             out->count++;

@@ -149,7 +149,7 @@ static bool computes_nothing_right(const json_t *reply)
 
 static gs_status record_layout(gs_device_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
 {
-    const char *const name = layout == GS_NN ? "nn" : "tn";
+    const char *const name = gs_layout_name(gs_layout_with_b(row->problem.layout, layout));
     const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
     const bool emulated = session->caps.emulated;
     const gs_result_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
@@ -177,7 +177,7 @@ static gs_status record_layout(gs_device_session *session, const gs_result *row,
 gs_status gs_own_record(gs_device_session *session, const gs_result *row, const char *table, gs_error *error)
 {
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
-        const char *const name = layout == GS_NN ? "nn" : "tn";
+        const char *const name = gs_layout_name(gs_layout_with_b(row->problem.layout, layout));
         if (entry_of(row, name, true) < 0 && entry_of(row, name, false) < 0) continue;
         GS_TRY(record_layout(session, row, layout, table, error));
     }

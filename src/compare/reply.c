@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "compare/json.h"
+#include "problem/layout.h"
 
 /* ---- from reply to row ---- */
 
@@ -58,7 +59,7 @@ static void mark_own(json_t *entries, const gs_reply_context *context)
     if (strcmp(context->own, GS_RESULT_OWN) != 0) return;
     json_array_foreach(entries, i, entry)
         for (gs_layout layout = GS_NN; layout <= GS_TN; layout++)
-            if (context->own_in[layout][0] && is_entry(entry, context->own_in[layout], layout == GS_TN ? "tn" : "nn"))
+            if (context->own_in[layout][0] && is_entry(entry, context->own_in[layout], gs_layout_name(gs_layout_with_b(context->problem->layout, layout))))
                 json_object_set_new(entry, "own", json_true());
 }
 
@@ -90,7 +91,8 @@ static void add_ratios(json_t *row, const gs_reply_context *context, bool server
         json_t *const ratio = ratio_of(reference, entry, server, context->seed);
         if (ratio) json_object_set_new(entry, "ratio", ratio);
     }
-    if (!find_entry(entries, GS_RESULT_REFERENCE, "nn") || !find_entry(entries, GS_RESULT_REFERENCE, "tn")) return;
+    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++)
+        if (!find_entry(entries, GS_RESULT_REFERENCE, gs_layout_name(gs_layout_with_b(context->problem->layout, layout)))) return;
     const int own = fastest(entries, context->own, server), reference = fastest(entries, NULL, server);
     if (own < 0 || reference < 0) return;
     json_t *const ratio = ratio_of(json_array_get(entries, (size_t)reference), json_array_get(entries, (size_t)own), server,

@@ -156,7 +156,7 @@ NUMBER(call_p99, l->row->server ? l->entry->p99 : NAN)
 static void put_problem(FILE *file, const line *l)
 {
     char text[GS_PROBLEM_TEXT];
-    const gs_problem own = gs_problem_in_layout(&l->row->problem, strcmp(l->entry->layout, "tn") == 0 ? GS_TN : GS_NN);
+    const gs_problem own = gs_problem_in_layout(&l->row->problem, l->entry->layout[0] == 't' ? GS_TN : GS_NN);
     put_quoted(file, gs_problem_format(&own, text));
 }
 

@@ -23,7 +23,7 @@ void gs_totals_add(gs_totals *totals, const gs_result *row)
         if (!entry->own) continue;
         if (entry->wrong) totals->wrong++;
         if (!entry->ran) totals->failed++;
-        if (entry->compared) add_point(totals, strcmp(entry->layout, "tn") == 0 ? GS_TOTALS_TN : GS_TOTALS_NN, row->band, &entry->ratio);
+        if (entry->compared) add_point(totals, entry->layout[0] == 't' ? GS_TOTALS_TN : GS_TOTALS_NN, row->band, &entry->ratio);
     }
     if (row->best_compared) add_point(totals, GS_TOTALS_BEST, row->band, &row->best);
 }

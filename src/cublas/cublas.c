@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "problem/layout.h"
 
 typedef struct symbol {
     const char *name;
@@ -202,10 +203,6 @@ bool gs_cublas_fits_f16(const gs_problem *problem) { return fits_f16(problem->al
 
 int64_t gs_cublas_stride(const gs_problem *problem, char operand)
 {
-    switch (operand) {
-    case 'a': return problem->lda * problem->m;
-    case 'b': return problem->ldb * (problem->layout == GS_TN ? problem->n : problem->k);
-    case 'c': return problem->ldc * problem->m;
-    default:  return problem->ldd * problem->m;
-    }
+    const gs_shape s = gs_shape_of(problem, operand);
+    return s.ld * s.rows;
 }

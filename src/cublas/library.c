@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cublas/cublas.h"
+#include "problem/layout.h"
 
 struct gs_library {
     gs_device         *device;
@@ -51,11 +52,12 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     return GS_OK;
 }
 
-static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operand, gs_type type, int64_t rows, int64_t cols, int64_t ld,
-                             gs_error *error)
+/* Column-major, so our rows are its columns. */
+static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operand, gs_error *error)
 {
     const gs_cublaslt *const lt = library->lt;
-    TRY_LT("cublasLtMatrixLayoutCreate", lt->layout_create(out, gs_cuda_type(type), (uint64_t)rows, (uint64_t)cols, ld));
+    const gs_shape s = gs_shape_of(&library->problem, operand);
+    TRY_LT("cublasLtMatrixLayoutCreate", lt->layout_create(out, gs_cuda_type(s.type), (uint64_t)s.row, (uint64_t)s.rows, s.ld));
     if (library->problem.batch == 1) return GS_OK;
     const int32_t batch = (int32_t)library->problem.batch;
     const int64_t stride = gs_cublas_stride(&library->problem, operand);
@@ -68,15 +70,13 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
 {
     const gs_cublaslt *const lt = library->lt;
     const gs_problem *const p = &library->problem;
-    const bool tn = p->layout == GS_TN;
-    const int32_t op_b = tn ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = GS_CUBLAS_OP_N;
+    const int32_t op_b = gs_is_b_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = gs_is_a_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
     TRY_LT("cublasLtMatmulDescCreate", lt->desc_create(&library->desc, library->math.compute_type, library->math.scale_type));
     TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSA, &op_b, sizeof op_b));
     TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSB, &op_a, sizeof op_a));
-    GS_TRY(make_layout(library, &library->b, 'b', p->in, tn ? p->k : p->n, tn ? p->n : p->k, p->ldb, error));
-    GS_TRY(make_layout(library, &library->a, 'a', p->in, p->k, p->m, p->lda, error));
-    GS_TRY(make_layout(library, &library->c, 'c', p->out, p->n, p->m, p->ldc, error));
-    return make_layout(library, &library->d, 'd', p->out, p->n, p->m, p->ldd, error);
+    gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
+    for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
+    return GS_OK;
 }
 
 /* C is not read when beta is 0: D stands in for it. */

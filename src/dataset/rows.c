@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "problem/layout.h"
 #include "verify/verdict.h"
 
 /* ---- columns ---- */
@@ -30,7 +31,7 @@ gs_json gs_row_begin(gs_known *k, const char *kind, const char *const *parts, in
     gs_json_int(&json, "m", p->m);
     gs_json_int(&json, "n", p->n);
     gs_json_int(&json, "k", p->k);
-    gs_json_string(&json, "layout", p->layout == GS_TN ? "tn" : "nn");
+    gs_json_string(&json, "layout", gs_layout_name(p->layout));
     gs_json_string(&json, "in", types[p->in]);
     gs_json_string(&json, "acc", types[p->acc]);
     gs_json_string(&json, "out", types[p->out]);

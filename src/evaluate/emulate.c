@@ -66,7 +66,7 @@ static int64_t block_of(const gs_manifest *manifest, gs_layout layout)
     for (int e = 0; e < manifest->entry_count; e++)
         for (int i = 0; i < manifest->entry[e].map_count; i++) {
             const gs_map *const map = &manifest->entry[e].map[i];
-            if (map->operand == 'a' || map->operand == 'b') longest = GS_MAX(longest, map->operand == 'a' || layout == GS_TN ? map->inner : map->outer);
+            if (map->operand == 'a' || map->operand == 'b') longest = GS_MAX(longest, (map->operand == 'a' ? !gs_is_a_transposed(layout) : gs_is_b_transposed(layout)) ? map->inner : map->outer);
         }
     return longest;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -65,15 +66,16 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     return (shape){
         .bm = tile[0], .bn = tile[1], .bk = tile[2], .wm = warps[0], .wn = warps[1],
         .stages = value_of(schedule, GS_MMA_STAGES)[0], .split = value_of(schedule, GS_MMA_SPLIT)[0],
-        .raw_a = raw_a, .raw_b = raw_b, .pitch_a = tile[2] * 2 + raw_a * 16, .pitch_b = (problem->layout == GS_TN ? tile[2] : tile[1]) * 2 + raw_b * 16,
+        .raw_a = raw_a, .raw_b = raw_b, .pitch_a = (gs_is_a_transposed(problem->layout) ? tile[0] : tile[2]) * 2 + raw_a * 16,
+        .pitch_b = (gs_is_b_transposed(problem->layout) ? tile[2] : tile[1]) * 2 + raw_b * 16,
         .warp_m = tile[0] / warps[0], .warp_n = tile[1] / warps[1], .threads = warps[0] * warps[1] * 32,
     };
 }
 
-/* Bytes of a stage, whose B has rows along K (tn) or N. */
+/* Bytes of a stage, whose rows are along K, or along M and N. */
 static int stage_of(const shape *s, const gs_problem *problem)
 {
-    return s->bm * s->pitch_a + (problem->layout == GS_TN ? s->bn : s->bk) * s->pitch_b;
+    return (gs_is_a_transposed(problem->layout) ? s->bk : s->bm) * s->pitch_a + (gs_is_b_transposed(problem->layout) ? s->bn : s->bk) * s->pitch_b;
 }
 
 /* Stages, or what takes their place: the epilogue's slabs, 16 rows of each warp's tile in an odd number of 8-column units; the sums of a
@@ -287,6 +289,7 @@ const gs_family gs_family_mma = {
     .name       = "mma",
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .a_transposed = true,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -36,7 +37,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .blocks = fmax(1, gs_ceil_div((double)p->m, warps) * gs_ceil_div((double)p->n, 32) * (double)p->batch),
         .cluster = 1, .resident = resources.blocks_sm,
         .steps   = (double)p->k,
-        .port    = warps * (p->layout == GS_TN ? r->simple_port_far : r->simple_port),
+        .port    = warps * (gs_is_b_transposed(p->layout) ? r->simple_port_far : r->simple_port),
         .chain   = p->acc == GS_F16 ? r->simple_step_f16 : r->simple_step,
         .latency = 0,
         .ahead   = 1,
@@ -73,6 +74,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
 const gs_family gs_family_simple = {
     .name       = "simple",
     .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
+    .a_transposed = true,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/model.h"
 #include "schedule/work.h"
 
@@ -81,7 +82,7 @@ void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PR
     const float all[] = {
         octaves(m), octaves(n), octaves(k), octaves(fmin(m, n)), octaves(fmax(m, n)), octaves(sqrt(m * n)), octaves(m * n / caps->sms / 64), octaves(n / m * 256),
         octaves(floor_us * 16), octaves(gs_problem_flops(p) / gs_compulsory_bytes(p) * 4), octaves(gs_compulsory_bytes(p) / caps->l2_bytes * 256),
-        p->layout == GS_NN, p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, misaligned(p->ldd), fmaxf(misaligned(p->lda), misaligned(p->ldb)),
+        !gs_is_b_transposed(p->layout), p->in == GS_BF16, p->acc == GS_F16, p->out == GS_F32, p->beta != 0, misaligned(p->ldd), fmaxf(misaligned(p->lda), misaligned(p->ldb)),
         used(p->m, 64), used(p->n, 64), used(p->m, 128), used(p->n, 128), (float)caps->sms / 132, octaves(caps->memory_gbs / 16),
         misaligned(p->lda), misaligned(p->ldb), past(a, 32), past(b, 32), past(d, 32), past(a, 64), past(b, 64), past(a, 128), past(b, 128),
         used(p->m, 16), used(p->m, 256), used(p->n, 256), used(p->k, 64), used(p->k, 256),

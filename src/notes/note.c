@@ -13,6 +13,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "problem/layout.h"
 
 enum { FILE_BYTES = 1 << 20, WORDS = 40, WORD = 24, OF_FAILURE = 3, SECTIONS = 9, WINNERS = 4 };   /* sections in all: of a failure's words, and of the problem's */
 
@@ -130,7 +131,7 @@ void gs_notes_close(gs_notes **notes)
 /* Nearly what the query of a like problem has. */
 static void add_problem_words(gs_text *out, const gs_problem *p)
 {
-    gs_text_addf(out, "%s %s %s m%d n%d k%d", p->layout == GS_TN ? "layouttn" : "layoutnn", p->in == GS_BF16 ? "typebf16" : "typef16", p->acc == GS_F16 ? "sumsf16" : "sumsf32",
+    gs_text_addf(out, "layout%s %s %s m%d n%d k%d", gs_layout_name(p->layout), p->in == GS_BF16 ? "typebf16" : "typef16", p->acc == GS_F16 ? "sumsf16" : "sumsf32",
                  (int)lround(log2((double)p->m + 1)), (int)lround(log2((double)p->n + 1)), (int)lround(log2((double)p->k + 1)));
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "kernel/inspector.h"
 #include "plan/states.h"
+#include "problem/layout.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */
 #define MEMBERS 4    /* of a group */
@@ -95,15 +96,11 @@ static gs_status value_of(const gs_formula *formula, const gs_formula_names *nam
  * may come along; along N they are another block's (measured: docs/performance/grid). */
 static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
 {
-    const bool input = map->operand == 'a' || map->operand == 'b';
-    const bool tn = problem->layout == GS_TN;
-    int64_t inner = problem->n, outer = problem->m, ld = map->operand == 'c' ? problem->ldc : problem->ldd;
-    if (map->operand == 'a') inner = problem->k, outer = problem->m, ld = problem->lda;
-    if (map->operand == 'b') inner = tn ? problem->k : problem->n, outer = tn ? problem->n : problem->k, ld = problem->ldb;
-    const gs_type type = input ? problem->in : problem->out;
+    const gs_shape s = gs_shape_of(problem, map->operand);
+    const bool along_k = map->operand == 'a' ? !gs_is_a_transposed(problem->layout) : map->operand != 'b' || gs_is_b_transposed(problem->layout);
     return (gs_tensor){
-        .element = type, .extent = {(uint64_t)inner, (uint64_t)outer}, .stride = (uint64_t)ld * gs_type_size(type),
-        .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = map->operand == 'b' && !tn ? 128 : 256,
+        .element = s.type, .extent = {(uint64_t)s.row, (uint64_t)s.rows}, .stride = (uint64_t)s.ld * gs_type_size(s.type),
+        .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = along_k ? 256 : 128,
     };
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "llm/prompt.h"
+#include "problem/layout.h"
 #include "schedule/model.h"
 
 enum {
@@ -24,8 +25,8 @@ void gs_llm_add_problem(gs_text *text, const gs_problem *p, const gs_caps *caps)
     char name[GS_PROBLEM_TEXT];
     const double flops = gs_problem_flops(p), bytes = gs_compulsory_bytes(p);
     gs_text_addf(text, "%s\n\n", gs_problem_format(p, name));
-    gs_text_addf(text, "D = A B, M x N x K = %lld x %lld x %lld, batch %lld. Layout %s.\n", (long long)p->m, (long long)p->n, (long long)p->k, (long long)p->batch,
-                 p->layout == GS_TN ? "tn: A is M x K, B is N x K, both row by row" : "nn: A is M x K, B is K x N, both row by row");
+    gs_text_addf(text, "D = A B, M x N x K = %lld x %lld x %lld, batch %lld. Layout %s: A is %s, B is %s, both row by row.\n", (long long)p->m, (long long)p->n, (long long)p->k,
+                 (long long)p->batch, gs_layout_name(p->layout), gs_is_a_transposed(p->layout) ? "K x M" : "M x K", gs_is_b_transposed(p->layout) ? "N x K" : "K x N");
     gs_text_addf(text, "%.6g FLOP, %.6g bytes that must be moved, %.4g FLOP per byte.\n", flops, bytes, flops / bytes);
     gs_text_addf(text, "The floor, below which the device cannot be: %.4g us.", gs_floor_us(p, caps));
 }

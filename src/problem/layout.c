@@ -1,18 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 #include "problem/layout.h"
 
-/* Elements of a packed row of B; a row has at least one, whatever the extents. */
-static int64_t row_of(const gs_problem *problem, gs_layout layout)
+#include <string.h>
+
+static const char *const names[GS_LAYOUTS] = {[GS_NN] = "nn", [GS_TN] = "tn", [GS_NT] = "nt", [GS_TT] = "tt"};
+
+const char *gs_layout_name(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS ? names[layout] : "?"; }
+
+bool gs_layout_parse(const char *name, gs_layout *layout)
 {
-    const int64_t row = layout == GS_TN ? problem->k : problem->n;
+    for (int i = 0; i < GS_LAYOUTS; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *layout = (gs_layout)i;
+            return true;
+        }
+    return false;
+}
+
+gs_shape gs_shape_of(const gs_problem *p, char operand)
+{
+    const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
+    switch (operand) {
+    case 'a': return (gs_shape){a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in};
+    case 'b': return (gs_shape){b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in};
+    case 'c': return (gs_shape){p->m, p->n, p->ldc, p->out};
+    default:  return (gs_shape){p->m, p->n, p->ldd, p->out};
+    }
+}
+
+int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
+{
+    return gs_is_a_transposed(p->layout) ? (row / p->m * p->k + k) * p->lda + row % p->m : row * p->lda + k;
+}
+
+int64_t gs_place_in_b(const gs_problem *p, int64_t batch, int64_t k, int64_t col)
+{
+    return gs_is_b_transposed(p->layout) ? (batch * p->n + col) * p->ldb + k : (batch * p->k + k) * p->ldb + col;
+}
+
+/* Elements of a packed row of B; a row has at least one, whatever the extents. */
+static int64_t row_of_b(const gs_problem *problem)
+{
+    const int64_t row = gs_shape_of(problem, 'b').row;
     return row > 0 ? row : 1;
 }
 
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout)
 {
     gs_problem other = *problem;
-    other.layout = layout;
-    other.ldb += row_of(problem, layout) - row_of(problem, problem->layout);
+    other.layout = gs_layout_with_b(problem->layout, layout);
+    other.ldb += row_of_b(&other) - row_of_b(problem);
     return other;
 }
 

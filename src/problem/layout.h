@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: MIT
- * The same problem with its B stored the other way, or with other extents. */
+ * How matrices are stored, and the same problem with its B stored the other way, or with other extents. */
 #ifndef GS_PROBLEM_LAYOUT_H
 #define GS_PROBLEM_LAYOUT_H
 
+#include <stdbool.h>
 #include <gemmsmith/problem.h>
 
-/* The same matrices; the rows of B keep their padding. */
+enum { GS_LAYOUTS = 4 };
+
+const char *gs_layout_name(gs_layout layout);   /* "nn", "tn", "nt", "tt" */
+bool        gs_layout_parse(const char *name, gs_layout *layout);
+
+static inline bool gs_is_a_transposed(gs_layout layout) { return layout == GS_NT || layout == GS_TT; }   /* A is stored K x M */
+static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN || layout == GS_TT; }   /* B is stored N x K */
+
+/* A as in `own`, B as in `b`. */
+static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
+
+/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. */
+typedef struct gs_shape {
+    int64_t rows, row, ld;
+    gs_type type;
+} gs_shape;
+gs_shape gs_shape_of(const gs_problem *problem, char operand);
+
+/* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. */
+int64_t gs_place_in_a(const gs_problem *problem, int64_t row, int64_t k);
+int64_t gs_place_in_b(const gs_problem *problem, int64_t batch, int64_t k, int64_t col);
+
+/* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
 
 /* With other extents; every row keeps its padding. */

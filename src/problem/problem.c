@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "problem/layout.h"
 #include "problem/sized.h"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
@@ -18,34 +19,15 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
                "problems are compared as bytes");
 
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
-static const char *const layout_names[] = {[GS_NN] = "nn", [GS_TN] = "tn"};
 
 /* The optional fields in the order in which they are printed. */
 enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
 static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "alpha", "beta", "ep"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
-static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_COUNT(layout_names); }
+static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS; }
 
-/* Rows and row length of an operand as stored; lda..ldd by the same index. */
-typedef struct shape {
-    int64_t rows, row;
-    int64_t ld;
-    gs_type type;
-} shape;
-
-static shape operand_shape(const gs_problem *problem, char operand)
-{
-    const bool tn = problem->layout == GS_TN;
-    switch (operand) {
-    case 'a': return (shape){problem->m, problem->k, problem->lda, problem->in};
-    case 'b': return (shape){tn ? problem->n : problem->k, tn ? problem->k : problem->n, problem->ldb, problem->in};
-    case 'c': return (shape){problem->m, problem->n, problem->ldc, problem->out};
-    default:  return (shape){problem->m, problem->n, problem->ldd, problem->out};
-    }
-}
-
-static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX(operand_shape(problem, operand).row, 1); }
+static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX(gs_shape_of(problem, operand).row, 1); }
 
 size_t gs_type_size(gs_type type) { return type == GS_F32 ? 4 : 2; }
 
@@ -70,7 +52,7 @@ void gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout lay
 
 size_t gs_problem_bytes(const gs_problem *problem, char operand)
 {
-    const shape s = operand_shape(problem, operand);
+    const gs_shape s = gs_shape_of(problem, operand);
     if (s.rows <= 0 || s.row <= 0 || problem->batch <= 0 || s.ld <= 0) return 0;
     if (s.rows > INT64_MAX / problem->batch) return SIZE_MAX;
     const int64_t steps = s.rows * problem->batch - 1;   /* rows before the last one */
@@ -200,6 +182,14 @@ static gs_status join_fields(reader *r)
     return GS_OK;
 }
 
+static gs_status read_layout(reader *r)
+{
+    const int column = gs_scan_column(&r->scan);
+    char word[16];
+    if (gs_scan_word(&r->scan, word, sizeof word) && gs_layout_parse(word, &r->problem->layout)) return GS_OK;
+    return gs_fail_at(r->error, GS_ERROR_PARSE, column, "layout", "expected nn, tn, nt or tt");
+}
+
 static gs_status read_long_form(reader *r)
 {
     int index = 0;
@@ -208,8 +198,7 @@ static gs_status read_long_form(reader *r)
     GS_TRY(expect(r, ":", "m"));
     GS_TRY(read_extents(r, "x"));
     GS_TRY(expect(r, ":", "layout"));
-    GS_TRY(read_name(r, "layout", layout_names, (int)GS_COUNT(layout_names), "nn or tn", &index));
-    r->problem->layout = (gs_layout)index;
+    GS_TRY(read_layout(r));
     while (gs_scan_take(&r->scan, ":")) GS_TRY(read_field(r));
     return GS_OK;
 }
@@ -264,7 +253,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     const gs_problem *const p = problem;
     text[0] = '\0';
     append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? type_names[p->in] : "?", (long long)p->m, (long long)p->n,
-           (long long)p->k, valid_layout(p->layout) ? layout_names[p->layout] : "?");
+           (long long)p->k, gs_layout_name(p->layout));
     if (p->acc != GS_F32) append(text, ":acc=%s", valid_type(p->acc) ? type_names[p->acc] : "?");
     if (p->out != p->in) append(text, ":d=%s", valid_type(p->out) ? type_names[p->out] : "?");
     const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};
@@ -283,7 +272,7 @@ static gs_status check_types(const gs_problem *p, gs_error *error)
     if (p->in != GS_F16 && p->in != GS_BF16) return gs_fail(error, GS_ERROR_RANGE, "in", "inputs must be f16 or bf16");
     if (p->acc != GS_F16 && p->acc != GS_F32) return gs_fail(error, GS_ERROR_RANGE, "acc", "the accumulator must be f32 or f16");
     if (!valid_type(p->out)) return gs_fail(error, GS_ERROR_RANGE, "d", "the output must be f16, bf16 or f32");
-    if (!valid_layout(p->layout)) return gs_fail(error, GS_ERROR_RANGE, "layout", "must be nn or tn");
+    if (!valid_layout(p->layout)) return gs_fail(error, GS_ERROR_RANGE, "layout", "must be nn, tn, nt or tt");
     if (p->acc == GS_F16 && p->in != GS_F16)
         return gs_fail(error, GS_ERROR_RANGE, "acc", "f16 accumulation needs f16 inputs, not %s", type_names[p->in]);
     if (p->out != p->in && p->out != GS_F32)

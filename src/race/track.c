@@ -177,7 +177,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
     gs_race_check check = {
         .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .wrong = address(track->wrong),
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
-        .in = p->in, .out = p->out, .tn = p->layout == GS_TN, .alpha = p->alpha, .beta = p->beta, .seed = SEED,
+        .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */

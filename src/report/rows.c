@@ -229,9 +229,10 @@ static void name_problem(char *name, size_t size, const gs_problem *problem, uns
 {
     char text[GS_PROBLEM_TEXT];
     const gs_problem one = gs_problem_in_layout(problem, GS_NN);
-    const char *const at = strstr(gs_problem_format(&one, text), ":nn");
-    static const char *const words[] = {"", "nn", "tn", "nn,tn"};
-    snprintf(name, size, "%.*s:%s%s", at ? (int)(at - text) : (int)strlen(text), text, words[layouts & 3], at ? at + 3 : "");
+    const bool a = gs_is_a_transposed(problem->layout);
+    const char *const at = strstr(gs_problem_format(&one, text), a ? ":nt" : ":nn");
+    static const char *const words[2][4] = {{"", "nn", "tn", "nn,tn"}, {"", "nt", "tt", "nt,tt"}};
+    snprintf(name, size, "%.*s:%s%s", at ? (int)(at - text) : (int)strlen(text), text, words[a][layouts & 3], at ? at + 3 : "");
 }
 
 static bool known_mode(const char *mode)
@@ -259,7 +260,7 @@ static void add_line(lines *l, char **field)
     gs_report_point *const p = set ? gs_report_find_point(l->r, set, name, &problem) : NULL;
     const bool best = strcmp(field_of(l, IS_BEST), "1") == 0;
     if (!p || (strcmp(p->date, date) != 0 && !renew(p, date))) return;
-    p->layouts |= strcmp(field_of(l, LAYOUT), "tn") == 0 ? 2u : 1u;
+    p->layouts |= field_of(l, LAYOUT)[0] == 't' ? 2u : 1u;
     name_problem(name, sizeof name, &problem, p->layouts);
     gs_report_name_point(p, name);
     p->floor_us = number_of(l, FLOOR_US);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -139,6 +140,8 @@ gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *probl
     if (family->hopper && caps->cc != 90)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "%s needs compute capability 9.0 (wgmma); this device has %d.%d", family->name,
                        caps->cc / 10, caps->cc % 10);
+    if (gs_is_a_transposed(problem->layout) && !family->a_transposed)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "%s reads A stored M x K, not K x M as in %s", family->name, gs_layout_name(problem->layout));
     return family->check(schedule, problem, caps, error);
 }
 

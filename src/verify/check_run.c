@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 
 enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9, SLOT_ZEROED = 10 };
 
@@ -219,12 +220,6 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error) { return launch(trial, error); }
 
-static int64_t place_in_b(const gs_problem *p, int64_t batch, int64_t k, int64_t col)
-{
-    const bool tn = p->layout == GS_TN;
-    return (batch * (tn ? p->n : p->k) + (tn ? col : k)) * p->ldb + (tn ? k : col);
-}
-
 /* Another element at so many from the first of A or B, and the hash that is its own then: a sum over all elements (gs_verify_hash). */
 static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
 {
@@ -252,8 +247,8 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
     const int64_t row = gs_pick_below(bits, p->m * p->batch), k = gs_pick_below(gs_mix(bits), p->k);
     uint16_t element;
-    GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)(row * p->lda + k) * sizeof element, sizeof element, error));
-    GS_TRY(put_element(trial, 0, row * p->lda + k, (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
+    GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
+    GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
     return refer_row(trial, row, error);
 }
 
@@ -268,6 +263,10 @@ static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     const gs_problem *const p = &trial->problem;
+    if (gs_is_a_transposed(p->layout)) {   /* one element of each stored row */
+        for (int64_t k = 0; k < p->k; k++) GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), 0, error));
+        return GS_OK;
+    }
     const size_t bytes = (size_t)p->k * sizeof(uint16_t);
     const gs_pointer to = trial->operand[0].at + (gs_pointer)(row * p->lda) * sizeof(uint16_t);
     uint16_t *const line = malloc(bytes);
@@ -296,8 +295,8 @@ static gs_status put_edges_of_f16(gs_check_run *trial, uint64_t bits, gs_error *
         const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
         const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k), batch = row / p->m;
         GS_TRY(clear_row(trial, row, error));
-        GS_TRY(put_element(trial, 0, row * p->lda + k, a[type][i] | (uint16_t)((more & 1) << 15), error));
-        GS_TRY(put_element(trial, 1, place_in_b(p, batch, k, col), b[type][i], error));
+        GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
         GS_TRY(refer_row(trial, row, error));
         GS_TRY(refer_col(trial, batch, col, error));
     }
@@ -312,7 +311,7 @@ static gs_status put_others(gs_check_run *trial, uint16_t element, uint64_t bits
     const int64_t rows = p->m * p->batch;
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = (trial->poked.row + 3 + i) % rows;
-        GS_TRY(put_element(trial, 0, row * p->lda + gs_special_place(gs_mix(bits + (uint64_t)i), p->k), element, error));
+        GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
     }
@@ -330,11 +329,11 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
     const int64_t batch = to->row / p->m;
     if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, bits, error));
-    GS_TRY(put_element(trial, 0, to->row * p->lda + to->k_a, nan_in_a ? nan : inf | sign, error));
+    GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
     if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
-        GS_TRY(put_element(trial, 0, to->row * p->lda + (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k, inf | (uint16_t)((bits >> 2 & 1) << 15), error));
+        GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
-    GS_TRY(put_element(trial, 1, place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
+    GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     GS_TRY(refer_row(trial, to->row, error));
     return refer_col(trial, batch, to->col, error);
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
 #define F16_EXACT  2048.0
@@ -189,14 +190,11 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
 
 gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
 {
-    const bool tn = p->layout == GS_TN;
+    const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
     gs_datagen g = {.batch = p->batch, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
-    switch (operand) {
-    case 'a': g.rows = p->m, g.cols = p->k, g.ld = p->lda, g.type = p->in; break;
-    case 'b': g.rows = tn ? p->n : p->k, g.cols = tn ? p->k : p->n, g.ld = p->ldb, g.type = p->in, g.transposed = tn; break;
-    default:  g.rows = p->m, g.cols = p->n, g.ld = p->ldc, g.type = p->out; break;
-    }
+    g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
+    g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);
     return g;
 }
 

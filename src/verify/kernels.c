@@ -8,6 +8,7 @@
 #include "base/half.h"
 #include "common/args.h"
 #include "plan/loaded.h"
+#include "problem/layout.h"
 #include "verify/internal.h"
 
 _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
@@ -217,7 +218,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
     const gs_bound bound = gs_bound_make(p, TOLERANCE);
     gs_timed timed = {
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
-        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .tn = p->layout == GS_TN, .alpha = p->alpha,
+        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
         .beta = p->beta, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
     GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + 1) * 32, queue, error));
@@ -228,7 +229,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 
 static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, gs_function *out, gs_error *error)
 {
-    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * 2 + (int)problem->layout) * 2 + (problem->beta != 0);
+    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + (problem->beta != 0);
     if (!verifier->reference[index].function) {
         gs_problem plain = *problem;
         plain.acc = GS_F32;
@@ -272,11 +273,11 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
 
 gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
 {
-    const int64_t batch = row / p->m, rows_b = p->layout == GS_TN ? p->n : p->k;
+    const int64_t batch = row / p->m;
     gs_problem one = *p;
     one.m = one.batch = 1;
     const gs_pointer at[] = {
-        operand[0] + (gs_pointer)(row * p->lda) * gs_type_size(p->in), operand[1] + (gs_pointer)(batch * rows_b * p->ldb) * gs_type_size(p->in),
+        operand[0] + (gs_pointer)gs_place_in_a(p, row, 0) * gs_type_size(p->in), operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, 0) * gs_type_size(p->in),
         operand[2] + (gs_pointer)(row * p->ldc) * gs_type_size(p->out),
     };
     return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
@@ -285,13 +286,12 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_
 gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error)
 {
-    const bool tn = p->layout == GS_TN;
-    const int64_t first = batch * p->m, rows_b = tn ? p->n : p->k;
+    const int64_t first = batch * p->m;
     gs_problem one = *p;
     one.n = one.batch = 1;
     const gs_pointer at[] = {
-        operand[0] + (gs_pointer)(first * p->lda) * gs_type_size(p->in),
-        operand[1] + (gs_pointer)(batch * rows_b * p->ldb + (tn ? col * p->ldb : col)) * gs_type_size(p->in),
+        operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in),
+        operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, col) * gs_type_size(p->in),
         operand[2] + (gs_pointer)(first * p->ldc + col) * gs_type_size(p->out),
     };
     return launch_reference(verifier, &one, at, out + (gs_pointer)(first * p->n + col) * sizeof(double), p->n, queue, error);

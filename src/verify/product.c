@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/device.h"
+#include "problem/layout.h"
 
 #define FILE_LIMIT ((size_t)1 << 40)
 #define CPU_FLOPS  5e8      /* the CPU computes the reference up to here, a second of work */
@@ -20,16 +21,13 @@ static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 :
 
 static gs_product_operand matrix_of(const gs_problem *p, int index)
 {
-    const bool tn = p->layout == GS_TN;
-    const int64_t rows[] = {p->m, tn ? p->n : p->k, p->m, p->m}, row[] = {p->k, tn ? p->k : p->n, p->n, p->n},
-                  ld[] = {p->lda, p->ldb, p->ldc, p->ldd};
-    const gs_type type = index < 2 ? p->in : p->out;
+    const gs_shape s = gs_shape_of(p, "abcd"[index]);
     return (gs_product_operand){.name = (char)('A' + index),
-                    .rows = rows[index] * p->batch,
-                    .row = row[index],
-                    .ld = ld[index],
-                    .type = npy_type(type),
-                    .element = gs_type_size(type),
+                    .rows = s.rows * p->batch,
+                    .row = s.row,
+                    .ld = s.ld,
+                    .type = npy_type(s.type),
+                    .element = gs_type_size(s.type),
                     .bytes = gs_problem_bytes(p, (char)('a' + index))};
 }
 

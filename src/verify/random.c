@@ -29,13 +29,19 @@ static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bo
     return layout == GS_TN && gs_random_below(random, 2) ? gs_problem_make(in, layout, many, few, k) : gs_problem_make(in, layout, few, many, k);
 }
 
-static gs_problem any_problem(gs_random *random, bool few, bool emulated)
+static gs_layout random_layout(gs_random *random, bool a_transposed)
+{
+    static const gs_layout layouts[] = {GS_NN, GS_TN, GS_NT, GS_TT};
+    return layouts[gs_random_below(random, a_transposed ? 4 : 2)];
+}
+
+static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
         const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
         const int64_t m = random_extent(random, emulated), n = random_extent(random, emulated), k = random_extent(random, emulated);
-        gs_problem problem = gs_problem_make(in, gs_random_below(random, 2) ? GS_TN : GS_NN, m, n, k);
+        gs_problem problem = gs_problem_make(in, random_layout(random, a_transposed), m, n, k);
         if (few) problem = random_few(random, in, problem.layout, emulated);
         if (in == GS_F16 && gs_random_below(random, 3) == 0) problem.acc = GS_F16;
         if (gs_random_below(random, 4) == 0) problem.out = GS_F32;
@@ -73,11 +79,19 @@ static bool only_few(uint32_t families)
     return few;
 }
 
+/* Whether a chosen family takes A stored K x M. */
+static bool any_a_transposed(uint32_t families)
+{
+    for (unsigned family = 0; family < GS_FAMILIES; family++)
+        if ((families == 0 || families & 1u << family) && gs_families[family]->a_transposed) return true;
+    return false;
+}
+
 gs_problem gs_random_problem(gs_random *random, uint32_t families, const gs_caps *caps)
 {
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = any_problem(random, only_few(families), caps->emulated);
+        problem = any_problem(random, only_few(families), any_a_transposed(families), caps->emulated);
         if (!families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;

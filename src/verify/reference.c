@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "problem/layout.h"
 #include "verify/internal.h"
 
 enum { COLS = 64, DEPTH = 64, GROUP = 16 };   /* of B as doubles: what the nearest cache holds; columns whose sums stay in registers */
@@ -26,8 +27,8 @@ static double element(const void *matrix, gs_type type, int64_t index)
 /* Part of B; columns beyond the last are zero. */
 static void fill_panel(panel to, const gs_problem *p, const void *b, int64_t first, int depth, int cols)
 {
-    const bool tn = p->layout == GS_TN;
-    const int64_t step_k = tn ? 1 : p->ldb, step_n = tn ? p->ldb : 1;
+    const bool t = gs_is_b_transposed(p->layout);
+    const int64_t step_k = t ? 1 : p->ldb, step_n = t ? p->ldb : 1;
     for (int k = 0; k < depth; k++)
         for (int col = 0; col < COLS; col++) to[k][col] = col < cols ? element(b, p->in, first + k * step_k + col * step_n) : 0;
 }
@@ -50,7 +51,7 @@ static void add_panel(const gs_problem *p, const void *a, int64_t first_row, con
     for (int64_t row = first_row; row < first_row + p->m; row++) {
         double *const to = out + row * p->n + first_col;
         double sums[COLS] = {0}, factors[DEPTH];
-        for (int k = 0; k < depth; k++) factors[k] = element(a, p->in, row * p->lda + first_k + k);
+        for (int k = 0; k < depth; k++) factors[k] = element(a, p->in, gs_place_in_a(p, row, first_k + k));
         memcpy(sums, to, (size_t)cols * sizeof *to);
         add_products(sums, factors, b, depth);
         memcpy(to, sums, (size_t)cols * sizeof *to);
@@ -59,15 +60,14 @@ static void add_panel(const gs_problem *p, const void *a, int64_t first_row, con
 
 void gs_reference_cpu(const gs_problem *p, const void *a, const void *b, const void *c, double *out)
 {
-    const bool tn = p->layout == GS_TN;
-    const int64_t rows_b = tn ? p->n : p->k, rows = p->m * p->batch;
+    const int64_t rows = p->m * p->batch;
     panel part;
     for (int64_t i = 0; i < rows * p->n; i++) out[i] = 0;
     for (int64_t batch = 0; batch < p->batch; batch++)
         for (int64_t col = 0; col < p->n; col += COLS)
             for (int64_t k = 0; k < p->k; k += DEPTH) {
                 const int cols = (int)GS_MIN(p->n - col, COLS), depth = (int)GS_MIN(p->k - k, DEPTH);
-                fill_panel(part, p, b, batch * rows_b * p->ldb + (tn ? col * p->ldb + k : k * p->ldb + col), depth, cols);
+                fill_panel(part, p, b, gs_place_in_b(p, batch, k, col), depth, cols);
                 add_panel(p, a, batch * p->m, part, k, depth, col, cols, out);
             }
     for (int64_t row = 0; row < rows; row++)

@@ -20,12 +20,10 @@ gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_lay
     const char *const rest = colon ? colon + 1 : text;
     *layout = problem->layout;
     if (colon && colon != text) {
-        if (strncmp(text, "nn:", 3) == 0)
-            *layout = GS_NN;
-        else if (strncmp(text, "tn:", 3) == 0)
-            *layout = GS_TN;
-        else
-            return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: the layout before ':' is nn, tn or nothing", text);
+        char word[3];
+        snprintf(word, sizeof word, "%.*s", (int)GS_MIN(colon - text, 3), text);
+        if (colon - text != 2 || !gs_layout_parse(word, layout) || gs_is_a_transposed(*layout) != gs_is_a_transposed(problem->layout))
+            return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: the layout before ':' is %s or nothing", text, gs_is_a_transposed(problem->layout) ? "nt, tt" : "nn, tn");
     }
     if (!*rest || strlen(rest) >= GS_CONTENDER_NAME)
         return gs_fail(error, GS_ERROR_PARSE, "contender", "%.80s: a name of 1 to %d characters is needed", text,

@@ -365,7 +365,7 @@ static void put_entry(gs_json *json, const gs_prepared *entry, const gs_samples 
     const gs_error *const why = samples ? &samples->error : &entry->error;
     gs_json_begin(json, NULL, '{');
     gs_json_string(json, "name", entry->name);
-    gs_json_string(json, "layout", entry->layout == GS_NN ? "nn" : "tn");
+    gs_json_string(json, "layout", gs_layout_name(entry->layout));
     put_problem(json, &entry->problem);
     gs_json_string(json, "status", gs_status_name(status));
     gs_json_string(json, "message", status == GS_OK ? "" : why->text);

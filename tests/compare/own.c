@@ -53,13 +53,13 @@ static void contenders_by_layout(void **state)
     char failed[GS_CONTENDER_NAME], own_in[2][GS_SCHEDULE_TEXT] = {"", OWN};
     (void)state;
     assert_int_equal(names(&n, "own," REFERENCE, NULL, failed), GS_OK);
-    gs_contender_list_make(&list, &n, 3, own_in);   /* nothing is known in nn */
+    gs_contender_list_make(&list, &n, GS_TN, 3, own_in);   /* nothing is known in nn */
     assert_int_equal(list.count, 3);
     assert_string_equal(list.list[0], "nn:" REFERENCE);
     assert_string_equal(list.list[1], "tn:" OWN);
     assert_string_equal(list.list[2], "tn:" REFERENCE);
     assert_int_equal(list.reference, 2);   /* the last of them: the one in the last layout */
-    gs_contender_list_make(&list, &n, 2, own_in);
+    gs_contender_list_make(&list, &n, GS_TN, 2, own_in);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.reference, 1);
 }

@@ -20,6 +20,7 @@
 #include "emu/emu.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
+#include "problem/layout.h"
 #include "verify/verify.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -168,8 +169,9 @@ static const int *multiplied(const matrices *m)
     const gs_problem *const p = &m->problem;
     char text[GS_PROBLEM_TEXT];
     if (strcmp(gs_problem_format(p, text), product.text) == 0) return product.sum;
-    int16_t *const a = whole(m, m->a, p->m, p->lda, 1);
-    int16_t *const b = whole(m, m->b, p->n, p->layout == GS_TN ? p->ldb : 1, p->layout == GS_TN ? 1 : p->ldb);
+    const bool ta = gs_is_a_transposed(p->layout), tb = gs_is_b_transposed(p->layout);
+    int16_t *const a = whole(m, m->a, p->m, ta ? 1 : p->lda, ta ? p->lda : 1);
+    int16_t *const b = whole(m, m->b, p->n, tb ? p->ldb : 1, tb ? 1 : p->ldb);
     int *const sum = realloc(product.sum, (size_t)(p->m * p->n) * sizeof *sum);
     assert_non_null(sum);
     for (int64_t row = 0; row < p->m; row++)

@@ -17,11 +17,16 @@ passes() { # passes PROBLEMS LEAST PARTS
     passed=$(printf '%s\n' "$out" | sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p')
     [ "$code" = 0 ] && [ "${passed:-0}" -ge "$2" ]
 }
-types() { # the pairs of input type and layout that passed
-    printf '%s\n' "$out" | sed -n 's/^pass  *\([a-z0-9]*\):[0-9x]*:\([nt]n\).*/\1 \2/p' | sort | uniq | wc -l
+types() { # the pairs of input type and way of storing B that passed
+    printf '%s\n' "$out" | sed -n 's/^pass  *\([a-z0-9]*\):[0-9x]*:\([nt]\)[nt].*/\1 \2/p' | sort | uniq | wc -l
 }
+ways() { # the ways of storing A that passed
+    printf '%s\n' "$out" | sed -n 's/^pass  *[a-z0-9]*:[0-9x]*:[nt]\([nt]\).*/\1/p' | sort | uniq | wc -l
+}
+wanted=1
+case $family in simple | mma) wanted=2 ;; esac   # nt and tt, too
 
 edges=$(((problems * 2 + 4) / 5))
 passes "$edges" 1 edges || exit 1
-[ "$problems" -lt 10 ] || [ "$(types)" = 4 ] || { echo "not every type and layout is among the $edges edge problems"; exit 1; }
+[ "$problems" -lt 10 ] || { [ "$(types)" = 4 ] && [ "$(ways)" = $wanted ]; } || { echo "not every type and layout is among the $edges edge problems"; exit 1; }
 passes "$problems" "$least" exact,cancellation,index,normal,memory,repeat

@@ -8,7 +8,10 @@
  * memcheck  f16:129x131x133:nn                   mma/64x64x64/w2x2/s3/g8
  * memcheck  bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
  * memcheck  bf16:33x69x1499:tn                   mma/32x32x64/w2x2/s2/g1/k4
+ * memcheck  f16:133x72x77:nt                     mma/64x64x32/w2x2/s3/g4
+ * memcheck  bf16:136x69x131:tt                   mma/128x32x64/w4x1/s3/g4
  * racecheck bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4
+ * racecheck bf16:136x72x136:nt                   mma/64x64x64/w2x2/s3/g4
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +93,7 @@ static void test_alignment(void **state)
         int         a, b;
     } cases[] = {
         {"f16:64x64x64:tn", 16, 16}, {"f16:64x64x68:tn", 2, 2}, {"f16:64x64x65:tn", 2, 2}, {"f16:64x65x64:nn", 16, 2}, {"f16:64x64x65:nn", 2, 16},
-        {"f16:64x65x65:tn:lda=72:ldb=68", 16, 2}, {"f16:63x64x64:nn:ldd=65", 16, 16},
+        {"f16:64x65x65:tn:lda=72:ldb=68", 16, 2}, {"f16:63x64x64:nn:ldd=65", 16, 16}, {"f16:64x64x65:nt", 16, 16}, {"f16:65x64x64:tt", 2, 16},
     };
     const gs_schedule schedule = schedule_of("mma/16x16x64/w1x1/s2/g1");
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -152,6 +155,7 @@ static void test_resources(void **state)
     (void)state;
     static const char *const problems[] = {
         "f16:4000x4000x4000:tn", "f16:100x77x4001:nn", "bf16:4000x4000x4002:tn:d=f32:b=70000", "f16:4000x4000x4004:nn:acc=f16:beta=1", "f16:1x1x0:nn:b=3",
+        "bf16:4000x4000x4001:nt", "f16:4001x77x4000:tt:beta=1",
     };
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         const gs_problem problem = problem_of(problems[i]);
@@ -195,6 +199,7 @@ static const char *const schedule_strings[] = {
 static const char *const problems[] = {
     "f16:4096x4096x4096:tn",                    "f16:4096x4096x4096:nn",                "f16:4096x4096x4095:tn:ldd=4097",
     "bf16:4096x4096x4098:nn:ldb=4100:beta=1",   "f16:4096x4096x4096:nn:acc=f16",        "f16:4096x4098x4098:tn:acc=f16:beta=1",
+    "f16:4096x4096x4096:nt",                    "bf16:4095x4096x4096:nt:beta=1",        "f16:4096x4096x4096:tt:acc=f16",
     "bf16:4096x4096x4100:tn:d=f32:ldd=4098",    "f16:4096x4095x4095:nn:d=f32:beta=1",   "f16:4096x4092x4096:nn:d=bf16:beta=1",
 };
 

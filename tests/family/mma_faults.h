@@ -3,6 +3,8 @@
 
 #define MMA      "f16:128x64x320:tn mma/64x64x32/w2x2/s3/g1"
 #define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"
+#define MMA_NT   "bf16:136x64x200:nt mma/64x64x32/w2x2/s3/g1"
+#define MMA_TT   "f16:67x65x131:tt mma/32x64x64/w2x2/s2/g1"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
 
     /* ---- mma, planted ---- */
@@ -19,6 +21,11 @@
     {"ragged rows: pieces of the next row", MMA_ODD, {{"return slab + row * SLAB_ROW + i * 16;", "return slab + (row + i / 2) % 16 * SLAB_ROW + i * 16;"}}, {RESULT}},
     {"ragged rows: rows beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, 16, columns, lane, piece);"}}, {F(OUT_OF_BOUNDS)}},
     {"ragged rows: columns beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, rows, WARP_N, lane, piece);"}}, {RESULT, F(RACE), F(UNORDERED), F(OUT_OF_BOUNDS)}},
+    {"nt: another swizzle for the reader of A", MMA_NT, {{"lane % 8 + lane / 16 * 8, warp_m * (WARP_M / 8) + lane / 8 % 2);", "lane % 8 + lane / 16 * 8, warp_m * (WARP_M / 8) + (lane / 8 ^ 1) % 2);"}}, {RESULT}},
+    {"nt: A read as it lies", MMA_NT, {{"gs_ldmatrix_x4_trans(f->a[m],", "gs_ldmatrix_x4(f->a[m],"}}, {RESULT}},
+    {"nt: copies A of K beyond the end", "f16:64x64x72:nt mma/64x64x64/w2x2/s2/g1", {{"a_rows() const { return A_ALONG_K ? rows : k; }", "a_rows() const { return A_ALONG_K ? rows : GS_BK; }"}}, {F(OUT_OF_BOUNDS)}},
+    {"nt: copies A of rows beyond the last", "f16:72x64x64:nt mma/64x64x64/w2x2/s2/g1", {{"a_cols() const { return A_ALONG_K ? k : rows; }", "a_cols() const { return A_ALONG_K ? k : GS_BM; }"}}, {F(OUT_OF_BOUNDS)}},
+    {"tt: the second of raw rows begins as the first", MMA_TT, {{"before_row(a + (row + 1) * load.a.ld)) * 2;", "before_row(a + row * load.a.ld)) * 2;"}}, {RESULT}},
     {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
@@ -30,6 +37,8 @@
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"raw rows", MMA_ODD, {{0}}, {0}},
+    {"cp.async, nt", MMA_NT, {{0}}, {0}},
+    {"raw rows, tt", MMA_TT, {{0}}, {0}},
     {"every copy waited for", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", "                gs_cp_async_wait<0>();\n"}}, {0}},
     {"wait_all", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", "                asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"}}, {0}},
     {"a barrier more", MMA_NN, {{"                __syncthreads();\n", "                __syncthreads();\n                __syncthreads();\n"}}, {0}},

@@ -76,7 +76,7 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x2147483648x1:nn",            GS_ERROR_RANGE, "n",      7},
         {"f16:1x1x99999999999999999999:nn",  GS_ERROR_RANGE, "k",      9},
         {"f16:1x1x1",                        GS_ERROR_PARSE, "layout", 10},
-        {"f16:1x1x1:nt",                     GS_ERROR_PARSE, "layout", 11},
+        {"f16:1x1x1:na",                     GS_ERROR_PARSE, "layout", 11},
         {"f16:1x1x1:nn ",                    GS_ERROR_PARSE, "",       13},
         {"f16:1x1x1:nn:",                    GS_ERROR_PARSE, "field",  14},
         {"f16:1x1x1:nn:lde=4",               GS_ERROR_PARSE, "lde",    14},
@@ -216,7 +216,7 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.out = (gs_type)3, GS_ERROR_RANGE, "d");
     WITH(p.out = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
     WITH(p.in = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
-    WITH(p.layout = (gs_layout)2, GS_ERROR_RANGE, "layout");
+    WITH(p.layout = (gs_layout)4, GS_ERROR_RANGE, "layout");
     WITH(p.k = GS_MAX_EXTENT + 1, GS_ERROR_RANGE, "k");
     WITH(p.batch = 0, GS_ERROR_RANGE, "b");
     WITH(p.lda = 63, GS_ERROR_RANGE, "lda");
@@ -335,6 +335,44 @@ static void the_other_layout_keeps_the_padding(void **state)
     assert_int_equal(other.ldb, 300);
 }
 
+/* A and B by the letters: where elements are, how long rows are, what changes with B alone. */
+static void letters_say_how_operands_are_stored(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t     lda, ldb, rows_a, rows_b, a, b;   /* a: place of A(row 8 of 10 a matrix, k 3); b: of B(k 3, column 5), both of the second matrix */
+    } cases[] = {
+        {"f16:10x20x30:nn:b=2", 30, 20, 10, 30, 18 * 30 + 3, (30 + 3) * 20 + 5},
+        {"f16:10x20x30:tn:b=2", 30, 30, 10, 20, 18 * 30 + 3, (20 + 5) * 30 + 3},
+        {"f16:10x20x30:nt:b=2", 10, 20, 30, 30, (30 + 3) * 10 + 8, (30 + 3) * 20 + 5},
+        {"f16:10x20x30:tt:b=2", 10, 30, 30, 20, (30 + 3) * 10 + 8, (20 + 5) * 30 + 3},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].text);
+        char text[GS_PROBLEM_TEXT];
+        assert_string_equal(gs_problem_format(&p, text), cases[i].text);
+        assert_int_equal(p.layout, i);
+        assert_int_equal(p.lda, cases[i].lda);
+        assert_int_equal(p.ldb, cases[i].ldb);
+        assert_int_equal(gs_shape_of(&p, 'a').rows, cases[i].rows_a);
+        assert_int_equal(gs_shape_of(&p, 'b').rows, cases[i].rows_b);
+        assert_int_equal(gs_place_in_a(&p, 18, 3), cases[i].a);
+        assert_int_equal(gs_place_in_b(&p, 1, 3, 5), cases[i].b);
+        assert_int_equal(gs_problem_bytes(&p, 'a'), 2 * 2 * 300);
+        assert_int_equal(gs_problem_check(&p, NULL), GS_OK);
+        for (gs_layout b = GS_NN; b <= GS_TT; b++) {
+            const gs_problem other = gs_problem_in_layout(&p, b);
+            assert_int_equal(gs_is_a_transposed(other.layout), gs_is_a_transposed(p.layout));
+            assert_int_equal(gs_is_b_transposed(other.layout), gs_is_b_transposed(b));
+            assert_int_equal(other.lda, p.lda);
+        }
+    }
+    gs_layout layout = GS_TT;
+    assert_false(gs_layout_parse("n", &layout) || gs_layout_parse("nnn", &layout) || gs_layout_parse("", &layout));
+    assert_int_equal(layout, GS_TT);
+}
+
 static void other_extents_keep_the_padding(void **state)
 {
     (void)state;
@@ -359,6 +397,7 @@ int main(void)
         cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
+        cmocka_unit_test(letters_say_how_operands_are_stored),
         cmocka_unit_test(other_extents_keep_the_padding),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),

@@ -47,10 +47,10 @@ class Lists(unittest.TestCase):
 
     def test_pages(self):
         text = (SOURCE / "docs/performance/learned/README.md").read_text(encoding="utf-8")
-        found = re.findall(rf"^ +python3 {re.escape(SCRIPT.name)} (.* --missing .*) \| wc -l +# (\d+)$", text, re.MULTILINE)
+        found = re.findall(rf"^ +python3 {re.escape(SCRIPT.name)} (.* --missing .*)\| wc -l$", re.sub(r"\\\n +", "", text), re.MULTILINE)
         self.assertEqual(len(found), 5)
-        for command, count in found:
-            self.assertEqual(len(self.lines(*shlex.split(command))), int(count), command)
+        for command in found:
+            self.assertEqual(self.lines(*shlex.split(command)), [], command)
 
     def test_spelling(self):
         spelt = {
@@ -58,6 +58,8 @@ class Lists(unittest.TestCase):
             "f16:064x32x16:nn:acc=f32:d=f16:lda=16:ldb=32:ldc=32:ldd=32:b=1:alpha=1.0:beta=-0": "f16:64x32x16:nn",
             "bf16:1x2x3:tn:beta=0.50:ldc=9:d=f32": "bf16:1x2x3:tn:d=f32:ldc=9:beta=0.5",
             "f16:1x2x3:tn:b=7:acc=f16": "f16:1x2x3:tn:acc=f16:b=7",
+            "bf16:5x2x3:nt:lda=5:ldb=2": "bf16:5x2x3:nt",
+            "f16:5x2x3:tt:lda=9:ldb=4": "f16:5x2x3:tt:lda=9:ldb=4",
             "f16:0x0x0:nn:lda=1:ldb=2:alpha=1e-7": "f16:0x0x0:nn:ldb=2:alpha=1e-07",
             "f16:1x2x3:nn:alpha=0.333333333:beta=1e10": "f16:1x2x3:nn:alpha=0.333333343:beta=1e+10",
         }
@@ -65,7 +67,7 @@ class Lists(unittest.TestCase):
                          [*dict.fromkeys(spelt.values()), "f16:1x1x1:nn                  # one"])
 
     def test_no_problems(self):
-        for text in ("f16", "f16:1x2x3", "f32:1x2x3:nn", "f16:1x2:nn", "f16:1x2x3:tt", "f16:1x2x-3:nn", "1_2_3:nn", "f16:1x2x3:nn:", "f16:1x2x3:nn simple",
+        for text in ("f16", "f16:1x2x3", "f32:1x2x3:nn", "f16:1x2:nn", "f16:1x2x3:ta", "f16:1x2x-3:nn", "1_2_3:nn", "f16:1x2x3:nn:", "f16:1x2x3:nn simple",
                      *("f16:1x2x3:nn:" + field for field in ("acc", "acc=", "acc=bf16", "lda=2", "b=0", "b=2:b=2", "colour=2", "alpha=.5", "alpha=1e39", "alpha=inf",
                                                              "ep=bias"))):
             self.fails(f"list.txt line 2: '{re.escape(text)}' is no problem", self.file("list.txt", "64_32_16", text))

@@ -46,24 +46,25 @@ static void verdict_names_come_back(void **state)
 static void reference_by_hand(void **state)
 {
     (void)state;
-    /* A = [1 2 3; 4 5 6], B = [1 -1; 2 0; 3 4], C = [10 20; 30 40], alpha 0.5, beta -1: both layouts, padded rows */
+    /* A = [1 2 3; 4 5 6], B = [1 -1; 2 0; 3 4], C = [10 20; 30 40], alpha 0.5, beta -1: all layouts, padded rows */
     const float a_values[] = {1, 2, 3, 99, 4, 5, 6, 99}, nn_values[] = {1, -1, 99, 2, 0, 99, 3, 4, 99},
-                tn_values[] = {1, 2, 3, -1, 0, 4};
+                tn_values[] = {1, 2, 3, -1, 0, 4}, nt_values[] = {1, 4, 99, 99, 2, 5, 99, 99, 3, 6};
     const float c[] = {10, 20, 30, 40};
-    uint16_t a[8], nn[9], tn[6];
+    uint16_t a[8], nn[9], tn[6], nt[10];
     for (int i = 0; i < 8; i++) a[i] = gs_f32_to_f16(a_values[i]);
     for (int i = 0; i < 9; i++) nn[i] = gs_f32_to_f16(nn_values[i]);
     for (int i = 0; i < 6; i++) tn[i] = gs_f32_to_f16(tn_values[i]);
+    for (int i = 0; i < 10; i++) nt[i] = gs_f32_to_f16(nt_values[i]);
     const double want[] = {7 - 10, 5.5 - 20, 16 - 30, 10 - 40};
-    for (int layout = GS_NN; layout <= GS_TN; layout++) {
-        gs_problem p = gs_problem_make(GS_F16, (gs_layout)layout, 2, 2, 3);
+    for (gs_layout layout = GS_NN; layout <= GS_TT; layout++) {
+        gs_problem p = gs_problem_make(GS_F16, layout, 2, 2, 3);
         p.out = GS_F32;
         p.lda = 4;
         p.ldb = 3;
         p.alpha = 0.5f;
         p.beta = -1;
         double out[4];
-        gs_reference_cpu(&p, a, layout == GS_TN ? tn : nn, c, out);
+        gs_reference_cpu(&p, layout == GS_NN || layout == GS_TN ? a : nt, layout == GS_TN || layout == GS_TT ? tn : nn, c, out);
         for (int i = 0; i < 4; i++) assert_true(out[i] == want[i]);
     }
 }
@@ -469,7 +470,7 @@ static void device_code_compiles(void **state)
         compile(targets[t], &verify);
         for (int types = 0; types < 3; types++)          /* f16 with f32 sums, f16 with f16 sums, bf16 */
             for (int out = GS_F16; out <= GS_F32; out++)
-                for (int layout = GS_NN; layout <= GS_TN; layout++) {
+                for (int layout = GS_NN; layout <= GS_TT; layout++) {
                     gs_problem p = gs_problem_make(types == 2 ? GS_BF16 : GS_F16, (gs_layout)layout, 64, 64, 64);
                     p.acc = types == 1 ? GS_F16 : GS_F32;
                     p.out = (gs_type)out;
