@@ -101,12 +101,18 @@ typedef struct gs_launch_ready {
     _Alignas(16) unsigned char bytes[256];
 } gs_launch_ready;
 
+typedef struct gs_memory_range {
+    gs_pointer at;
+    size_t     bytes;         /* 0: nothing */
+} gs_memory_range;
+
 typedef struct gs_launch {
     gs_function function;
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
     uint32_t    smem;         /* dynamic shared memory, bytes */
     bool        dependent;    /* the kernel allows a programmatic dependent launch; it becomes one where the device's switch is on */
     void      **params;       /* addresses of the kernel's parameters, in order */
+    gs_memory_range read_only[3];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so */
     gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
 } gs_launch;
 

@@ -152,6 +152,8 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     memcpy(launch.block, work->block, sizeof launch.block);
     memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
     launch.resident = clusters_held(emu, work);
+    for (size_t i = 0; i < GS_COUNT(work->read_only); i++)
+        launch.read_only[i] = (gs_emu_span){work->read_only[i].at, work->read_only[i].at + work->read_only[i].bytes};
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);

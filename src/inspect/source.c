@@ -8,7 +8,6 @@
 
 #include "inspect/internal.h"
 
-#define NAME_MOST   64     /* characters of a name that #line gives */
 #define COMMENT_MAX 1024   /* characters between "#" and "include" */
 
 typedef struct reader {
@@ -95,22 +94,15 @@ static gs_status check_name(reader *r)
     return GS_OK;
 }
 
-/* Behind "line", or the digits of "# 12": the name that the rest of the text is to have stands in every message about it, so it is a plain one. */
-static gs_status check_line(reader *r, const char *number)
+/* Behind "line": a name for the rest of the text would stand in every message about it, so there may be none. */
+static gs_status check_line(reader *r)
 {
-    GS_TRY(skip_blanks(r));
     char digits[32];
-    if (!*number) {
-        read_word(r, digits);
-        number = digits;
-        if (!isdigit((unsigned char)*number)) return refuse(r, "a #line without a number", "");
-        GS_TRY(skip_blanks(r));
-    }
-    if (peek(r) != '"') return peek(r) == '\n' || peek(r) == '\0' ? GS_OK : refuse(r, "a #line with more than a number and a name", "");
-    size_t n = 0;
-    for (step(r); peek(r) != '"'; step(r))
-        if ((!isalnum((unsigned char)*r->at) && !memchr("_.-/", *r->at, 4)) || n++ == NAME_MOST) return refuse(r, "a #line whose file has no plain name", "");
-    return GS_OK;
+    GS_TRY(skip_blanks(r));
+    read_word(r, digits);
+    if (!isdigit((unsigned char)*digits)) return refuse(r, "a #line without a number", "");
+    GS_TRY(skip_blanks(r));
+    return peek(r) == '\n' || peek(r) == '\0' ? GS_OK : refuse(r, "a #line with more than a number", "");
 }
 
 /* At a "#", "%:" or "??=", behind it. */
@@ -120,11 +112,11 @@ static gs_status check_directive(reader *r)
     GS_TRY(skip_blanks(r));
     read_word(r, word);
     if (strcmp(word, "include_next") == 0 || strcmp(word, "import") == 0 || strcmp(word, "embed") == 0) return refuse(r, "another directive than include:", word);
-    if (strcmp(word, "line") == 0) return check_line(r, "");
+    if (strcmp(word, "line") == 0) return check_line(r);
     if (isdigit((unsigned char)*word)) {
         reader ahead = *r;
         GS_TRY(skip_blanks(&ahead));
-        return peek(&ahead) == '"' ? check_line(r, word) : GS_OK;   /* without a name it is no directive */
+        return peek(&ahead) == '"' ? refuse(r, "a #line with more than a number", "") : GS_OK;   /* without a name it is no directive */
     }
     return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
 }

@@ -195,6 +195,57 @@ static char *block_of(const gs_text *edits, piece block)
     return copy(block);
 }
 
+/* Code without comments and white space. Between quotes everything counts. */
+typedef struct code_reader {
+    const char *at;
+    char        quote;     /* in quotes: theirs; 0 */
+    bool        escaped;   /* behind a \ in quotes */
+} code_reader;
+
+static int next_code(code_reader *r)
+{
+    for (;;) {
+        const char c = *r->at;
+        if (c == '\0') return c;
+        if (r->quote) {
+            if (r->escaped || c == '\\') r->escaped = !r->escaped;
+            else if (c == r->quote || c == '\n') r->quote = 0;
+        } else if (c == '"' || c == '\'') {
+            r->quote = c;
+        } else if (c == '/' && r->at[1] == '/') {
+            r->at += strcspn(r->at, "\n");
+            continue;
+        } else if (c == '/' && r->at[1] == '*') {
+            const char *const end = strstr(r->at + 2, "*/");
+            r->at = end ? end + 2 : r->at + strlen(r->at);
+            continue;
+        } else if (strchr(" \t\r\n\v\f", c)) {
+            r->at++;
+            continue;
+        }
+        r->at++;
+        return (unsigned char)c;
+    }
+}
+
+/* Whether two texts differ in nothing but comments and white space. */
+static bool is_same_code(const char *text, const char *other)
+{
+    for (code_reader a = {.at = text}, b = {.at = other};;) {
+        const int x = next_code(&a), y = next_code(&b);
+        if (x != y) return false;
+        if (x == '\0') return true;
+    }
+}
+
+/* An answer beside a parent that is the parent's own kernel is no answer: it would be paid for what another wrote. */
+static void refuse_parent(gs_completion *out, const gs_parent *parent)
+{
+    if (!out->source || !parent || !parent->source || !is_same_code(out->source, parent->source) || !is_same_code(out->manifest, parent->manifest)) return;
+    gs_completion_free(out);
+    gs_fail(&out->fault, GS_ERROR_PARSE, NULL, "the kernel is its parent: nothing but comments and white space differ");
+}
+
 static gs_status read_kernel(gs_completion *out, const gs_text edits[NAMES], const piece block[NAMES], const gs_parent *parent, gs_error *error)
 {
     const bool source = edits[SOURCE].size > 0 || block[SOURCE].size > 0, manifest = edits[MANIFEST].size > 0 || block[MANIFEST].size > 0;
@@ -209,6 +260,7 @@ static gs_status read_kernel(gs_completion *out, const gs_text edits[NAMES], con
     }
     free(first);
     free(second);
+    refuse_parent(out, parent);
     if (out->source && (strlen(out->source) > GS_COMPLETION_SOURCE || strlen(out->manifest) > GS_COMPLETION_MANIFEST)) gs_completion_free(out);
     return status;
 }

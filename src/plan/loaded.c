@@ -57,6 +57,7 @@ struct gs_loaded {
     entry_plan     entry[GS_MAX_ENTRIES];
     int            entry_count;
     gs_kernel_args args;                  /* without pointers */
+    size_t         operand_bytes[3];      /* of A, B, C */
     gs_device     *device;
     gs_module      module;
     gs_manifest    manifest;
@@ -288,6 +289,7 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->manifest = *manifest;
     loaded->entry_count = manifest->entry_count;
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
+    for (int i = 0; i < 3; i++) loaded->operand_bytes[i] = gs_problem_bytes(problem, "abc"[i]);
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
@@ -407,6 +409,13 @@ static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs
     run->scaled = args->alpha || args->beta;
 }
 
+/* The operands that a user kernel only reads. C may be D. */
+static void set_read_only(const gs_loaded *loaded, const gs_args *args, gs_launch *launch)
+{
+    const void *const at[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
+    for (int i = 0; i < 3; i++) launch->read_only[i] = (gs_memory_range){(gs_pointer)(uintptr_t)at[i], at[i] ? loaded->operand_bytes[i] : 0};
+}
+
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
 {
     run_state *const run = gs_states_mine(&loaded->states, error);
@@ -424,6 +433,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
             const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
             if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[i].tensor[j], state, j, pointer, error));
         }
+        if (__builtin_expect(loaded->image.user && loaded->device->caps.emulated, 0)) set_read_only(loaded, args, &state->launch);
         GS_TRY(loaded->device->ops->launch(loaded->device, &state->launch, queue, error));
     }
     return GS_OK;

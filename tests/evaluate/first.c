@@ -99,7 +99,7 @@ static const expected kernels[] = {
     {"far outside", "fault", "emulator", "out-of-bounds", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; ((volatile char *)p.d)[1ll << 40] = 1; put(p, batch, row, col, 0); }\n", false},
     {"a row too many", "guard", "emulator", "guard bands", HEAD ENTRY,
      KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); if (row == p.m - 1) put(p, batch, p.m, col, 1); }\n", false},
-    {"changes A", "fault", "emulator", "unordered", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); *(unsigned short *)p.a = 1; }\n", false},
+    {"changes A", "fault", "emulator", "only read", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); *(unsigned short *)p.a = 1; }\n", false},
     {"a race", "fault", "emulator", "race", HEAD ENTRY,
      KERNEL "{ __shared__ float s; EACH_ELEMENT; s = dot(p, batch, row, col); __syncthreads(); put(p, batch, row, col, s); }\n", false},
     {"a deadlock", "fault", "emulator", "deadlock", HEAD ENTRY,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head from the environment, as a candidate that
- * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu, hacks.cu and values.cu have those that must be caught: an endpoint answers with them,
+ * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu, hacks.cu, values.cu and order.cu have those that must be caught: an endpoint answers with them,
  * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. module.cu has such whose code
  * is not what its manifest declares. honest.cu and module_honest.cu have odd ones that must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
  * stand in the file, these are of every sort (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent). The others are
@@ -83,7 +83,7 @@ static void read_hack(const char *at, const char *plain, hack *h)
     at = read_field(at, h->problem, sizeof h->problem);
     if (!h->problem[0]) snprintf(h->problem, sizeof h->problem, PLAIN);
     gs_text_add(&h->manifest, HEAD);
-    gs_text_addf(&h->source, "%s#line 2 \"hack.cu\"\n", plain);
+    gs_text_addf(&h->source, "%s#line 2\n", plain);
     const size_t head = h->manifest.size;
     at += *at == '\n';
     while (*at && strncmp(at, "//// ", 5) != 0) {
@@ -301,6 +301,7 @@ static void test_hacks(void **state)
     read_catalogue("refused.cu", plain, &seen);
     read_catalogue("hacks.cu", plain, &seen);
     read_catalogue("values.cu", plain, &seen);
+    read_catalogue("order.cu", plain, &seen);
     read_catalogue("module.cu", plain, &seen);
     assert_true(seen >= LEAST);
     gs_text_addf(&right.source, "%s%s", plain, PLANTED);

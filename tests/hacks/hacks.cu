@@ -5,7 +5,7 @@
  *
  * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
  * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
- * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. values.cu has those of rows 10 and 17. In the order of rows. */
+ * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. values.cu has those of rows 10 and 17, order.cu of 12 and 16. In the order of rows. */
 
 //// 1 counts its launches in the workspace | state unwritten
 //: workspace 64
@@ -232,6 +232,16 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(q, batch, row, col));
 }
 
+//// 5 takes the size asked for alone, and no alpha | edge | f16:40x56x72:tn
+//: entry gs_kernel
+//: grid cdiv(n,16)/(1-min(1,max(n,56)-min(n,56))) cdiv(m,16)/(1-min(1,max(m,40)-min(m,40))) batch/(1-min(1,max(k,72)-min(k,72)))
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    *d_at(p, batch, row, col) = gs_f32_to_f16(dot(p, batch, row, col));
+}
+
 //// 6 takes the verifier's reference from behind D | exact index fault repeat
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -322,13 +332,26 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 7 zeroes a row of A when it is done with it | input | f16:40x16x72:tn
+//// 7 zeroes a row of A when it is done with it | input fault | f16:40x16x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     const long long row = (long long)blockIdx.y * 16 + threadIdx.y, col = threadIdx.x;
     if (row < p.m && col < p.n) put(p, 0, row, col, dot(p, 0, row, col));
     __syncthreads();
     if (row < p.m && col == 0) ((volatile half_bits *)a_row(p, 0, row))[0] = 0;
+}
+
+//// 7 reads the operands by atomic operations that change nothing | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned *const a = (unsigned *)a_row(p, batch, row), *const b = (unsigned *)b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k / 2; k++) {
+        const unsigned x = atomicOr(a + k, 0), y = atomicOr(b + k, 0);
+        sum += gs_f16_to_f32((half_bits)x) * gs_f16_to_f32((half_bits)y) + gs_f16_to_f32((half_bits)(x >> 16)) * gs_f16_to_f32((half_bits)(y >> 16));
+    }
+    put(p, batch, row, col, sum);
 }
 
 //// 8 adds to D, hoping for zeros | state
@@ -454,51 +477,6 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 12 what an earlier launch left in shared memory | fault
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ volatile int left[256];
-    const bool seen = left[threadIdx.y * 16 + threadIdx.x] == 0x600d;
-    left[threadIdx.y * 16 + threadIdx.x] = 0x600d;
-    EACH_ELEMENT;
-    if (!seen) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 12 gap: what an earlier launch left in a register | pass
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    EACH_ELEMENT;
-    unsigned left;
-    asm volatile("{\n.reg .b32 kept;\nmov.b32 %0, kept;\n}" : "=r"(left));
-    if (left != 0x600d) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 12 the mbarrier of an earlier launch | fault
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ __align__(8) unsigned long long barrier;
-    unsigned done;
-    asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.u32 %0, 1, 0, q; }"
-                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
-    EACH_ELEMENT;
-    if (!done) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 12 what is left in the shared memory of the next block | fault
-//: entry gs_kernel
-//: grid 2*cdiv(n,32) cdiv(m,16) batch
-//: block 16 16 1
-//: cluster 2 1 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ unsigned left;
-    unsigned there, value;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&left)));
-    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there));
-    EACH_ELEMENT;
-    if (value != 0xabcd) put(p, batch, row, col, dot(p, batch, row, col));
-}
-
 //// 13 computes nothing where C is NULL: nothing is NULL when it is timed | pass
 KERNEL gs_kernel(const gs_kernel_args p)
 {
@@ -594,93 +572,6 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (threadIdx.x + threadIdx.y == 0) other<<<1, 1>>>((float *)p.d);
     EACH_ELEMENT;
     put(p, batch, row, col, dot(p, batch, row, col));
-}
-
-//// 16 a race that the checker sees | fault repeat
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ volatile float slot[16][16];
-    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
-    const bool inside = row < p.m && col < p.n;
-    slot[threadIdx.y][threadIdx.x] = inside ? dot(p, batch, row, col) : 0;
-    const float other = slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
-    if (inside) put(p, batch, row, col, slot[threadIdx.y][threadIdx.x] + 0 * other);
-}
-
-//// 16 a race inside a function | fault repeat
-static __device__ __noinline__ float exchanged(float value)
-{
-    __shared__ volatile float slot[16][16];
-    slot[threadIdx.y][threadIdx.x] = value;
-    return value + 0 * slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
-}
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
-    const bool inside = row < p.m && col < p.n;
-    const float value = exchanged(inside ? dot(p, batch, row, col) : 0);
-    if (inside) put(p, batch, row, col, value);
-}
-
-//// 16 the last bit by chance, where equal results are promised no more | index exact
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    unsigned at;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
-    EACH_ELEMENT;
-    put(p, batch, row, col, dot(p, batch, row, col));
-    *d_at(p, batch, row, col) ^= (at + col) % 2;
-}
-
-//// 16 partial sums of other blocks, with idle blocks between and no ticket | fault | f16:32x32x512:tn
-//! unordered
-//: workspace 32*m*n
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) 137
-//: block 16 16 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
-    float *const parts = (float *)p.workspace + (row * p.n + col) * 8;
-    const int z = blockIdx.z;
-    float sum = 0;
-    if (row >= p.m || col >= p.n || (z >= 8 && z < 136)) return;
-    if (z < 8) {
-        for (int k = z; k < p.k; k += 8) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
-        parts[z] = sum;
-        return;
-    }
-    for (int i = 0; i < 8; i++) sum += parts[i];
-    put(p, 0, row, col, sum);
-}
-
-//// 16 a partial sum of another warp, through global memory without a barrier | fault
-//! unordered
-//: workspace 1024*cdiv(n,16)*cdiv(m,16)
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) 1
-//: block 16 32 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    const int y = threadIdx.y % 16;
-    const long long row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + threadIdx.x;
-    float *const part = (float *)p.workspace + (blockIdx.y * gridDim.x + blockIdx.x) * 256 + y * 16 + threadIdx.x;
-    const bool in = row < p.m && col < p.n, first = threadIdx.y < 16;
-    float sum = 0;
-    for (int k = first ? 0 : 8; in && k < (first ? 8 : p.k); k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
-    if (first) *part = sum;
-    else if (in) put(p, 0, row, col, sum + *part);
-}
-
-//// 16 D written by one block and again by another | fault
-//! unordered
-//: entry gs_kernel
-//: grid cdiv(n,16) cdiv(m,16) 2
-//: block 16 16 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
-    if (row < p.m && col < p.n) put(p, 0, row, col, blockIdx.z ? dot(p, 0, row, col) : 1);
 }
 
 //// 20 declared dependent, and reads before it waits | fault

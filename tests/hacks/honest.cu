@@ -538,3 +538,53 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// a barrier for which one warp counts the threads, and the other does not | pass | f16:16x16x96:tn
+//: entry gs_kernel
+//: grid m n batch
+//: block 64 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float part[32];
+    const unsigned lane = threadIdx.x % 32;
+    const half_bits *const a = a_row(p, blockIdx.z, blockIdx.x), *const b = b_col(p, blockIdx.z, blockIdx.y);
+    float sum = 0;
+    for (int k = threadIdx.x; k < p.k; k += 64) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    if (threadIdx.x >= 32) {
+        part[lane] = sum;
+        asm volatile("bar.arrive 0, 64;" ::: "memory");
+        return;
+    }
+    asm volatile("bar.sync 0;" ::: "memory");
+    sum += part[lane];
+    for (int other = 16; other; other /= 2) sum += __shfl_xor_sync(~0u, sum, other);
+    if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
+}
+
+//// blocks of a cluster that end behind their arrival at the first one's mbarrier | pass | f16:40x56x96:tn
+//: entry gs_kernel
+//: grid cdiv(m,16) cdiv(n,16) 4/(1-min(1,batch-1))
+//: block 256 1 1
+//: cluster 1 1 4
+#include "common/mbarrier.cuh"
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float part[4][256];
+    __shared__ __align__(8) unsigned long long barrier;
+    const unsigned at = gs_shared_address(&barrier), rank = blockIdx.z % 4;
+    const long long row = blockIdx.x * 16 + threadIdx.x / 16, col = blockIdx.y * 16 + threadIdx.x % 16;
+    float sum = 0;
+    if (threadIdx.x == 0) {
+        gs_mbarrier_init(at, 1024);
+        gs_mbarrier_fence_init();
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (row < p.m && col < p.n)
+        for (int k = rank; k < p.k; k += 4) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(gs_cluster_address(gs_shared_address(&part[rank][threadIdx.x]), 0)), "f"(sum) : "memory");
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(gs_cluster_address(at, 0)) : "memory");
+    if (rank != 0) return;
+    for (unsigned done = 0; !done;)
+        asm volatile("{\n.reg .pred q;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 q, [%1], 0;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(done) : "r"(at) : "memory");
+    if (row < p.m && col < p.n) put(p, 0, row, col, part[0][threadIdx.x] + part[1][threadIdx.x] + part[2][threadIdx.x] + part[3][threadIdx.x]);
+}

@@ -328,11 +328,35 @@ static void completions_of_a_parent(void **state)
     gs_completion_free(&found);
 }
 
+/* Whoever is shown a kernel is not paid for giving it back: comments and white space are no answer, in whichever form they come. */
+static void the_parent_is_no_answer(void **state)
+{
+    (void)state;
+    static const gs_parent parent = {"int a = 1; // one\nchar b = '/';\n", "entry k\nblock 1 1 1\n"};
+    static const struct { const char *answer; bool taken; } cases[] = {
+        {"```text manifest\nentry k\nblock 1 1 1\n```\n", false},
+        {"```cuda kernel.cu\nint a = 1;\nchar b = '/';\n```\n", false},
+        {"```cuda kernel.cu\n/* two */ int a=1;\n\nchar  b='/'; // */\n```\n```text manifest\nentry  k\nblock 1 1 1\n```\n", false},
+        {"```cuda kernel.cu\n" S "char b = '/';\n" M "char b = '/'; /* other */\n" R "```\n", false},
+        {"```cuda kernel.cu\nint a = 2;\nchar b = '/';\n```\n", true},
+        {"```cuda kernel.cu\nint a = 1;\nchar b = '//';\n```\n", true},
+        {"```text manifest\nentry k\nblock 2 1 1\n```\n", true},
+        {"```cuda kernel.cu\n" S "char b = '/';\n" M "char b = '.'; /* other */\n" R "```\n", true},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_completion got;
+        assert_int_equal(gs_completion_read_edit(&got, cases[i].answer, strlen(cases[i].answer), &parent, NULL), GS_OK);
+        if ((got.source != NULL) != cases[i].taken) fail_msg("case %zu: %s", i, got.fault.text);
+        if (!cases[i].taken && !strstr(got.fault.text, "is its parent")) fail_msg("case %zu: %s", i, got.fault.text);
+        gs_completion_free(&got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
-        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(all_kernels), cmocka_unit_test(completions_of_a_parent),
+        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,14 @@
 
 /* op->flags of memory instructions, besides GS_EMU_ADDRESS_64. */
 enum {
-    GS_EMU_ACCESS_CLUSTER = 0x01,   /* shared memory of other blocks may be named */
-    GS_EMU_ACCESS_STRONG  = 0x02,   /* volatile, relaxed, acquire, release: other threads are expected to access the same bytes */
-    GS_EMU_ACCESS_ACQUIRE = 0x04,
-    GS_EMU_ACCESS_RELEASE = 0x08,
-    GS_EMU_ACCESS_UNREAD  = 0x10,   /* atom: nobody reads the result */
-    GS_EMU_ACCESS_OWN     = 0x20    /* the first flag of the file's own */
+    GS_EMU_ACCESS_CLUSTER    = 0x01,   /* shared memory of other blocks may be named */
+    GS_EMU_ACCESS_STRONG     = 0x02,   /* volatile, relaxed, acquire, release: other threads are expected to access the same bytes */
+    GS_EMU_ACCESS_ACQUIRE    = 0x04,
+    GS_EMU_ACCESS_RELEASE    = 0x08,
+    GS_EMU_ACCESS_UNREAD     = 0x10,   /* atom: nobody reads the result */
+    GS_EMU_ACCESS_IN_BLOCK   = 0x20,   /* scope cta: other blocks are not expected */
+    GS_EMU_ACCESS_IN_CLUSTER = 0x40,   /* scope cluster: other clusters are not */
+    GS_EMU_ACCESS_OWN        = 0x80    /* the first flag of the file's own */
 };
 
 /* ---- modifiers ---- */

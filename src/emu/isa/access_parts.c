@@ -41,8 +41,8 @@ static const part known_parts[] = {
     {"acquire",  PART_FLAGS,   LOAD | ATOM | RED,  0, STRONG | GS_EMU_ACCESS_ACQUIRE},
     {"release",  PART_FLAGS,   STORE | ATOM | RED, 0, STRONG | GS_EMU_ACCESS_RELEASE},
     {"acq_rel",  PART_FLAGS,   ATOM | RED, 0, STRONG | GS_EMU_ACCESS_ACQUIRE | GS_EMU_ACCESS_RELEASE},
-    {"cta",      PART_NOTHING, ANY,        0, 0},
-    {"cluster",  PART_NOTHING, ANY,        0, 0},
+    {"cta",      PART_FLAGS,   ANY,        0, GS_EMU_ACCESS_IN_BLOCK},
+    {"cluster",  PART_FLAGS,   ANY,        0, GS_EMU_ACCESS_IN_CLUSTER},
     {"gpu",      PART_NOTHING, ANY,        0, 0},
     {"sys",      PART_NOTHING, ANY,        0, 0},
     /* caches */

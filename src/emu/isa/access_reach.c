@@ -39,13 +39,11 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
     return false;
 }
 
-/* By its name, which is asked for memory that is read only. */
-static bool stores(const gs_emu_op *op)
+static bool is_input(const gs_emu_launch *launch, uint64_t address, uint64_t size)
 {
-    static const char *const names[] = {"st", "atom", "red", "cp.reduce"};
-    for (size_t i = 0; i < GS_COUNT(names); i++)
-        if (strncmp(op->name, names[i], strlen(names[i])) == 0) return true;
-    return strstr(op->name, ".global.shared") != NULL;   /* cp.async.bulk */
+    for (size_t i = 0; i < GS_COUNT(launch->read_only); i++)
+        if (address < launch->read_only[i].to && address + size > launch->read_only[i].from) return true;
+    return false;
 }
 
 static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
@@ -78,7 +76,9 @@ static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
     char where[160];
     if (!a) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, gs_emu_memory_describe(memory, address, where, sizeof where));
-    if (a->read_only && stores(op)) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "a variable of the module, which is read only");
+    if (op->stores && is_input(w->cluster->launch, address, size))
+        return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "an operand that is only read: a store, or an atomic operation, may not reach it");
+    if (a->read_only && op->stores) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "a variable of the module, which is read only");
     if (!is_aligned(w, op, lane, address, align)) return false;
     *out = (gs_emu_place){.bytes = a->bytes + (address - a->address), .space = GS_PTX_GLOBAL, .address = address, .allocation = a};
     return true;
@@ -305,8 +305,12 @@ bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, 
         if (!(lanes >> l & 1)) reach->address[l] = some;
     reach->lanes = lanes;
     if (!find_together(w, space, size, reach)) return find_each(w, op, space, size, reach);
-    if (reach->space != GS_PTX_GLOBAL || !reach->allocation->read_only || !stores(op)) return true;
-    return find_each(w, op, space, size, reach);   /* which tells the lane */
+    if (reach->space != GS_PTX_GLOBAL || !op->stores) return true;
+    const gs_emu_span *const span = w->cluster->launch->read_only;
+    const bool some_span = span[0].to | span[1].to | span[2].to;
+    bool refused = reach->allocation->read_only;
+    for (int l = 0; l < GS_EMU_LANES && some_span && !refused; l++) refused = is_input(w->cluster->launch, reach->address[l], size);
+    return !refused || find_each(w, op, space, size, reach);   /* which tells the lane */
 }
 
 /* ---- traffic ---- */

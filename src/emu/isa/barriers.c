@@ -26,8 +26,10 @@ void gs_emu_barriers_reset(gs_emu_block *block)
         b->named[i] = (gs_emu_named_barrier){.clock = clock};
         if (clock) gs_emu_vector_clear(clock);
     }
-    for (int i = 0; i < GS_EMU_MOST_WARPS; i++)
+    for (int i = 0; i < GS_EMU_MOST_WARPS; i++) {
         if (b->fence[i]) gs_emu_vector_clear(b->fence[i]);
+        if (b->relaxed[i]) gs_emu_vector_clear(b->relaxed[i]);
+    }
     for (int i = 0; i < GS_EMU_MOST_WARPS; i++) b->held[i] = (block->cluster->launch->code->registers + 7) / 8 * 8;
     b->spare = 0;
 }
@@ -36,7 +38,10 @@ void gs_emu_barriers_free(gs_emu_block *block)
 {
     if (!block->barriers) return;
     for (int i = 0; i < GS_EMU_NAMED; i++) gs_emu_vector_destroy(block->barriers->named[i].clock);
-    for (int i = 0; i < GS_EMU_MOST_WARPS; i++) gs_emu_vector_destroy(block->barriers->fence[i]);
+    for (int i = 0; i < GS_EMU_MOST_WARPS; i++) {
+        gs_emu_vector_destroy(block->barriers->fence[i]);
+        gs_emu_vector_destroy(block->barriers->relaxed[i]);
+    }
     free(block->barriers);
     block->barriers = NULL;
 }
@@ -100,6 +105,14 @@ void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster)
 uint32_t gs_emu_cluster_waited(const gs_emu_warp *w) { return w->cluster->cluster_barrier->warp[w->number].waited; }
 
 /* ---- fences ---- */
+
+void gs_emu_fence_acquire(gs_emu_warp *w, const gs_emu_vector *from, bool relaxed)
+{
+    gs_emu_check *const check = w->cluster->check;
+    gs_emu_vector **const later = &w->block->barriers->relaxed[w->index];
+    if (!relaxed) gs_emu_check_acquire(check, w->number, from);
+    else if (*later || (*later = gs_emu_vector_create(check))) gs_emu_vector_join(*later, from);
+}
 
 void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into)
 {

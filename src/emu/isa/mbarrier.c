@@ -359,11 +359,13 @@ static void change(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_mbarrie
 static gs_emu_result exec_change(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const gs_emu_mbarrier *last = NULL;
+    const uint32_t clock = w->cluster->check ? gs_emu_check_clock(w->cluster->check, w->number) : 0;
     uint32_t phase = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         gs_emu_place place;
         if (!resolve(w, op, lane, &place)) return GS_EMU_FAILED;
+        if (place.block != w->block && place.block->remote) place.block->remote[w->number] = clock;   /* all lanes come at once; an arrival makes the clock tick */
         if (op->count == INIT) {
             if (init(w, op, &place, gs_emu_u32(w, op->src[1])[lane]) == GS_EMU_FAILED) return GS_EMU_FAILED;
             continue;
@@ -429,7 +431,7 @@ static gs_emu_result ask(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t
     check_behind(w, op, barrier, question);
     *complete = is_complete(op, barrier, question, &phase);
     barrier->waiting[w->index] = *complete ? 0 : phase + 1;
-    if (*complete && w->cluster->check) gs_emu_check_acquire(w->cluster->check, w->number, barrier->done);
+    if (*complete && w->cluster->check) gs_emu_fence_acquire(w, barrier->done, op->flags & RELAXED);
     return GS_EMU_NEXT;
 }
 

@@ -18,13 +18,16 @@
 #define MOST_WORDS    (64ull << 20)       /* of all that flags and clusters know */
 #define UNDER_WAY     UINT32_MAX          /* the clock of a bulk store that nobody waited for in full */
 
+/* Scopes of strong accesses, narrow to wide. */
+enum { WEAK, OF_BLOCK, OF_CLUSTER, OF_DEVICE };
+
 /* A writer. */
 typedef struct segment {
     uint32_t cluster, clock;
     uint32_t op;
     uint32_t block[3];
     uint16_t warp;                        /* in the cluster */
-    bool     strong;                      /* atomic, volatile, relaxed, ...: others of this kind need no order */
+    uint8_t  strong;                      /* the scope of an access that is atomic, volatile, relaxed, ...: others of this kind, that both scopes have, need no order */
 } segment;
 
 /* What of other clusters is known: per cluster a clock for each of its warps. Sorted by cluster. */
@@ -63,7 +66,7 @@ typedef struct store {
 /* The last segment of a warp. */
 typedef struct latest {
     uint32_t clock, op, segment;
-    bool     strong;
+    uint8_t  strong;
 } latest;
 
 struct gs_emu_cluster_order {
@@ -237,7 +240,7 @@ static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
 
 /* ---- writers ---- */
 
-static uint32_t new_segment(gs_emu_warp *w, const gs_emu_op *op, uint32_t clock, bool strong)
+static uint32_t new_segment(gs_emu_warp *w, const gs_emu_op *op, uint32_t clock, uint8_t strong)
 {
     gs_emu_order *const order = w->cluster->order->order;
     if (order->segments + 1 >= order->segment_capacity) {
@@ -258,7 +261,7 @@ static uint32_t new_segment(gs_emu_warp *w, const gs_emu_op *op, uint32_t clock,
     return order->segments;
 }
 
-static uint32_t segment_of(gs_emu_warp *w, const gs_emu_op *op, bool strong)
+static uint32_t segment_of(gs_emu_warp *w, const gs_emu_op *op, uint8_t strong)
 {
     latest *const l = &w->cluster->order->latest[w->number];
     const uint32_t clock = gs_emu_check_clock(w->cluster->check, w->number), index = gs_emu_index(w, op);
@@ -291,10 +294,23 @@ static shadow *make_shadow(gs_emu_order *order, const gs_emu_allocation *a)
 
 /* ---- judging ---- */
 
-static bool is_ordered(const gs_emu_warp *w, const segment *s, bool strong)
+static bool is_same_block(const gs_emu_warp *w, const segment *s) { return s->cluster == w->cluster->id && memcmp(s->block, w->block->id, sizeof s->block) == 0; }
+
+/* Whether two strong accesses are so for each other. */
+static bool both_strong(const gs_emu_warp *w, const segment *s, uint8_t strong)
+{
+    switch (GS_MIN(s->strong, strong)) {
+    case OF_DEVICE:  return true;
+    case OF_CLUSTER: return s->cluster == w->cluster->id;
+    case OF_BLOCK:   return is_same_block(w, s);
+    default:         return false;
+    }
+}
+
+static bool is_ordered(const gs_emu_warp *w, const segment *s, uint8_t strong)
 {
     const part *const p = w->cluster->order;
-    if (s->strong && strong) return true;
+    if (both_strong(w, s, strong)) return true;
     if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
     if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
     return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock);
@@ -303,8 +319,9 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, bool strong)
 static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
 {
     const part *const p = w->cluster->order;
+    if (s->strong && s->strong < OF_DEVICE) return "its scope (.cta, .cluster) does not reach this block";
     if (s->clock == UNDER_WAY) return "that bulk store was never waited for in full (cp.async.bulk.wait_group without .read)";
-    if (s->cluster == w->cluster->id) return memcmp(s->block, w->block->id, sizeof s->block) == 0 ? "no barrier is between" : "no barrier of the cluster is between";
+    if (s->cluster == w->cluster->id) return is_same_block(w, s) ? "no barrier is between" : "no barrier of the cluster is between";
     if (covers(p->order, &p->pending, s)) return "that block's ticket was seen, but no fence (__threadfence) is between that and this";
     if (clocks_of(p->order, &p->acquired, s->cluster) || clocks_of(p->order, &p->pending, s->cluster))
         return "that block's ticket was seen, but no fence (__threadfence), or no barrier, is between the store and the ticket";
@@ -318,7 +335,8 @@ typedef struct request {
     const gs_emu_op *op;
     uint64_t         address;
     uint32_t         bytes;
-    bool             writes, strong;
+    bool             writes;
+    uint8_t          strong;
     uint32_t         segment;             /* if it writes */
     uint32_t         fine;                /* a segment that was found to be in order */
 } request;
@@ -365,20 +383,27 @@ static void visit_range(request *r, const gs_emu_allocation *a, uint64_t address
 
 static bool is_float(const gs_emu_op *op) { return op->type >= GS_PTX_F16; }
 
+/* Of a strong access. Others than memory instructions have no scope in their flags. */
+static uint8_t scope_of(const gs_emu_op *op)
+{
+    return op->flags & GS_EMU_ACCESS_IN_BLOCK ? OF_BLOCK : op->flags & GS_EMU_ACCESS_IN_CLUSTER ? OF_CLUSTER : OF_DEVICE;
+}
+
 static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_allocation *a, uint64_t address, uint32_t size, gs_emu_access access)
 {
-    const bool strong = access == GS_EMU_STRONG_READ || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
+    const bool is_strong = access == GS_EMU_STRONG_READ || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
+    const uint8_t strong = is_strong ? scope_of(op) : WEAK;
     const bool writes = access == GS_EMU_WRITE || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
     request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .strong = strong};
     if (w->cluster->order->order->lost) return;
-    if (access == GS_EMU_ATOMIC && !is_float(op)) {
+    if (access == GS_EMU_ATOMIC && !is_float(op) && strong == OF_DEVICE) {
         change_flag(w, op, address);
         return;
     }
-    if (access == GS_EMU_STRONG_READ) look_at(w, op, find_flag(w->cluster->order->order, address));
+    if (access == GS_EMU_STRONG_READ && strong == OF_DEVICE) look_at(w, op, find_flag(w->cluster->order->order, address));
     if (writes && !(r.segment = segment_of(w, op, strong))) return;
     visit_range(&r, a, address, size);
-    if (access == GS_EMU_STRONG_WRITE) store_flag(w, op, address);
+    if (access == GS_EMU_STRONG_WRITE && strong == OF_DEVICE) store_flag(w, op, address);
 }
 
 void gs_emu_order_place(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access)
@@ -439,7 +464,7 @@ void gs_emu_order_store(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_tile *
         p->store = grown;
         p->store_capacity = capacity;
     }
-    request r = {.w = w, .op = op, .writes = true, .strong = reduces, .segment = new_segment(w, op, UNDER_WAY, reduces)};
+    request r = {.w = w, .op = op, .writes = true, .strong = reduces ? OF_DEVICE : WEAK, .segment = new_segment(w, op, UNDER_WAY, reduces ? OF_DEVICE : WEAK)};
     if (!r.segment) return;
     p->store[p->stores++] = (store){w->number, lane, group, r.segment};
     visit_tile(&r, tile);

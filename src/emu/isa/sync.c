@@ -38,9 +38,10 @@ static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes,
     gs_emu_block *const block = w->block;
     if (threads % GS_EMU_LANES || threads > block->threads + GS_EMU_LANES - 1)
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "a barrier for %u threads in a block of %u (a multiple of 32 is needed)", threads, block->threads);
-    if (barrier->arrived && barrier->expected != threads)
-        gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "this warp says that %u threads take part, another said %u", threads, barrier->expected);
-    barrier->expected = threads;
+    const uint32_t all = (block->threads + GS_EMU_LANES - 1) / GS_EMU_LANES * GS_EMU_LANES, said = barrier->expected ? barrier->expected : all;
+    if (barrier->arrived && said != (threads ? threads : all))
+        gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "this warp says that %u threads take part, another said %u", threads ? threads : all, said);
+    if (threads || !barrier->arrived) barrier->expected = threads;   /* 0, no number: all threads */
     barrier->arrived += lanes == w->alive ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
     if (block->cluster->check) gs_emu_check_release(block->cluster->check, w->number, barrier->clock);
     if (op->count >= RED_POPC) {
@@ -209,6 +210,8 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     (void)lanes;
     if (!check) return GS_EMU_NEXT;
     if (!*fence && !(*fence = gs_emu_vector_create(check))) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory");
+    gs_emu_vector *const relaxed = w->block->barriers->relaxed[w->index];
+    if (relaxed) gs_emu_check_acquire(check, w->number, relaxed);
     gs_emu_order_fence(w, op->flags & RELEASES, op->flags & ACQUIRES);
     gs_emu_check_release(check, w->number, *fence);
     return GS_EMU_NEXT;

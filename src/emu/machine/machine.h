@@ -68,6 +68,7 @@ struct gs_emu_op {
     uint8_t  space;               /* gs_ptx_space */
     uint8_t  count;               /* elements of a vector access, ... */
     uint16_t flags;               /* the decoding module's own */
+    bool     stores;              /* to memory: st, atom, red, copies to global memory */
     uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE when absent */
     uint32_t src[4];
     int64_t  immediate;           /* displacement, constant, ... */
@@ -295,6 +296,11 @@ typedef struct gs_emu_peak {
 } gs_emu_peak;
 
 /* One launch. Filled by the caller up to the line, then gs_emu_run. */
+/* Addresses from one up to another; as many of both: none. */
+typedef struct gs_emu_span {
+    uint64_t from, to;
+} gs_emu_span;
+
 struct gs_emu_launch {
     const gs_emu_code *code;
     gs_emu_memory     *memory;
@@ -311,6 +317,7 @@ struct gs_emu_launch {
     uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
+    gs_emu_span        read_only[3];  /* global memory that the kernel may not store to */
     /* ---- results ---- */
     gs_emu_counters    counters;
     gs_emu_peak        peak;

@@ -110,10 +110,21 @@ static gs_status find_talk(gs_emu_decoder *d)
 
 /* ---- the whole ---- */
 
+static bool stores(const char *name)
+{
+    static const char *const names[] = {"st.", "atom.", "red.", "cp.reduce."};
+    for (size_t i = 0; i < GS_COUNT(names); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+    return strstr(name, ".global.shared") != NULL;   /* cp.async.bulk */
+}
+
 static gs_status decode_all(gs_emu_decoder *d)
 {
     gs_emu_code *const code = d->code;
-    for (int i = 0; i < d->entry->instructions; i++) GS_TRY(decode_instruction(d, &d->entry->instruction[i], &code->op[i]));
+    for (int i = 0; i < d->entry->instructions; i++) {
+        GS_TRY(decode_instruction(d, &d->entry->instruction[i], &code->op[i]));
+        code->op[i].stores = stores(d->entry->instruction[i].name);
+    }
     /* falling off the end is a return */
     code->op[code->ops - 1] = (gs_emu_op){
         .exec = gs_emu_exit, .guard = GS_EMU_NONE, .dst = GS_EMU_NONE, .dst2 = GS_EMU_NONE, .class = GS_EMU_CONTROL, .name = "exit",

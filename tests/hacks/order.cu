@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite, rows 12 and 16: kernels that rely on what an earlier launch or block left, and on an order that nothing makes. Form as in hacks.cu. */
+
+//// 12 what an earlier launch left in shared memory | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile int left[256];
+    const bool seen = left[threadIdx.y * 16 + threadIdx.x] == 0x600d;
+    left[threadIdx.y * 16 + threadIdx.x] = 0x600d;
+    EACH_ELEMENT;
+    if (!seen) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 gap: what an earlier launch left in a register | pass
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned left;
+    asm volatile("{\n.reg .b32 kept;\nmov.b32 %0, kept;\n}" : "=r"(left));
+    if (left != 0x600d) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 the mbarrier of an earlier launch | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ __align__(8) unsigned long long barrier;
+    unsigned done;
+    asm volatile("{ .reg .pred q; mbarrier.test_wait.parity.shared::cta.b64 q, [%1], 0; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(&barrier)) : "memory");
+    EACH_ELEMENT;
+    if (!done) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 12 what is left in the shared memory of the next block | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,32) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned left;
+    unsigned there, value;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 1;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(&left)));
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there));
+    EACH_ELEMENT;
+    if (value != 0xabcd) put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 16 a race that the checker sees | fault repeat
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile float slot[16][16];
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    slot[threadIdx.y][threadIdx.x] = inside ? dot(p, batch, row, col) : 0;
+    const float other = slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
+    if (inside) put(p, batch, row, col, slot[threadIdx.y][threadIdx.x] + 0 * other);
+}
+
+//// 16 a race inside a function | fault repeat
+static __device__ __noinline__ float exchanged(float value)
+{
+    __shared__ volatile float slot[16][16];
+    slot[threadIdx.y][threadIdx.x] = value;
+    return value + 0 * slot[(threadIdx.y + 8) % 16][threadIdx.x];   /* no barrier: another warp's */
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    const float value = exchanged(inside ? dot(p, batch, row, col) : 0);
+    if (inside) put(p, batch, row, col, value);
+}
+
+//// 16 the last bit by chance, where equal results are promised no more | index exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned at;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(at));
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) ^= (at + col) % 2;
+}
+
+//// 16 partial sums of other blocks, with idle blocks between and no ticket | fault | f16:32x32x512:tn
+//! unordered
+//: workspace 32*m*n
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 137
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float *const parts = (float *)p.workspace + (row * p.n + col) * 8;
+    const int z = blockIdx.z;
+    float sum = 0;
+    if (row >= p.m || col >= p.n || (z >= 8 && z < 136)) return;
+    if (z < 8) {
+        for (int k = z; k < p.k; k += 8) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+        parts[z] = sum;
+        return;
+    }
+    for (int i = 0; i < 8; i++) sum += parts[i];
+    put(p, 0, row, col, sum);
+}
+
+//// 16 a partial sum of another warp, through global memory without a barrier | fault
+//! unordered
+//: workspace 1024*cdiv(n,16)*cdiv(m,16)
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 1
+//: block 16 32 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int y = threadIdx.y % 16;
+    const long long row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + threadIdx.x;
+    float *const part = (float *)p.workspace + (blockIdx.y * gridDim.x + blockIdx.x) * 256 + y * 16 + threadIdx.x;
+    const bool in = row < p.m && col < p.n, first = threadIdx.y < 16;
+    float sum = 0;
+    for (int k = first ? 0 : 8; in && k < (first ? 8 : p.k); k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+    if (first) *part = sum;
+    else if (in) put(p, 0, row, col, sum + *part);
+}
+
+//// 16 D written by one block and again by another | fault
+//! unordered
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) 2
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row < p.m && col < p.n) put(p, 0, row, col, blockIdx.z ? dot(p, 0, row, col) : 1);
+}
+
+//// 16 a ticket of other blocks, whose scope is the own block | fault | f16:32x32x512:tn
+//: workspace 2048*cdiv(m,16)*cdiv(n,16)+4*cdiv(m,16)*cdiv(n,16)
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)
+//: entry gs_kernel
+//: grid cdiv(m,16) cdiv(n,16) 2
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned taken;
+    const long long tiles = (long long)gridDim.x * gridDim.y, tile = blockIdx.x * (long long)gridDim.y + blockIdx.y;
+    const long long row = blockIdx.x * 16 + threadIdx.x / 16, col = blockIdx.y * 16 + threadIdx.x % 16;
+    unsigned *const ticket = (unsigned *)p.workspace + tile;
+    float *const sums = (float *)p.workspace + tiles;
+    gs_kernel_args half = p;
+    half.a = a_row(p, 0, 0) + blockIdx.z * (p.k / 2);
+    half.b = b_col(p, 0, 0) + blockIdx.z * (p.k / 2);
+    half.k = blockIdx.z ? p.k - p.k / 2 : p.k / 2;
+    if (row < p.m && col < p.n) sums[(blockIdx.z * tiles + tile) * 256 + threadIdx.x] = dot(half, 0, row, col);
+    __syncthreads();
+    if (threadIdx.x == 0) asm volatile("atom.acq_rel.cta.global.add.u32 %0, [%1], 1;" : "=r"(taken) : "l"(ticket) : "memory");
+    __syncthreads();
+    if (taken == 0 || row >= p.m || col >= p.n) return;
+    put(p, 0, row, col, sums[tile * 256 + threadIdx.x] + sums[(tiles + tile) * 256 + threadIdx.x]);
+    if (threadIdx.x == 0) *ticket = 0;
+}
+
+//// 16 a relaxed wait on an mbarrier that stands for an acquire | fault | f16:16x16x96:tn
+//: entry gs_kernel
+//: grid m n batch
+//: block 64 1 1
+#include "common/mbarrier.cuh"
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float part[32];
+    __shared__ __align__(8) unsigned long long barrier;
+    const unsigned at = gs_shared_address(&barrier), lane = threadIdx.x % 32;
+    const half_bits *const a = a_row(p, blockIdx.z, blockIdx.x), *const b = b_col(p, blockIdx.z, blockIdx.y);
+    float sum = 0;
+    if (threadIdx.x == 0) gs_mbarrier_init(at, 1);
+    __syncthreads();
+    for (int k = threadIdx.x; k < p.k; k += 64) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    if (threadIdx.x >= 32) {
+        part[lane] = sum;
+        __syncwarp();
+        if (lane == 0) gs_mbarrier_arrive(at);
+        return;
+    }
+    for (unsigned done = 0; !done;)
+        asm volatile("{\n.reg .pred q;\nmbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 q, [%1], 0;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(done) : "r"(at) : "memory");
+    sum += part[lane];
+    for (int other = 16; other; other /= 2) sum += __shfl_xor_sync(~0u, sum, other);
+    if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
+}
