@@ -204,7 +204,8 @@ static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, 
         if (device) counts->busy_us += (gs_clock_ns() - began) / 1000;
         if (status == GS_ERROR_INTERRUPTED) return status;
         if (gs_service_stops(e)) return killed ? GS_ERROR_INTERRUPTED : status;   /* who stops a service may stop its children, too */
-        waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE;   /* may be the candidate's own: the others shall not wait for ever */
+        /* may be the candidate's own: the others shall not wait for ever. What cannot be prepared is left to the device: no process, no pipe, no file of the cache */
+        waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE || (!device && status == GS_ERROR_IO);
         if (passes(status) && waits < WAITS) {
             gs_log(GS_LOG_WARNING, "job %s is tried again: %s", id, gs_status_name(status));
             if (device) set_failing(e, true);
