@@ -66,13 +66,15 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_DROP_LEASES] = "DELETE FROM lease WHERE run = ? OR expires < ?",
     [GS_SQL_PUT_JOB]     = "INSERT INTO job (id, device, request, attempts, answer, failed, date, expires) VALUES (?, ?, ?, 0, NULL, 0, ?, ?)"
                            " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0, expires = excluded.expires WHERE job.failed = 1 AND job.request = excluded.request",
-    [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed FROM job WHERE id = ?",
+    [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed, expires FROM job WHERE id = ?",
     [GS_SQL_TRY_JOB]     = "UPDATE job SET attempts = CASE WHEN attempts + ?2 > 0 THEN attempts + ?2 ELSE 0 END WHERE id = ?1 AND answer IS NULL",
     [GS_SQL_KEEP_JOB]    = "UPDATE job SET expires = CASE WHEN expires = 0 OR ?2 = 0 THEN 0 WHEN expires > ?2 THEN expires ELSE ?2 END WHERE id = ?1 AND answer IS NULL",
     [GS_SQL_END_JOB]     = "UPDATE job SET answer = ?2, failed = ?3, date = ?4 WHERE id = ?1 AND answer IS NULL",
     [GS_SQL_LOOK_JOBS]   = "SELECT count(*), max(number), min(date) FROM (SELECT number, date FROM job WHERE number > ? ORDER BY number LIMIT ?) AS stretch",
     [GS_SQL_DROP_JOBS]   = "DELETE FROM job WHERE number > ? AND number <= ? AND answer IS NOT NULL AND date < ?",
-    [GS_SQL_OPEN_JOBS]   = "SELECT id, expires, length(request) FROM job WHERE device = ? AND answer IS NULL ORDER BY number",
+    [GS_SQL_LEAVE_JOB]   = "DELETE FROM lease WHERE device = (SELECT device FROM job WHERE id = ?1) AND problem = 'job:' || ?1",
+    [GS_SQL_OPEN_JOBS]   = "SELECT run, host, pid, born, lease.expires, done, id, job.expires, length(request) FROM job LEFT JOIN lease ON lease.device = job.device"
+                           " AND lease.problem = 'job:' || job.id WHERE job.device = ? AND answer IS NULL ORDER BY number",
     [GS_SQL_PUT_SOURCE]  = "INSERT INTO source (hash, source, manifest, date) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
     [GS_SQL_GET_SOURCE]  = "SELECT source, manifest FROM source WHERE hash = ?",
     [GS_SQL_PUT_PROMPT]  = "INSERT INTO prompt (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",

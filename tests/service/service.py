@@ -34,9 +34,9 @@ def user_kernel(number, rule="fake: us=12.5", **more):
 class Service:
     """The program in a folder; it may be stopped and started again there."""
 
-    def __init__(self, folder, rules="library=1.1", options=(), device="cuda:0", token=None):
+    def __init__(self, folder, rules="library=1.1", options=(), device="cuda:0", token=None, store=None):
         self.folder, self.rules, self.options, self.device, self.token = folder, rules, list(options), device, token
-        self.log = os.path.join(folder, "requests")
+        self.log, self.store = os.path.join(folder, "requests"), store or os.path.join(folder, "store.db")
         self.start()
 
     def start(self):
@@ -47,7 +47,7 @@ class Service:
         if self.token:
             environment["GEMMSMITH_TOKEN"] = self.token
         self.errors = open(os.path.join(self.folder, "stderr"), "ab")
-        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "-v",
+        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", self.store, "-v",
                                          *(["--device", self.device] if self.device else []), *self.options],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         first = self.process.stdout.readline()
