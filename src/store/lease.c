@@ -58,6 +58,13 @@ void gs_lessee_run(char run[GS_LEASE_RUN])
     snprintf(run, GS_LEASE_RUN, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
 }
 
+gs_status gs_lessee_run_check(const char *run, gs_error *error)
+{
+    const size_t size = strlen(run);
+    if (size > 0 && size < GS_LEASE_RUN && strspn(run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == size) return GS_OK;
+    return gs_fail(error, GS_ERROR_ARGUMENT, "run", "has 1 to %d letters, digits and any of ._-", GS_LEASE_RUN - 1);
+}
+
 void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid)
 {
     *out = (gs_lessee){.pid = pid, .born = process_born(pid)};
@@ -218,6 +225,14 @@ gs_status gs_store_release(gs_store *store, const char *device, const char *prob
     gs_sql_text(&give, problem);
     if (done) gs_sql_int(&give, in_ms(DONE_S));
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&give), error), error);
+}
+
+gs_status gs_store_release_all(gs_store *store, const gs_lessee *who, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query drop = gs_sql(store, GS_SQL_LEAVE_LEASES);
+    bind_lessee(&drop, who);
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&drop), error), error);
 }
 
 gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error)

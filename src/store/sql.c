@@ -64,6 +64,7 @@ static const char *const statements[GS_SQL_IDS] = {
     [GS_SQL_DONE_LEASE]  = "UPDATE lease SET done = 1, expires = ?7 WHERE " LESSEE " AND device = ?5 AND problem = ?6",
     [GS_SQL_DROP_LEASE]  = "DELETE FROM lease WHERE " LESSEE " AND device = ?5 AND problem = ?6 AND done = 0",
     [GS_SQL_DROP_LEASES] = "DELETE FROM lease WHERE run = ? OR expires < ?",
+    [GS_SQL_LEAVE_LEASES] = "DELETE FROM lease WHERE " LESSEE " AND done = 0",
     [GS_SQL_PUT_JOB]     = "INSERT INTO job (id, device, request, attempts, answer, failed, date, expires) VALUES (?, ?, ?, 0, NULL, 0, ?, ?)"
                            " ON CONFLICT (id) DO UPDATE SET attempts = 0, answer = NULL, failed = 0, expires = excluded.expires WHERE job.failed = 1 AND job.request = excluded.request",
     [GS_SQL_GET_JOB]     = "SELECT request, attempts, answer, failed, expires FROM job WHERE id = ?",

@@ -141,6 +141,7 @@ typedef enum gs_lease {
 } gs_lease;
 
 void gs_lessee_run(char run[GS_LEASE_RUN]);                                /* a new name */
+gs_status gs_lessee_run_check(const char *run, gs_error *error);           /* a name that somebody chose, for tuners that do not know each other. ARGUMENT */
 void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid);           /* a living process of this machine */
 
 /* Takes the problem (a text, as gs_problem_format writes it) on the device for so many seconds, unless another tuner has it: one whose
@@ -153,6 +154,9 @@ gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, 
 
 /* Gives a lease back; done: nobody of the same run shall take it again. One that another tuner has by now stays that one's. */
 gs_status gs_store_release(gs_store *store, const char *device, const char *problem, const gs_lessee *who, bool done, gs_error *error);
+
+/* Gives back all that the tuner has, but no mark of what is done: others of the run go on. */
+gs_status gs_store_release_all(gs_store *store, const gs_lessee *who, gs_error *error);
 
 /* At the end of a run: forgets its leases, what it has done, and what expired. */
 gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error);
