@@ -205,7 +205,7 @@ class Kills(Case):
         return True
 
     def test_ends_at_random_moments(self):
-        kills, store = int(os.environ.get("GS_KILLS") or 6), self.store()
+        kills, store = int(os.environ.get("GS_KILLS") or 3), self.store()
         self.over, self.services = threading.Event(), [self.serve("library=1.1;delay=30;prepare=30", options=["--prepare", "1"], store=store) for _ in range(3)]
         ways, killed = collections.Counter(), 0
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
