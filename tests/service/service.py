@@ -392,7 +392,7 @@ class Together(Case):
     def test_cancel(self):
         s = self.serve("library=1.1;delay=60000")
         running, queued = s.post("submit", user_kernel(1))[1]["id"], s.post("submit", user_kernel(2))[1]["id"]
-        while s.requests('"op":"bench"') == 0:
+        while s.requests('"op":"bench"') == 0 or 'gemmsmith_stage_waiting{stage="device"} 1' not in s.get("metrics")[1]:   # the other one is prepared
             time.sleep(0.01)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(s.result, running)
