@@ -29,6 +29,7 @@ check-trainers: build
 
 check-kill: build
 	python3 tests/store/kill.py build/release/tests/store_worker --moments 100
+	GS_KILLS=100 python3 tests/service/shared.py build/release/gemmsmith build/release/tests/fake/fake_worker Kills KillsServer
 
 check-load: build
 	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5

@@ -27,7 +27,7 @@ typedef struct settings {
     int         reward, mode, edits;          /* mode, edits: -1 where it is not given */
     int64_t     islands, turns, patience, asks;
     const char *from, *keep;
-    const char *policy, *learn, *tuned, *store, *device, *devices;
+    const char *policy, *learn, *tuned, *store, *device, *devices, *run;
     gs_llm_options llm;
     bool        dependent, again, json, quick, unconfirmed, no_emulator;
 } settings;
@@ -76,6 +76,7 @@ static const cli_option options[] = {
     CLI_DEVICE_OPTIONS(settings),
     {"devices",    0, CLI_TEXT,    offsetof(settings, devices),    "NAMES", "several devices, which share the problems, one store and one\n"
      "table: cuda:0,cuda:1 or all (every GPU)"},
+    {"run",        0, CLI_TEXT,    offsetof(settings, run),        "NAME", "share the problems with all tuners of this run that have the same\nstore, on any machine: each is done by one of them"},
     {"json",       0, CLI_FLAG,    offsetof(settings, json),       NULL,   "one JSON object per problem"},
     {NULL},
 };
@@ -421,9 +422,9 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
 static int run_group(const cli_command *command, cli_session *session, settings *s, const cli_problems *problems)
 {
     gang g = {command, session, s, problems};
-    gs_device_group group = {.store_path = s->store, .work = work_on, .progress = on_group_progress, .self = &g, .late = CLI_MORE};
+    gs_device_group group = {.store_path = s->store, .run = s->run, .work = work_on, .progress = on_group_progress, .self = &g, .late = CLI_MORE};
     gs_error error;
-    int code = cli_devices(command, &group, s->devices);
+    int code = cli_devices(command, &group, s->devices ? s->devices : s->device ? s->device : "cuda:0");
     if (code >= 0) return code;
     g.devices = group.count;
     s->jobs = GS_MAX((s->jobs > 0 ? (int)s->jobs : gs_pool_cores()) / group.count, 1);
@@ -489,6 +490,7 @@ static int run(const cli_command *command, int argc, char **argv)
     settings s = {.asked.acc = -1, .seed = 1, .mode = -1, .edits = -1, .llm_retries = -1};
     cli_session session = {0};
     cli_problems problems;
+    gs_error error;
     int words;
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
@@ -496,15 +498,16 @@ static int run(const cli_command *command, int argc, char **argv)
     code = check_models(command, &s);
     if (code >= 0) return code;
     s.llm.retries = s.llm_retries > 0 ? (int)s.llm_retries : s.llm_retries == 0 ? -1 : 0;
+    if (s.run && gs_lessee_run_check(s.run, &error) != GS_OK) return cli_usage(command, "--run: %s", error.text);
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
     if (s.device && s.devices) return cli_usage(command, "--device and --devices exclude each other");
-    if (s.devices && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
-        return cli_usage(command, "--devices with --policy %s needs --llm-ledger, so that the devices share one budget", s.policy);
+    if ((s.devices || s.run) && asks_model(&s) && !s.llm.ledger && !getenv("GEMMSMITH_LLM_LEDGER"))
+        return cli_usage(command, "--%s with --policy %s needs --llm-ledger, so that the devices share one budget", s.devices ? "devices" : "run", s.policy);
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) return cli_usage(command, CLI_NEEDS_PROBLEM);
-    code = s.devices ? run_group(command, &session, &s, &problems) : s.mode == MODE_SOURCE ? write_kernels(command, &session, &s, &problems, NULL) : run_device(command, &session, &s, &problems, NULL);
+    code = s.devices || s.run ? run_group(command, &session, &s, &problems) : s.mode == MODE_SOURCE ? write_kernels(command, &session, &s, &problems, NULL) : run_device(command, &session, &s, &problems, NULL);
     cli_problems_free(&problems);
     return code;
 }
@@ -521,6 +524,7 @@ const cli_command cli_tune = {
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --devices all\n"
+                "  gemmsmith tune --file thousand.txt --run night --devices all --store postgresql://db.example/gemm\n"
                 "  gemmsmith tune --mnk 64_4096_64 --families mma --candidates 200\n"
                 "  gemmsmith tune f16:4096x4096x4096:tn --policy llm --mode source --llm-budget cost=5 --llm-price 0.5,2 --keep kernels",
     .run      = run,

@@ -47,7 +47,7 @@ LAW = {
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verify", "worker", "evaluate", "policy"},
     "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
-    "report":   {"base", "problem", "schedule", "device", "plan", "store", "verify", "compare"},
+    "report":   {"base", "problem", "schedule", "device", "plan", "store", "verify", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
     "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "jobs"},
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",

@@ -264,6 +264,25 @@ const buildReport = data => {
             ['line', 'curves', 'x', 'median', '25 %', '75 %'], rows);
     }
 
+    // ---- lineages ----
+
+    // A tree: each kernel under the one that it was made from, a step further to the right. The best one and its ancestors are marked.
+    const shortName = name => name.replace(/^(source:[0-9a-f]{8})[0-9a-f]+$/, '$1'), kernelName = name => el('span', {title: name}, shortName(name));
+    function lineage(tree) {
+        const kernels = tree.kernels.map(row => columns(data.lineage_columns, row)), passed = kernels.filter(k => k.us > 0);
+        const best = passed.length ? passed.reduce((a, b) => b.us < a.us ? b : a) : null, generations = Math.max(...kernels.map(k => k.generation));
+        const heads = ['kernel', 'generation', 'made from', 'island', 'verdict', tree.predicted ? 'predicted us' : 'us', ...(tree.predicted ? [] : ['ratio']), 'gain', 'reward'];
+        const rows = kernels.map(k => [el('th', {scope: 'row', class: k.best ? 'line best' : 'line', style: `padding-left: ${Math.min(k.generation - 1, 20) * 1.2 + 0.5}em`}, kernelName(k.candidate)),
+            k.generation, el('td', {}, k.base ? kernelName(k.base) : 'nothing'), k.island, k.verdict, fixed(k.us, 2), ...(tree.predicted ? [] : [fixed(k.ratio, 3)]), fixed(k.gain, 3), fixed(k.reward, 3)]);
+        return el('details', {class: 'lineage', open: data.lineages.length === 1},
+            el('summary', {}, `${tree.problem} on ${tree.device}: ${plural(kernels.length, 'kernel')} in ${plural(generations, 'generation')}, ${passed.length} passed`
+                + (best ? `, best ${tree.predicted ? 'predicted ' : ''}${fixed(best.us, 2)} us` : ''), tree.predicted ? [' ', el('em', {class: 'predicted'}, 'predicted, not measured')] : []),
+            el('div', {class: 'scroll'}, table(heads, rows)));
+    }
+    const lineages = () => data.lineages.length ? [el('h2', {id: 'lineages'}, 'Lineages of written kernels'),
+        el('p', {}, 'Kernels that a language model wrote, each under the one that it was given to improve; bold: the fastest and its ancestors. Gain: the time of the kernel that it was '
+            + 'made from over its own.'), ...data.lineages.map(lineage)] : [];
+
     // ---- the page ----
 
     const columns = (names, row) => Object.fromEntries(names.map((name, i) => [name, row[i] === null || typeof row[i] === 'number' ? number(row[i]) : row[i]]));
@@ -273,7 +292,8 @@ const buildReport = data => {
     document.getElementById('about').append(
         el('p', {class: 'made'}, `Made ${data.made} by gemmsmith ${data.version} from: ${data.sources.join(', ')}.`),
         ...(data.unread ? [el('p', {class: 'warning'}, `${data.unread} rows could not be read and are missing.`)] : []),
-        el('nav', {}, el('ul', {}, data.machines.length ? link('environment', 'Environment') : [], data.sets.map((set, i) => link(`set${i}`, nameOf(set))), link('curves', 'Learning and regret'))));
+        el('nav', {}, el('ul', {}, data.machines.length ? link('environment', 'Environment') : [], data.sets.map((set, i) => link(`set${i}`, nameOf(set))),
+            data.lineages.length ? link('lineages', 'Lineages of written kernels') : [], link('curves', 'Learning and regret'))));
 
     const machines = data.machines.length ? [el('h2', {id: 'environment'}, 'Environment'), el('div', {class: 'scroll'},
         table(['device', 'SMs', 'driver CUDA', 'cuBLASLt', 'NVRTC', 'gemmsmith', 'commit', 'runs', 'from', 'to'], data.machines.map(row => row.map(value => value ?? ''))))] : [];
@@ -282,5 +302,5 @@ const buildReport = data => {
     const curves = [el('h2', {id: 'curves'}, 'Learning and regret'), data.curves.length ? [] : el('p', {class: 'none'}, 'No curves here. ', el('code', {}, 'gemmsmith train --store FILE'),
         ' keeps how training went, ', el('code', {}, 'gemmsmith db curves FILE'), ' takes others.'),
     el('div', {class: 'grid pair'}, [...groupBy(data.curves, curve => `${curve.device}\n${pictureOf(curve)}`).values()].map(curvePicture))];
-    document.querySelector('main').append(...machines, ...data.sets.map(section), ...nothing, ...curves.flat());
+    document.querySelector('main').append(...machines, ...data.sets.map(section), ...nothing, ...lineages(), ...curves.flat());
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the keeper (jobs.c), the threads of the stages (thread.c) and what they do with a job (work.c) share: the table of open jobs and the queues (queue.c). */
+ * What the keeper (jobs.c; shared.c: jobs that other services have), the threads of the stages (thread.c) and what they do with a job (work.c) share: the table of open jobs and the queues (queue.c). */
 #ifndef GS_JOBS_INTERNAL_H
 #define GS_JOBS_INTERNAL_H
 
@@ -8,6 +8,7 @@
 #include "jobs/jobs.h"
 
 enum { GS_SERVICE_BUCKETS = 1024 };
+#define GS_SERVICE_LEASE_S 30.0   /* how long a job stays with a service of which nobody hears */
 
 typedef struct gs_service_op gs_service_op;
 
@@ -17,6 +18,8 @@ struct gs_service_job {
     int                  holders;        /* waiting callers, and the table while it is open */
     const gs_service_op *owner;          /* who brought it, as long as it is not in the store */
     bool                 queued, done, failed, cancelled;
+    bool                 aside;          /* another service with the same store has it: its answer is waited for */
+    int64_t              seen;           /* the keeper's look at the store that found it open last */
     int                  at_work;        /* threads */
     gs_jobs_stage        stage;          /* where it waits or is under way */
     int                  parts, next;    /* that may be prepared at once, and the next of them: the schedules of a race. parts 0: nobody has looked yet */
@@ -27,7 +30,7 @@ struct gs_service_job {
     int64_t              bytes;          /* of its request */
     gs_status            status;         /* why it could not be kept */
     char                *answer;         /* once done */
-    gs_service_job      *next_open, *after;   /* in its bucket, in its queue */
+    gs_service_job      *next_open, *after;   /* in its bucket; in its queue, or among those that are aside */
 };
 
 struct gs_service_op {
@@ -78,6 +81,7 @@ struct gs_service_jobs {
     gs_service_job      *bucket[GS_SERVICE_BUCKETS];
     gs_jobs_queue        queue[GS_JOBS_STAGES];
     int64_t              turn;               /* how far devices have come */
+    gs_service_job      *aside;              /* those that other services have */
     int                  open, running;
     int64_t              bytes;              /* of the requests of all open ones */
     bool                 stopping;           /* nothing new is begun */
@@ -86,7 +90,10 @@ struct gs_service_jobs {
     gs_store            *store;              /* the keeper's, from its start on */
     pthread_t            keeper;
     bool                 kept, keeper_ready;
+    gs_lessee            who;                /* this service, as the store knows it */
     int64_t              prune_at, pruned;   /* the keeper's: when it looks for old answers again, and behind which number */
+    int64_t              renew_at, look_at;  /* likewise: when it renews its leases, and looks after other services' jobs (under the lock) */
+    int64_t              looks;
     gs_status            keeper_status;
     gs_error             keeper_error;
     gs_service_evaluator evaluator[GS_SERVICE_DEVICES], preparer[GS_SERVICE_PREPARERS];
@@ -107,6 +114,13 @@ uint64_t        gs_service_alike(const gs_problem *problem);
 void            gs_service_want(gs_service_job *job, int64_t expires);            /* somebody does until then; 0: always */
 bool            gs_service_job_expired(const gs_service_job *job);
 void            gs_service_done(gs_service_jobs *jobs, gs_service_job *job, char *answer, bool failed);   /* takes the answer */
+
+/* ---- jobs that other services with the same store have (shared.c) ---- */
+
+void    gs_service_put_aside(gs_service_jobs *jobs, gs_service_job *job);    /* it is in no queue; the lock is held, as for the next one */
+bool    gs_service_take_back(gs_service_jobs *jobs, gs_service_job *job);    /* false: it was not aside */
+void    gs_service_share(gs_service_jobs *jobs);         /* the keeper's, now and then: renews what is this service's, looks for answers of others, goes on with what nobody has any more */
+int64_t gs_service_share_at(const gs_service_jobs *jobs);   /* when it wants to do that */
 
 /* The next job of a thread's stage, which is at work on it from now on, and the part of it that is to be prepared; waits. NULL: the service stops. */
 gs_service_job *gs_service_take(gs_service_evaluator *e, int *part);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +21,7 @@ enum { PRUNE_MOST = 256, KEEP_MS = 10000, GRACE_MS = 15000 };
 typedef struct stored {
     const char *request;   /* to compare with; NULL: any */
     char       *answer;
+    int64_t     expires;
     bool        there, other, failed, no_memory;
 } stored;
 
@@ -28,6 +30,7 @@ static void look(void *self, const gs_job *job)
     stored *const s = self;
     s->there = true;
     s->failed = job->failed;
+    s->expires = job->expires;
     s->other = s->request && strcmp(s->request, job->request) != 0;
     s->answer = job->answer && !s->other ? strdup(job->answer) : NULL;
     s->no_memory = job->answer && !s->other && !s->answer;
@@ -130,7 +133,7 @@ static gs_status cancel(gs_service_jobs *jobs, gs_service_job *job, gs_error *er
     if (job->owner) return gs_fail(error, GS_ERROR_TIMEOUT, "id", "is just coming in: try again");
     pthread_mutex_lock(&jobs->lock);
     job->cancelled = true;
-    const bool waits = gs_service_unqueue(jobs, job) && job->at_work == 0;
+    const bool waits = gs_service_take_back(jobs, job) || (gs_service_unqueue(jobs, job) && job->at_work == 0);
     pthread_mutex_unlock(&jobs->lock);
     if (!waits) return GS_OK;
     const gs_status status = gs_store_job_end(jobs->store, job->id, answer, true, error);
@@ -143,19 +146,35 @@ static gs_status cancel(gs_service_jobs *jobs, gs_service_job *job, gs_error *er
     return status;
 }
 
+/* A job that another service has accepted can be waited for here, too. */
+static gs_service_job *find_elsewhere(gs_service_jobs *jobs, const gs_service_op *op, int64_t expires)
+{
+    pthread_mutex_lock(&jobs->lock);
+    gs_service_job *const job = gs_service_id_valid(op->id) && !jobs->stopping ? gs_service_open_add(jobs, op->id, 0, expires) : NULL;
+    if (job) {
+        gs_service_put_aside(jobs, job);
+        gs_service_hold(op->found, job);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return job;
+}
+
 static void find(gs_service_jobs *jobs, gs_service_op *op)
 {
     stored s = {0};
     pthread_mutex_lock(&jobs->lock);
-    gs_service_job *const job = gs_service_open_find(jobs, op->id);
+    gs_service_job *job = gs_service_open_find(jobs, op->id);
     if (job) gs_service_hold(op->found, job);
     pthread_mutex_unlock(&jobs->lock);
+    if (!job) {
+        op->status = read_stored(jobs, op->id, &s, &op->error);
+        if (op->status == GS_OK && s.there && !s.answer) job = find_elsewhere(jobs, op, s.expires);
+    }
     if (job) {
         if (op->cancel) op->status = cancel(jobs, job, &op->error);
         else if (op->expires > 0) op->status = want(jobs, job, op->expires, &op->error);
         return;
     }
-    op->status = read_stored(jobs, op->id, &s, &op->error);
     *op->found = (gs_service_found){.answer = s.answer, .failed = s.failed};
     if (op->status == GS_OK && !s.answer) op->status = gs_fail(&op->error, GS_ERROR_NOT_FOUND, "id", "no such job");
 }
@@ -173,7 +192,12 @@ static gs_status commit(gs_service_jobs *jobs, const gs_service_op *ops, gs_erro
     for (const gs_service_op *op = ops; op; op = op->next) most += op->status == GS_OK && op->fresh > 0 ? op->request->count : 0;
     if (most == 0) return GS_OK;
     gs_job *const list = calloc((size_t)most, sizeof *list);
-    if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for jobs");
+    bool *const mine = calloc((size_t)most, sizeof *mine);
+    if (!list || !mine) {
+        free(list);
+        free(mine);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for jobs");
+    }
     for (const gs_service_op *op = ops; op; op = op->next)
         for (int i = 0; op->status == GS_OK && op->fresh > 0 && i < op->request->count; i++) {
             const gs_service_job *const job = op->found[i].job;
@@ -181,8 +205,15 @@ static gs_status commit(gs_service_jobs *jobs, const gs_service_op *ops, gs_erro
                 list[count++] = (gs_job){.id = job->id, .device = gs_service_jobs_slug(jobs), .request = op->request->item[i].request,
                                           .expires = job->expires};
         }
-    const gs_status status = gs_store_jobs_put(jobs->store, list, count, error);
+    const gs_status status = gs_store_jobs_claim(jobs->store, list, count, &jobs->who, GS_SERVICE_LEASE_S, mine, error);
+    count = 0;
+    pthread_mutex_lock(&jobs->lock);
+    for (const gs_service_op *op = ops; status == GS_OK && op; op = op->next)
+        for (int i = 0; op->status == GS_OK && op->fresh > 0 && i < op->request->count; i++)
+            if (op->found[i].job && op->found[i].job->owner == op) op->found[i].job->aside = !mine[count++];
+    pthread_mutex_unlock(&jobs->lock);
     free(list);
+    free(mine);
     return status;
 }
 
@@ -200,7 +231,8 @@ static void settle(gs_service_jobs *jobs, gs_service_op *ops, gs_status status, 
             if (status == GS_OK) {
                 jobs->counts.accepted++;
                 job->turn = ++turn;
-                gs_service_enqueue(jobs, job, gs_service_first_stage(jobs), false);
+                if (job->aside) gs_service_put_aside(jobs, job);
+                else gs_service_enqueue(jobs, job, gs_service_first_stage(jobs), false);
             } else {
                 gs_service_open_drop(jobs, job);
             }
@@ -244,18 +276,18 @@ static void prune(gs_service_jobs *jobs)
     jobs->prune_at = gs_clock_ns() + (more ? PRUNE_NEXT_NS : (int64_t)(GS_MIN(PRUNE_S, keep_s / 2) * 1e9));
 }
 
-/* Waits for an operation, or until there may be old answers. */
+/* Waits for an operation, or until there may be old answers, or something to be done about other services. */
 static void wait_for_work(gs_service_jobs *jobs)
 {
-    const struct timespec until = {.tv_sec = (time_t)(jobs->prune_at / 1000000000), .tv_nsec = (long)(jobs->prune_at % 1000000000)};
-    if (jobs->options.keep_s <= 0) pthread_cond_wait(&jobs->work, &jobs->lock);
-    else pthread_cond_timedwait(&jobs->work, &jobs->lock, &until);
+    const int64_t share_at = gs_service_share_at(jobs), at = jobs->options.keep_s > 0 ? GS_MIN(jobs->prune_at, share_at) : share_at;
+    const struct timespec until = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
+    pthread_cond_timedwait(&jobs->work, &jobs->lock, &until);
 }
 
 static void go_on(void *self, const gs_job *job)
 {
     gs_service_jobs *const jobs = self;
-    if (!gs_service_id_valid(job->id)) return;
+    if (!gs_service_id_valid(job->id) || job->held) return;
     gs_service_job *const open = gs_service_open_add(jobs, job->id, job->bytes, job->expires);
     if (open) gs_service_enqueue(jobs, open, gs_service_first_stage(jobs), false);   /* all have the same turn */
 }
@@ -266,7 +298,7 @@ static void *keeper_main(void *self)
     gs_error error = {0};
     gs_status status = gs_store_open(&jobs->store, jobs->options.store, &error);
     pthread_mutex_lock(&jobs->lock);
-    if (status == GS_OK) status = gs_store_jobs_open(jobs->store, gs_service_jobs_slug(jobs), go_on, jobs, &error);
+    if (status == GS_OK) status = gs_store_jobs_open(jobs->store, gs_service_jobs_slug(jobs), &jobs->who, go_on, jobs, &error);
     jobs->keeper_status = status;
     jobs->keeper_error = error;
     jobs->keeper_ready = true;
@@ -279,9 +311,11 @@ static void *keeper_main(void *self)
         pthread_mutex_unlock(&jobs->lock);
         if (ops) keep(jobs, ops);
         prune(jobs);
+        gs_service_share(jobs);
         pthread_mutex_lock(&jobs->lock);
     }
     pthread_mutex_unlock(&jobs->lock);
+    if (status == GS_OK && gs_store_release_run(jobs->store, jobs->who.run, &error) != GS_OK) gs_log(GS_LOG_WARNING, "other services wait for this one's jobs a while: %s", error.text);
     gs_store_close(&jobs->store);
     return NULL;
 }
@@ -436,6 +470,9 @@ gs_status gs_service_jobs_start(gs_service_jobs **out, const gs_jobs_options *op
     gs_service_jobs *const jobs = *out = calloc(1, sizeof *jobs);
     if (!jobs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     jobs->options = *options;
+    char run[GS_LEASE_RUN];
+    gs_lessee_run(run);
+    gs_lessee_of(&jobs->who, run, getpid());
     prepare(jobs);
     gs_status status = GS_OK;
     for (int i = 0; i < options->devices && status == GS_OK; i++) status = start_evaluator(jobs, i, error);

@@ -15,7 +15,7 @@
 enum { GS_SERVICE_ATTEMPTS = 3 };
 
 typedef struct gs_service_counts {
-    _Atomic int64_t accepted, joined, refused, evaluated, passed, raced, machine, repeated, forgotten, cancelled, expired;
+    _Atomic int64_t accepted, joined, refused, evaluated, passed, raced, machine, repeated, forgotten, cancelled, expired, shared;
     _Atomic int64_t busy_us;   /* spent in evaluations */
 } gs_service_counts;
 

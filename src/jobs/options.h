@@ -34,6 +34,9 @@ typedef struct gs_jobs_options {
     int                    queue;         /* open jobs, those under way included */
     double                 keep_s;        /* how long answers are kept; 0: for ever */
     gs_environment_options environment;   /* its reward and its emulator are not looked at */
+    /* Whether a request of this text would have this id here: then what another service with the same store has left may be gone on with. NULL: nothing is */
+    bool                 (*ours)(const char *scope, const char *device, const char *version, const char *request, const char *id);
+    const char            *scope;         /* for that */
     /* What is kept and sent of an evaluation, as JSON; the caller's. NULL: no memory. */
     char                *(*answer)(const char *problem, const gs_evaluation *got);
 } gs_jobs_options;

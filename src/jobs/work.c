@@ -16,6 +16,7 @@ enum { WAITS = 10 };
 typedef struct loaded {
     json_t *request;
     int     attempts;
+    int64_t expires;
     char   *answer;    /* that the store has already: of another service with the same store; NULL: none */
     bool    failed;
 } loaded;
@@ -25,6 +26,7 @@ static void load(void *self, const gs_job *job)
     loaded *const out = self;
     out->request = json_loads(job->request, 0, NULL);
     out->attempts = job->attempts;
+    out->expires = job->expires;
     out->answer = job->answer ? strdup(job->answer) : NULL;
     out->failed = job->failed;
 }
@@ -99,6 +101,18 @@ static gs_status patiently(gs_service_evaluator *e, gs_status (*call)(gs_service
     if (status == GS_OK && waited) set_failing(e, false);
     if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s stays open: %s", id, error.text);
     return status;
+}
+
+/* The job is this service's, and an attempt is counted; or another one has it. */
+static gs_status begin(gs_service_evaluator *e, const char *id, const void *lease, gs_error *error)
+{
+    return gs_store_job_begin(e->session.store, e->session.device, id, &e->jobs->who, GS_SERVICE_LEASE_S, (gs_lease *)lease, error);
+}
+
+static gs_status leave(gs_service_evaluator *e, const char *id, const void *with, gs_error *error)
+{
+    (void)with;
+    return gs_store_job_leave(e->session.store, id, error);
 }
 
 static gs_status count_attempt(gs_service_evaluator *e, const char *id, const void *change, gs_error *error)
@@ -204,7 +218,8 @@ static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, 
         if (device) counts->busy_us += (gs_clock_ns() - began) / 1000;
         if (status == GS_ERROR_INTERRUPTED) return status;
         if (gs_service_stops(e)) return killed ? GS_ERROR_INTERRUPTED : status;   /* who stops a service may stop its children, too */
-        waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE;   /* may be the candidate's own: the others shall not wait for ever */
+        /* may be the candidate's own: the others shall not wait for ever. What cannot be prepared is left to the device: no process, no pipe, no file of the cache */
+        waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE || (!device && status == GS_ERROR_IO);
         if (passes(status) && waits < WAITS) {
             gs_log(GS_LOG_WARNING, "job %s is tried again: %s", id, gs_status_name(status));
             if (device) set_failing(e, true);
@@ -259,6 +274,15 @@ static void hand_on(gs_service_evaluator *e, gs_service_job *job)
     pthread_mutex_unlock(&jobs->lock);
 }
 
+/* Another service has it: its answer will do. */
+static void put_aside(gs_service_evaluator *e, gs_service_job *job)
+{
+    pthread_mutex_lock(&e->jobs->lock);
+    gs_service_leave(e, job);
+    gs_service_put_aside(e->jobs, job);
+    pthread_mutex_unlock(&e->jobs->lock);
+}
+
 static gs_status read_task(task *t, const json_t *request, gs_error *error)
 {
     t->text = text_of(request, "problem");
@@ -281,12 +305,17 @@ static gs_status may_begin(wish is, const loaded *what, gs_error *error)
 /* A candidate in either stage, a race on its device. */
 static bool work_on(gs_service_evaluator *e, gs_environment *environment, task *t, const loaded *what, gs_status status, gs_error error)
 {
-    const int begun = 1, back = -1;
+    const int back = -1;
+    gs_lease lease;
     const bool prepares = e->stage == GS_JOBS_PREPARE;
     wish is = wish_for(e, t->job, false);
     if (status == GS_OK || is != WANTED) status = may_begin(is, what, &error);
     if (status == GS_OK) {
-        if (patiently(e, count_attempt, t->job->id, &begun) != GS_OK) return false;
+        if (patiently(e, begin, t->job->id, &lease) != GS_OK) return false;
+        if (lease != GS_LEASE_TAKEN) {
+            put_aside(e, t->job);
+            return true;
+        }
         status = evaluate(e, environment, t, &error);
         if (status == GS_ERROR_INTERRUPTED && !gs_service_stops(e)) is = wish_for(e, t->job, true);
         const bool stopped = status != GS_OK && is == WANTED && (status == GS_ERROR_INTERRUPTED || gs_service_stops(e));
@@ -355,7 +384,13 @@ bool gs_service_work(gs_service_evaluator *e, gs_environment *environment, gs_se
     if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s: %s", job->id, error.text);
     if (status == GS_ERROR_NOT_FOUND) what.answer = excuse_of("", "machine", "somebody took it out of the store");
     what.failed |= status == GS_ERROR_NOT_FOUND;
+    if (status == GS_OK) {   /* another service may have told the store that somebody waits there */
+        pthread_mutex_lock(&e->jobs->lock);
+        gs_service_want(job, what.expires);
+        pthread_mutex_unlock(&e->jobs->lock);
+    }
     if (what.answer) {
+        if (status == GS_OK) patiently(e, leave, job->id, NULL);   /* it may have been taken on here just after */
         tell(e, job, what.answer, what.failed);
         done = true;
     } else if (status == GS_OK) {

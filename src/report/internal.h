@@ -3,6 +3,7 @@
 #ifndef GS_REPORT_INTERNAL_H
 #define GS_REPORT_INTERNAL_H
 
+#include "base/json.h"
 #include "report/report.h"
 #include "compare/result.h"
 
@@ -22,6 +23,10 @@ void             gs_report_take_curves(gs_report *r, gs_curves *curves, const ch
 /* Curves of what the trials of a device found, in the order of their dates: the best ratio so far, geometric mean over the problems that have one, and how many of
  * the last hundred passed. */
 gs_status        gs_report_add_found(gs_report *r, gs_store *store, const char *device, gs_error *error);
+
+/* Lineages of the kernels that models wrote; gpu NULL: of all. (lineages.c) */
+gs_status        gs_report_add_lineages(gs_report *r, gs_store *store, const char *gpu, gs_error *error);
+void             gs_report_put_lineages(gs_json *json, const gs_report *r);
 
 void             gs_report_add_row(gs_report *r, const gs_result *row);
 

@@ -128,6 +128,7 @@ static void put_report(gs_json *json, const gs_report *r, const char *made)
     gs_json_begin(json, "curves", '[');
     for (int i = 0; i < r->curve_count; i++) put_curve(json, &r->curves[i]);
     gs_json_end(json, ']');
+    gs_report_put_lineages(json, r);
     gs_json_end(json, '}');
 }
 

@@ -99,7 +99,9 @@ void gs_report_free(gs_report *r)
         free(r->curves[i].points.x);
         free(r->curves[i].points.y);
     }
+    for (int i = 0; i < r->lineage_count; i++) free(r->lineages[i].list);
     free(r->sets);
+    free(r->lineages);
     free(r->machines);
     free(r->curves);
     gs_text_free(&r->sources);
@@ -114,6 +116,7 @@ void gs_report_summary(gs_text *out, const gs_report *r, const char *path, int p
     gs_json_int(&json, "problems", problems);
     gs_json_int(&json, "sets", r->set_count);
     gs_json_int(&json, "curves", r->curve_count);
+    gs_json_int(&json, "lineages", r->lineage_count);
     gs_json_int(&json, "unread", r->unread);
     gs_json_end(&json, '}');
 }

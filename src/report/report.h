@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a report shows: sets of problems that may be compared with each other (one device, one clock), the machines they were measured on, and curves.
+ * What a report shows: sets of problems that may be compared with each other (one device, one clock), the machines they were measured on, curves, and lineages of kernels.
  * This is the door of the room: filled from stores (store.c), rows of eval and logs of trainers (rows.c), a report becomes a page (page.c). */
 #ifndef GS_REPORT_REPORT_H
 #define GS_REPORT_REPORT_H
@@ -48,6 +48,21 @@ typedef struct gs_report_curve {
     char      device[64];
 } gs_report_curve;
 
+/* A kernel that a model wrote. */
+typedef struct gs_report_kernel {
+    char   candidate[128], base[128], verdict[24];
+    int    generation, island;
+    double us, ratio, gain, reward;       /* NaN: not known; gain: the parent's time over its own */
+    bool   best;                          /* the fastest, or an ancestor of it */
+} gs_report_kernel;
+
+/* What came from whom for one problem on one device: parents before their children, depth first. */
+typedef struct gs_report_lineage {
+    char              device[64], problem[GS_PROBLEM_TEXT];
+    gs_report_kernel *list;
+    int               count, capacity;
+} gs_report_lineage;
+
 typedef struct gs_report {
     gs_report_set     *sets;
     int                set_count, set_capacity;
@@ -55,6 +70,8 @@ typedef struct gs_report {
     int                machine_count, machine_capacity;
     gs_report_curve   *curves;
     int                curve_count, curve_capacity;
+    gs_report_lineage *lineages;
+    int                lineage_count, lineage_capacity;
     gs_text            sources;   /* names of the files, a line each */
     bool               training;  /* a trainer's log is among them */
     int                unread;    /* lines and results that could not be read */

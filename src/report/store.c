@@ -177,6 +177,7 @@ gs_status gs_report_add_store(gs_report *r, gs_store *store, const char *gpu, gs
     if (status == GS_OK && f.devices.size > 0) status = add_winners(&f, store, error);
     if (status == GS_OK) status = gs_store_results(store, "eval 1 ", on_result, &f, error);
     if (status == GS_OK) status = gs_store_curves(store, "", on_curve, &f, error);
+    if (status == GS_OK) status = gs_report_add_lineages(r, store, gpu, error);
     gs_text_free(&f.devices);
     if (status == GS_OK && r->failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a report");
     return status;

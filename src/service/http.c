@@ -548,7 +548,7 @@ gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, co
     if (!http) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     http->jobs = jobs;
     http->options = *options;
-    http->terms = (gs_service_terms){.scope = {"serve 1", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
+    http->terms = (gs_service_terms){.scope = {GS_SERVICE_SCOPE, gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
                                      .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .store = options->jobs.store, .stored = true, .caps = gs_service_jobs_caps(jobs)};
     http->started = gs_clock_ns();
     gs_service_watch_open(&http->watch);

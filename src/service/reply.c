@@ -174,6 +174,7 @@ void gs_service_reply_metrics(gs_text *out, gs_service_jobs *jobs, const _Atomic
     metric(out, "jobs_cancelled_total", "counter", "jobs ended because a client said so", (double)counts->cancelled);
     metric(out, "jobs_expired_total", "counter", "jobs ended because their deadline passed while others waited, or before they were begun", (double)counts->expired);
     metric(out, "evaluations_repeated_total", "counter", "attempts that were lost and run again", (double)counts->repeated);
+    metric(out, "jobs_shared_total", "counter", "jobs that another service with the same store has answered", (double)counts->shared);
     metric(out, "jobs_forgotten_total", "counter", "answers removed for their age", (double)counts->forgotten);
     metric(out, "evaluation_seconds_total", "counter", "time spent in evaluations, all devices", (double)counts->busy_us / 1e6);
     metric(out, "jobs_queued", "gauge", "candidates that wait for a stage", open - running);

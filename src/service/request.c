@@ -116,15 +116,27 @@ static gs_status problem_of(const json_t *object, gs_problem *out, const gs_serv
 
 /* ---- one candidate ---- */
 
+static void hash_request(const char *const scope[4], const char *request, char id[GS_HASH_TEXT])
+{
+    const char *parts[5];
+    for (size_t i = 0; i < 4; i++) parts[i] = scope[i] ? scope[i] : "";
+    parts[4] = request;
+    gs_hash_format(gs_hash_strings(parts, GS_COUNT(parts)), id);
+}
+
+bool gs_service_request_ours(const char *scope, const char *device, const char *version, const char *request, const char *id)
+{
+    char own[GS_HASH_TEXT];
+    hash_request((const char *const[4]){GS_SERVICE_SCOPE, device, version, scope}, request, own);
+    return strcmp(own, id) == 0;
+}
+
 gs_status gs_service_item_take(gs_service_item *item, gs_text *text, const gs_service_terms *terms, gs_error *error)
 {
-    const char *parts[GS_COUNT(terms->scope) + 1];
     item->request = text->failed ? NULL : gs_text_take(text);
     gs_text_free(text);
     if (!item->request) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for a request");
-    for (size_t i = 0; i < GS_COUNT(terms->scope); i++) parts[i] = terms->scope[i] ? terms->scope[i] : "";
-    parts[GS_COUNT(terms->scope)] = item->request;
-    gs_hash_format(gs_hash_strings(parts, GS_COUNT(parts)), item->id);
+    hash_request(terms->scope, item->request, item->id);
     return GS_OK;
 }
 

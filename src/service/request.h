@@ -12,11 +12,12 @@
 #include "schedule/caps.h"
 
 enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 64 << 10 };
+#define GS_SERVICE_SCOPE    "serve 1"
 #define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
 
 /* What a service takes. */
 typedef struct gs_service_terms {
-    const char       *scope[4];     /* device, version, options: what an answer depends on beside the request */
+    const char       *scope[4];     /* GS_SERVICE_SCOPE, device, version, options: what an answer depends on beside the request */
     double            deadline_s;   /* where the client names none */
     const gs_problem *offered;      /* NULL: any problem */
     int               offered_count;
@@ -39,6 +40,8 @@ bool      gs_service_number_read(const char *text, double low, double high, doub
 gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error);
 /* The fields of a race but its schedules: deadline, problem, reward; whether there are others. */
 gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, const gs_service_terms *terms, gs_error *error);
+/* Whether a request of this text has this id on a service with such a device, version and options. */
+bool      gs_service_request_ours(const char *scope, const char *device, const char *version, const char *request, const char *id);
 /* The item takes this text, and has its id. */
 gs_status gs_service_item_take(gs_service_item *item, gs_text *text, const gs_service_terms *terms, gs_error *error);
 /* The text and the id of an item whose problem is set; schedule, or source and manifest. */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "service/http.h"
+#include "service/request.h"
 #include "service/screen.h"
 
 struct gs_service {
@@ -20,6 +21,8 @@ gs_status gs_service_start(gs_service **out, const gs_service_options *options, 
     if (!service) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     gs_jobs_options jobs = options->jobs;
     jobs.answer = gs_service_answer;
+    jobs.ours = gs_service_request_ours;
+    jobs.scope = options->scope;
     gs_status status = gs_service_jobs_start(&service->jobs, &jobs, error);
     if (status == GS_OK) status = gs_service_http_start(&service->http, service->jobs, options, error);
     if (status != GS_OK) gs_service_free(out);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Jobs: what a service has promised to evaluate, and the answers it gave. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "store/sql.h"
 
 static gs_status need(const gs_job *job, gs_error *error)
@@ -14,7 +16,34 @@ static gs_status need(const gs_job *job, gs_error *error)
     return GS_OK;
 }
 
-static gs_status put_all(gs_store *store, const gs_job *jobs, int count, gs_error *error)
+typedef char lease_name[GS_HASH_TEXT + 64];
+
+/* What the lease of a job is about: no problem has such a name. */
+static gs_status name_lease(lease_name out, const char *id, gs_error *error)
+{
+    if ((size_t)snprintf(out, sizeof(lease_name), "job:%s", id) < sizeof(lease_name)) return GS_OK;
+    return gs_fail(error, GS_ERROR_ARGUMENT, "id", "is too long");
+}
+
+/* Somebody wants the answer of an open job until then, too. */
+static gs_status keep(gs_store *store, const char *id, int64_t expires, gs_error *error)
+{
+    gs_query query = gs_sql(store, GS_SQL_KEEP_JOB);
+    gs_sql_text(&query, id);
+    gs_sql_int(&query, expires);
+    return gs_sql_status(store, gs_sql_run(&query), error);
+}
+
+/* The service takes the job on, or another one has: then that one is told how long it is wanted. */
+static gs_status claim(gs_store *store, const gs_job *job, const gs_lessee *who, double seconds, bool *mine, gs_error *error)
+{
+    lease_name name;
+    GS_TRY(name_lease(name, job->id, error));
+    GS_TRY(gs_lease_add(store, job->device, name, who, seconds, mine, error));
+    return *mine ? GS_OK : keep(store, job->id, job->expires, error);
+}
+
+static gs_status put_all(gs_store *store, const gs_job *jobs, int count, const gs_lessee *who, double seconds, bool *mine, gs_error *error)
 {
     char date[GS_DATE_TEXT];
     gs_date_format(date);
@@ -26,15 +55,21 @@ static gs_status put_all(gs_store *store, const gs_job *jobs, int count, gs_erro
         gs_sql_text(&put, date);
         gs_sql_int(&put, jobs[i].expires);
         GS_TRY(gs_sql_status(store, gs_sql_run(&put), error));
+        if (who) GS_TRY(claim(store, &jobs[i], who, seconds, &mine[i], error));
     }
     return GS_OK;
 }
 
-gs_status gs_store_jobs_put(gs_store *store, const gs_job *jobs, int count, gs_error *error)
+gs_status gs_store_jobs_claim(gs_store *store, const gs_job *jobs, int count, const gs_lessee *who, double seconds, bool *mine, gs_error *error)
 {
     for (int i = 0; i < count; i++) GS_TRY(need(&jobs[i], error));
     GS_TRY(gs_sql_begin(store, error));
-    return gs_sql_end(store, put_all(store, jobs, count, error), error);
+    return gs_sql_end(store, put_all(store, jobs, count, who, seconds, mine, error), error);
+}
+
+gs_status gs_store_jobs_put(gs_store *store, const gs_job *jobs, int count, gs_error *error)
+{
+    return gs_store_jobs_claim(store, jobs, count, NULL, 0, NULL, error);
 }
 
 gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, void *self, gs_error *error)
@@ -46,7 +81,7 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
     if (code == SQLITE_ROW) {
         const gs_job job = {
             .id = id, .request = gs_sql_get_text(&get, 0), .attempts = gs_sql_get_int(&get, 1),
-            .answer = gs_sql_get_text(&get, 2), .failed = gs_sql_get_int(&get, 3) != 0,
+            .answer = gs_sql_get_text(&get, 2), .failed = gs_sql_get_int(&get, 3) != 0, .expires = gs_sql_get_int(&get, 4),
         };
         if (job.request) visit(self, &job);
         else status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a job");
@@ -59,22 +94,50 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
     return status;
 }
 
-gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error)
+static gs_status count_attempt(gs_store *store, const char *id, int change, gs_error *error)
 {
-    GS_TRY(gs_sql_begin(store, error));
     gs_query query = gs_sql(store, GS_SQL_TRY_JOB);
     gs_sql_text(&query, id);
     gs_sql_int(&query, change);
-    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+    return gs_sql_status(store, gs_sql_run(&query), error);
+}
+
+gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    return gs_sql_end(store, count_attempt(store, id, change, error), error);
+}
+
+gs_status gs_store_job_begin(gs_store *store, const char *device, const char *id, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
+{
+    lease_name name;
+    *out = GS_LEASE_HELD;
+    GS_TRY(name_lease(name, id, error));
+    GS_TRY(gs_sql_begin(store, error));
+    gs_status status = gs_lease_take(store, device, name, who, seconds, out, error);
+    if (status == GS_OK && *out == GS_LEASE_TAKEN) status = count_attempt(store, id, 1, error);
+    status = gs_sql_end(store, status, error);
+    if (status != GS_OK) *out = GS_LEASE_HELD;
+    return status;
 }
 
 gs_status gs_store_job_keep(gs_store *store, const char *id, int64_t expires, gs_error *error)
 {
     GS_TRY(gs_sql_begin(store, error));
-    gs_query query = gs_sql(store, GS_SQL_KEEP_JOB);
+    return gs_sql_end(store, keep(store, id, expires, error), error);
+}
+
+static gs_status leave(gs_store *store, const char *id, gs_error *error)
+{
+    gs_query query = gs_sql(store, GS_SQL_LEAVE_JOB);
     gs_sql_text(&query, id);
-    gs_sql_int(&query, expires);
-    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+    return gs_sql_status(store, gs_sql_run(&query), error);
+}
+
+gs_status gs_store_job_leave(gs_store *store, const char *id, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    return gs_sql_end(store, leave(store, id, error), error);
 }
 
 gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error)
@@ -87,17 +150,19 @@ gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, 
     gs_sql_text(&query, answer);
     gs_sql_int(&query, failed);
     gs_sql_text(&query, gs_date_format(date));
-    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&query), error), error);
+    gs_status status = gs_sql_status(store, gs_sql_run(&query), error);
+    if (status == GS_OK) status = leave(store, id, error);
+    return gs_sql_end(store, status, error);
 }
 
-gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error)
+gs_status gs_store_jobs_open(gs_store *store, const char *device, const gs_lessee *who, gs_job_visit visit, void *self, gs_error *error)
 {
     gs_query rows = gs_sql(store, GS_SQL_OPEN_JOBS);
     gs_sql_text(&rows, device);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
-        const gs_job job = {.id = gs_sql_get_text(&rows, 0), .device = device, .expires = gs_sql_get_int(&rows, 1),
-                            .bytes = gs_sql_get_int(&rows, 2)};
+        const gs_job job = {.id = gs_sql_get_text(&rows, 6), .device = device, .expires = gs_sql_get_int(&rows, 7),
+                            .bytes = gs_sql_get_int(&rows, 8), .held = who && gs_lease_held(&rows, who)};
         if (job.id) visit(self, &job);
     }
     const gs_status status = code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);

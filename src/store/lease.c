@@ -58,6 +58,13 @@ void gs_lessee_run(char run[GS_LEASE_RUN])
     snprintf(run, GS_LEASE_RUN, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
 }
 
+gs_status gs_lessee_run_check(const char *run, gs_error *error)
+{
+    const size_t size = strlen(run);
+    if (size > 0 && size < GS_LEASE_RUN && strspn(run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == size) return GS_OK;
+    return gs_fail(error, GS_ERROR_ARGUMENT, "run", "has 1 to %d letters, digits and any of ._-", GS_LEASE_RUN - 1);
+}
+
 void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid)
 {
     *out = (gs_lessee){.pid = pid, .born = process_born(pid)};
@@ -79,6 +86,17 @@ static void copy_text(char *to, size_t size, const gs_query *from, int column)
     snprintf(to, size, "%s", text ? text : "");
 }
 
+static void take_row(const gs_query *from, row *out)
+{
+    *out = (row){.there = true};
+    copy_text(out->owner.run, sizeof out->owner.run, from, 0);
+    copy_text(out->owner.host, sizeof out->owner.host, from, 1);
+    out->owner.pid = gs_sql_get_int(from, 2);
+    out->owner.born = gs_sql_get_int(from, 3);
+    out->expires = gs_sql_get_int(from, 4);
+    out->done = gs_sql_get_int(from, 5) != 0;
+}
+
 static gs_status read_row(gs_store *store, gs_sql_id statement, const char *device, const char *problem, row *out, gs_error *error)
 {
     *out = (row){0};
@@ -86,15 +104,7 @@ static gs_status read_row(gs_store *store, gs_sql_id statement, const char *devi
     gs_sql_text(&get, device);
     gs_sql_text(&get, problem);
     const int code = gs_sql_step(&get);
-    if (code == SQLITE_ROW) {
-        out->there = true;
-        copy_text(out->owner.run, sizeof out->owner.run, &get, 0);
-        copy_text(out->owner.host, sizeof out->owner.host, &get, 1);
-        out->owner.pid = gs_sql_get_int(&get, 2);
-        out->owner.born = gs_sql_get_int(&get, 3);
-        out->expires = gs_sql_get_int(&get, 4);
-        out->done = gs_sql_get_int(&get, 5) != 0;
-    }
+    if (code == SQLITE_ROW) take_row(&get, out);
     gs_sql_leave(&get);
     return code == SQLITE_ROW || code == SQLITE_DONE ? GS_OK : gs_sql_status(store, code, error);
 }
@@ -134,22 +144,46 @@ static void bind_lessee(gs_query *query, const gs_lessee *who)
 
 static int64_t in_ms(double seconds) { return now_ms() + (int64_t)(seconds * 1000); }
 
-/* Within a transaction. On a server others take leases at the same time: a row that one of them is just deciding about is passed over as if there were
+static gs_status put(gs_store *store, gs_sql_id statement, const char *device, const char *problem, const gs_lessee *who, double seconds, bool *put, gs_error *error)
+{
+    gs_query query = gs_sql(store, statement);
+    gs_sql_text(&query, device);
+    gs_sql_text(&query, problem);
+    bind_lessee(&query, who);
+    gs_sql_int(&query, in_ms(seconds));
+    GS_TRY(gs_sql_status(store, gs_sql_run(&query), error));
+    *put = gs_sql_changed(store) > 0;
+    return GS_OK;
+}
+
+gs_status gs_lease_add(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, bool *taken, gs_error *error)
+{
+    GS_TRY(need(device, problem, who, error));
+    return put(store, GS_SQL_PUT_LEASE, device, problem, who, seconds, taken, error);
+}
+
+/* On a server others take leases at the same time: a row that one of them is just deciding about is passed over as if there were
  * none, and then it cannot be added: it is held. */
-static gs_status take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
+gs_status gs_lease_take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
 {
     row r;
+    bool taken;
+    *out = GS_LEASE_HELD;
+    GS_TRY(need(device, problem, who, error));
     GS_TRY(read_row(store, GS_SQL_LOCK_LEASE, device, problem, &r, error));
     *out = judge(&r, who);
     if (*out != GS_LEASE_TAKEN) return GS_OK;
-    gs_query put = gs_sql(store, r.there ? GS_SQL_MOVE_LEASE : GS_SQL_PUT_LEASE);
-    gs_sql_text(&put, device);
-    gs_sql_text(&put, problem);
-    bind_lessee(&put, who);
-    gs_sql_int(&put, in_ms(seconds));
-    GS_TRY(gs_sql_status(store, gs_sql_run(&put), error));
-    if (gs_sql_changed(store) == 0) *out = GS_LEASE_HELD;
-    return GS_OK;
+    const gs_status status = put(store, r.there ? GS_SQL_MOVE_LEASE : GS_SQL_PUT_LEASE, device, problem, who, seconds, &taken, error);
+    if (status != GS_OK || !taken) *out = GS_LEASE_HELD;
+    return status;
+}
+
+bool gs_lease_held(const gs_query *query, const gs_lessee *who)
+{
+    row r;
+    if (gs_sql_is_null(query, 0)) return false;
+    take_row(query, &r);
+    return judge(&r, who) == GS_LEASE_HELD;
 }
 
 gs_status gs_store_lease(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out,
@@ -162,7 +196,7 @@ gs_status gs_store_lease(gs_store *store, const char *device, const char *proble
     *out = judge(&r, who);
     if (*out != GS_LEASE_TAKEN) return GS_OK;
     gs_status status = gs_sql_begin(store, error);
-    if (status == GS_OK) status = gs_sql_end(store, take(store, device, problem, who, seconds, out, error), error);
+    if (status == GS_OK) status = gs_sql_end(store, gs_lease_take(store, device, problem, who, seconds, out, error), error);
     if (status != GS_OK) *out = GS_LEASE_HELD;
     return status != GS_OK && gs_sql_moved(store) ? GS_OK : status;   /* others were at it while the server was away: it is asked for again */
 }
@@ -191,6 +225,14 @@ gs_status gs_store_release(gs_store *store, const char *device, const char *prob
     gs_sql_text(&give, problem);
     if (done) gs_sql_int(&give, in_ms(DONE_S));
     return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&give), error), error);
+}
+
+gs_status gs_store_release_all(gs_store *store, const gs_lessee *who, gs_error *error)
+{
+    GS_TRY(gs_sql_begin(store, error));
+    gs_query drop = gs_sql(store, GS_SQL_LEAVE_LEASES);
+    bind_lessee(&drop, who);
+    return gs_sql_end(store, gs_sql_status(store, gs_sql_run(&drop), error), error);
 }
 
 gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error)

@@ -19,8 +19,8 @@ typedef enum gs_sql_id {
     GS_SQL_PUT_SESSION, GS_SQL_FIND_SESSION, GS_SQL_PUT_PROBLEM, GS_SQL_PUT_TRIAL, GS_SQL_PUT_MEASUREMENT, GS_SQL_PUT_SAMPLE, GS_SQL_PUT_WINNER,
     GS_SQL_PUT_RESULT, GS_SQL_GET_RESULT,
     GS_SQL_PUT_CURVE, GS_SQL_PUT_POINT, GS_SQL_DROP_POINTS,
-    GS_SQL_GET_LEASE, GS_SQL_LOCK_LEASE, GS_SQL_PUT_LEASE, GS_SQL_MOVE_LEASE, GS_SQL_RENEW_LEASE, GS_SQL_DONE_LEASE, GS_SQL_DROP_LEASE, GS_SQL_DROP_LEASES,
-    GS_SQL_PUT_JOB, GS_SQL_GET_JOB, GS_SQL_TRY_JOB, GS_SQL_KEEP_JOB, GS_SQL_END_JOB, GS_SQL_OPEN_JOBS, GS_SQL_LOOK_JOBS, GS_SQL_DROP_JOBS, GS_SQL_GET_LIBRARY, GS_SQL_BEST_US,
+    GS_SQL_GET_LEASE, GS_SQL_LOCK_LEASE, GS_SQL_PUT_LEASE, GS_SQL_MOVE_LEASE, GS_SQL_RENEW_LEASE, GS_SQL_DONE_LEASE, GS_SQL_DROP_LEASE, GS_SQL_DROP_LEASES, GS_SQL_LEAVE_LEASES,
+    GS_SQL_PUT_JOB, GS_SQL_GET_JOB, GS_SQL_TRY_JOB, GS_SQL_KEEP_JOB, GS_SQL_END_JOB, GS_SQL_LEAVE_JOB, GS_SQL_OPEN_JOBS, GS_SQL_LOOK_JOBS, GS_SQL_DROP_JOBS, GS_SQL_GET_LIBRARY, GS_SQL_BEST_US,
     GS_SQL_PUT_SOURCE, GS_SQL_GET_SOURCE, GS_SQL_PUT_PROMPT, GS_SQL_PUT_TURN, GS_SQL_LOCK_TURN, GS_SQL_FIND_TURN, GS_SQL_PUT_OUTCOME, GS_SQL_GET_OUTCOMES,
     GS_SQL_IDS
 } gs_sql_id;
@@ -117,5 +117,14 @@ gs_status gs_schema_seal(gs_store *store, int64_t *accepted, gs_error *error);
 
 /* schema.c: GS_OK if the attached database "other", whose file is path, is a store of exactly this version. */
 gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *error);
+
+/* ---- leases, within a transaction of other calls (lease.c) ---- */
+
+/* As gs_store_lease. */
+gs_status gs_lease_take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error);
+/* Only where nobody has it, or ever had: *taken. One statement, and nothing is read. */
+gs_status gs_lease_add(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, bool *taken, gs_error *error);
+/* Of columns run, host, pid, born, expires, done of a row, as LEASE_READ has them: whether another one than `who` has it now. */
+bool      gs_lease_held(const gs_query *query, const gs_lessee *who);
 
 #endif

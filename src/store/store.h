@@ -141,6 +141,7 @@ typedef enum gs_lease {
 } gs_lease;
 
 void gs_lessee_run(char run[GS_LEASE_RUN]);                                /* a new name */
+gs_status gs_lessee_run_check(const char *run, gs_error *error);           /* a name that somebody chose, for tuners that do not know each other. ARGUMENT */
 void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid);           /* a living process of this machine */
 
 /* Takes the problem (a text, as gs_problem_format writes it) on the device for so many seconds, unless another tuner has it: one whose
@@ -153,6 +154,9 @@ gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, 
 
 /* Gives a lease back; done: nobody of the same run shall take it again. One that another tuner has by now stays that one's. */
 gs_status gs_store_release(gs_store *store, const char *device, const char *problem, const gs_lessee *who, bool done, gs_error *error);
+
+/* Gives back all that the tuner has, but no mark of what is done: others of the run go on. */
+gs_status gs_store_release_all(gs_store *store, const gs_lessee *who, gs_error *error);
 
 /* At the end of a run: forgets its leases, what it has done, and what expired. */
 gs_status gs_store_release_run(gs_store *store, const char *run, gs_error *error);
@@ -168,10 +172,15 @@ typedef struct gs_job {
     bool        failed;
     int64_t     expires;                 /* milliseconds since 1970, after which nobody wants the answer any more; 0: somebody always does */
     int64_t     bytes;                   /* of the request; of gs_store_jobs_open */
+    bool        held;                    /* another service has it; of gs_store_jobs_open */
 } gs_job;
 
 /* All of them or none, in one transaction. One that is there stays as it is, unless it failed. */
 gs_status gs_store_jobs_put(gs_store *store, const gs_job *jobs, int count, gs_error *error);
+
+/* The same, and takes them on for the service `who`: each by a lease of so many seconds, which begin and renew lengthen and the answer ends. mine: of each, whether it is
+ * this service's now; else another one has it, or had it when it ended. */
+gs_status gs_store_jobs_claim(gs_store *store, const gs_job *jobs, int count, const gs_lessee *who, double seconds, bool *mine, gs_error *error);
 
 /* Calls visit with the job; its texts live as long as the call. NOT_FOUND. */
 typedef void (*gs_job_visit)(void *self, const gs_job *job);
@@ -180,14 +189,21 @@ gs_status gs_store_job_get(gs_store *store, const char *id, gs_job_visit visit, 
 /* Counts an attempt (1) or takes it back (-1). */
 gs_status gs_store_job_attempt(gs_store *store, const char *id, int change, gs_error *error);
 
+/* Counts an attempt of a job that is the service's own, or nobody's: then it is its own from now on. HELD: another service has it, and nothing is counted. */
+gs_status gs_store_job_begin(gs_store *store, const char *device, const char *id, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error);
+
 /* Somebody wants the answer of an open job until then, too; 0: always. */
 gs_status gs_store_job_keep(gs_store *store, const char *id, int64_t expires, gs_error *error);
 
-/* The answer of an open job; one that has its answer keeps it. */
+/* The answer of an open job; one that has its answer keeps it. Nobody has taken it on any more. */
 gs_status gs_store_job_end(gs_store *store, const char *id, const char *answer, bool failed, gs_error *error);
 
-/* Calls visit with the id, the end and the length of every open job of the device, in the order in which they came. visit may not write to the store. */
-gs_status gs_store_jobs_open(gs_store *store, const char *device, gs_job_visit visit, void *self, gs_error *error);
+/* No service has taken the job on any more. */
+gs_status gs_store_job_leave(gs_store *store, const char *id, gs_error *error);
+
+/* Calls visit with the id, the end and the length of every open job of the device, in the order in which they came, and whether another service than `who` (NULL: not looked at) has it.
+ * visit may not write to the store. */
+gs_status gs_store_jobs_open(gs_store *store, const char *device, const gs_lessee *who, gs_job_visit visit, void *self, gs_error *error);
 
 /* Forgets jobs that were answered before a date (gs_date_format's form); open ones never. Looks at no more than so many jobs after the number *after (0: from
  * the oldest on), in one short transaction, and sets *after behind them. *more: call again; else all that follow are younger, or there are none. */

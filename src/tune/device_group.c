@@ -228,6 +228,15 @@ static gs_status try_store(gs_device_group *group, gs_error *error)
     return GS_OK;
 }
 
+/* A run that was given a name has other groups: what is done stays known to them. */
+static gs_status release(const gs_device_group *group, const char *run, gs_error *error)
+{
+    if (!group->run) return gs_store_release_run(group->store, run, error);
+    for (int i = 0; i < group->count; i++)
+        if (group->member[i].lessee.run[0]) GS_TRY(gs_store_release_all(group->store, &group->member[i].lessee, error));
+    return GS_OK;
+}
+
 gs_status gs_device_group_run(gs_device_group *group, int *code, gs_error *error)
 {
     child children[GS_GROUP_MOST] = {0};
@@ -235,12 +244,14 @@ gs_status gs_device_group_run(gs_device_group *group, int *code, gs_error *error
     gs_error why = {0};
     *code = 0;
     GS_TRY(try_store(group, error));
-    gs_lessee_run(run);
+    if (group->run) GS_TRY(gs_lessee_run_check(group->run, error));
+    if (group->run) snprintf(run, sizeof run, "%s", group->run);
+    else gs_lessee_run(run);
     const gs_status started = start(group, children, run, error);
     gs_status status = gs_store_open(&group->store, group->store_path, &why);
     if (status != GS_OK) gs_log(GS_LOG_WARNING, "leases will not be renewed: %s", why.text);
     watch(group, children);
-    if (group->store && (status = gs_store_release_run(group->store, run, &why)) != GS_OK)
+    if (group->store && (status = release(group, run, &why)) != GS_OK)
         gs_log(GS_LOG_WARNING, "leases of this run stay in the store: %s", why.text);
     if (started == GS_OK) *code = merge(group, children);
     return started;

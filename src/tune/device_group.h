@@ -33,6 +33,7 @@ typedef struct gs_group_member {
 
 typedef struct gs_device_group {
     const char *store_path;                  /* NULL: the default */
+    const char *run;                         /* whose leases and marks these are, with groups of other machines or processes; NULL: this group's alone */
     int       (*work)(void *self, gs_group_member *member);   /* in the child; its exit code */
     void      (*progress)(void *self, int done);              /* in the parent, now and then: problems of all of them; NULL: nobody is told */
     void       *self;

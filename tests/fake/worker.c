@@ -13,6 +13,7 @@
  *     timed=C fast=C compile=C   in a bench: wrong result, impossible time, does not compile
  *     stuck=C choke=C  what a compile or precompile request does: hang, crash
  *     prepare=MS       waits before every precompile reply; of a user kernel as its source says: "fake: prepare=MS"
+ *     refuse=S         every precompile reply is a failure with status S
  *     late=C           wrong result in a bench beside the library
  *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
  *     hungry=C         there is no device memory for a bench with it
@@ -276,14 +277,17 @@ static bool bench(gs_json *json, const json_t *request, const gs_problem *proble
     return true;
 }
 
-static bool precompile(const char *candidate)
+/* NULL, or with what status it is refused. */
+static const char *precompile(const char *candidate)
 {
+    static char status[48];
     char ms[32];
     if (kernel_name[0] && kernel_rule("prepare", ms, sizeof ms)) gs_clock_sleep_ns((int64_t)(strtod(ms + 1, NULL) * 1e6));
     else wait_rule("prepare");
     if (rule("stuck", candidate, NULL, 0)) hang();
     if (rule("choke", candidate, NULL, 0)) crash();
-    return !rule("compile", candidate, NULL, 0);
+    if (rule("refuse", NULL, status, sizeof status)) return status;
+    return rule("compile", candidate, NULL, 0) ? "COMPILE" : NULL;
 }
 
 static bool compile(gs_json *json, const char *candidate)
@@ -328,7 +332,7 @@ static bool answer(const char *line)
     else if (strcmp(op, "compile") == 0 && candidate)
         refused = compile(&json, candidate) ? NULL : "COMPILE";
     else if (strcmp(op, "precompile") == 0 && candidate)
-        refused = precompile(candidate) ? NULL : "COMPILE";
+        refused = precompile(candidate);
     else
         exit(8);
     if (refused) {

@@ -517,6 +517,13 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(renewed, 0);
     assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, true, &error), GS_ERROR_STORE_BUSY);
     assert_int_equal(gs_store_release_run(store, "run", &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(gs_store_release_all(store, &who, &error), GS_ERROR_STORE_BUSY);
+    const gs_job job = {.id = "a", .device = DEVICE, .request = "r"};
+    bool mine = false;
+    assert_int_equal(gs_store_jobs_claim(store, &job, 1, &who, 9, &mine, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(gs_store_job_begin(store, DEVICE, "a", &who, 9, &lease, &error), GS_ERROR_STORE_BUSY);
+    assert_int_equal(lease, GS_LEASE_HELD);
+    assert_int_equal(gs_store_job_leave(store, "a", &error), GS_ERROR_STORE_BUSY);
     make_store("quiet.db", 1);
     assert_int_equal(gs_store_merge(store, path_of(path, "quiet.db"), NULL, &error), GS_ERROR_STORE_BUSY);
     assert_int_equal(put_turn(store, &session), GS_ERROR_STORE_BUSY);
@@ -529,7 +536,20 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(count_trials(store), 3);
     CHECK(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error));
     assert_int_equal(lease, GS_LEASE_TAKEN);
+    CHECK(gs_store_jobs_claim(store, &job, 1, &who, 9, &mine, &error));
+    assert_true(mine);
     assert_int_equal(sqlite3_exec(store->db, "DROP TABLE lease", NULL, NULL, NULL), SQLITE_OK);   /* an answer, whatever happened to the file */
+    const gs_job other = {.id = "b", .device = DEVICE, .request = "r"};
+    int64_t jobs;
+    assert_int_equal(gs_store_jobs_claim(store, &other, 1, &who, 9, &mine, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_job_begin(store, DEVICE, "a", &who, 9, &lease, &error), GS_ERROR_STORE);
+    assert_int_equal(lease, GS_LEASE_HELD);
+    assert_int_equal(gs_store_job_end(store, "a", "yes", false, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_job_leave(store, "a", &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_jobs_open(store, DEVICE, &who, NULL, NULL, &error), GS_ERROR_STORE);
+    assert_int_equal(gs_store_release_all(store, &who, NULL), GS_ERROR_STORE);
+    assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM job WHERE attempts = 0 AND answer IS NULL", &jobs), SQLITE_OK);
+    assert_int_equal(jobs, 1);   /* all of it or nothing */
     assert_int_equal(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_renew(store, &who, 9, NULL, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, false, &error), GS_ERROR_STORE);

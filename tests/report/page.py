@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import sqlite3
 import statistics
@@ -238,6 +239,34 @@ def check_curves(root):
     expect("a point without a number: the one before", math.exp(-4), data["lines"][0]["y"][5])
 
 
+def check_data(text):
+    """What the scripts are given, of the kernels in page_store.c."""
+    data = json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+    expect("lineages in the data", [("nvidia-h200", "f16:1024x1024x1024:tn", False, 5)], [(t["device"], t["problem"], t["predicted"], len(t["kernels"])) for t in data["lineages"]])
+    kernels = [dict(zip(data["lineage_columns"], row)) for tree in data["lineages"] for row in tree["kernels"]]
+    expect("generations", [(1, 40, None, True), (2, None, None, False), (2, 50, 0.8, True), (3, 20, 2.5, True), (1, None, None, False)],
+           [(k["generation"], k["us"], k["gain"], k["best"]) for k in kernels])
+    expect("parents", ["ws", *(kernels[i]["candidate"] for i in (0, 0, 2)), ""], [k["base"] for k in kernels])
+
+
+def check_lineages(root):
+    """The kernels of page_store.c: a tree, what each gained over the one that it was made from, and the best line."""
+    found = list(root.all("details", "lineage"))
+    expect("lineages", 1, len(found))
+    if not found:
+        return
+    expect("lineages, in a line", "f16:1024x1024x1024:tn on nvidia-h200: 5 kernels in 3 generations, 3 passed, best 20.00 us", found[0].one("summary").text)
+    rows = rows_of(found[0].one("table"))
+    names = [row[0] for row in rows]
+    expect("names of kernels", [], [name for name in names if not re.fullmatch("source:[0-9a-f]{8}", name)])
+    expect("kernels", [[names[0], "1", "ws", "0", "pass", "40.00", "0.750", "", "0.500"], [names[1], "2", names[0], "0", "exact", "", "", "", "-1.000"],
+                       [names[2], "2", names[0], "0", "pass", "50.00", "0.600", "0.800", "0.500"], [names[3], "3", names[2], "0", "pass", "20.00", "1.500", "2.500", "0.500"],
+                       [names[4], "1", "nothing", "1", "compile", "", "", "", "-1.000"]], rows)
+    heads = list(found[0].one("tbody").all("th", "line"))
+    expect("the best line", [names[0], names[2], names[3]], [head.text for head in heads if "best" in head.attributes["class"].split()])
+    expect("indented", ["0.5em", "1.7em", "1.7em", "2.9em", "0.5em"], [head.attributes["style"].split()[1].rstrip(";") for head in heads])
+
+
 def make_runs(program):
     """Two seeds of an arm, and one run of verl's."""
     for seed in (1, 2):
@@ -384,6 +413,7 @@ def main(program, page_store):
         sys.exit(done.stderr)
     done = run(program, "report", "--store", WORK / "s.db", "--out", WORK / "page.html")
     expect("said", (0, f"{WORK}/page.html: 46 problems in 3 sets, 14 curves\n"), (done.returncode, done.stdout))
+    check_data((WORK / "page.html").read_text())
     if not BROWSER:
         print("no browser: the page was made and not opened (scripts/setup.sh tests installs chromium)")
         return 77 if not failures else 1
@@ -397,7 +427,7 @@ def main(program, page_store):
     with ThreadPoolExecutor(3) as pool:
         root, sorted_root, rows, empty, runs, *broken = pool.map(lambda a: browse(WORK / f"{a[0]}.html", *a[1:]), asked)
     expect("pictures", [], painted(root))
-    for check in (check_winners, check_predicted, check_latencies, check_curves):
+    for check in (check_winners, check_predicted, check_latencies, check_curves, check_lineages):
         check(root)
     check_alone(text, root)
     check_sorting(sorted_root)

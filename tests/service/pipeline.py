@@ -12,6 +12,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -84,6 +85,12 @@ class Stages(Case):
             self.assertEqual((got["verdict"], got["stage"], got["reward"]), (verdict, "compile", -1), got)
         self.assertEqual((s.requests("", "verify"), s.requests("", "bench"), s.requests("", "compile")), (0, 0, 0))
         self.assertEqual(s.get("health")[0], 200)
+
+    def test_where_nothing_can_be_prepared_the_device_does_it(self):
+        """For ever, that is: no process can be started, the cache cannot be written. Others do not wait behind it either."""
+        s = self.serve("library=1.1;refuse=IO", options=["--prepare", "1"])
+        ids = [submit(s, i) for i in range(2)]
+        self.assertEqual([s.result(i, 60)[1].get("verdict") for i in ids], ["pass"] * 2)
 
     def test_without_processes_that_prepare(self):
         s = self.serve(options=["--prepare", "0"])
@@ -300,6 +307,31 @@ class Kills(Case):
                 os.kill(next(pid for name, pid in workers(s) if name.startswith("emu:")), number)
                 self.assertEqual(s.result(identity)[1]["verdict"], "pass")
                 self.assertEqual((s.metric("evaluations_repeated_total"), s.requests("", "precompile")), (1, 2))
+
+
+class Rates(unittest.TestCase):
+    """tests/service/rate.py, which measures on a GPU, always ends, and says what was done and what was under way."""
+
+    def rates(self, rules, *options):
+        environment = {**os.environ, "GEMMSMITH_WORKER": WORKER, "FAKE_WORKER": rules}
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rate.py")
+        got = subprocess.run([sys.executable, script, PROGRAM, "--device", "cuda:0", "--prepare", "2", "--schedules", "8", "--kernels", "2", "--raced", "4", "--group", "4",
+                              "--problems", PROBLEM, "--json", *options], env=environment, capture_output=True, text=True, check=False, timeout=400)
+        if got.returncode == 77:
+            self.skipTest("no NVRTC")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        return json.loads(got.stdout)["rates"], got.stderr
+
+    def test_all_is_done(self):
+        rates, said = self.rates("library=1.1")
+        self.assertEqual([(name, row["count"], row["stopped"]) for name, row in rates.items()], [("schedules", 8, False), ("kernels", 2, False), ("raced, new", 4, False), ("raced", 4, False)], said)
+        self.assertEqual((rates["schedules"]["verdicts"], sorted(rates["schedules"]["spent"])), ({"pass": 8}, ["again", "all", "compile", "emulator", "time", "verify"]))
+
+    def test_a_device_that_does_not_answer(self):
+        rates, said = self.rates("library=1.1;delay=600000", "--seconds", "3", "--look", "1")
+        self.assertEqual([(row["count"], row["stopped"]) for row in rates.values()], [(0, True)] * 4)
+        self.assertIn("none since the last look", said)
+        self.assertIn("worker --device cuda:0", said)
 
 
 class Emulated(Case):

@@ -6,14 +6,17 @@ time its devices were busy. One command, on whatever device there is:
     python3 tests/service/rate.py build/release/gemmsmith                    the first GPU, else an emulated device
     python3 tests/service/rate.py build/release/gemmsmith --devices all      all GPUs
 
-The store and the cache of compiled code are empty at the start. Prints a table, and with --json an object; --check exits with 1 where a GPU does not reach the
-targets. On an emulated device the figures say what works, not how fast a GPU is. Exit code 77: no NVRTC."""
+The store and the cache of compiled code are empty at the start. Prints a line as each stage ends, and with --json an object; --check exits with 1 where a GPU does not
+reach the targets. A stage ends after --seconds, whatever is under way, and its rate is that of what was done by then. Where nothing is done for a while, standard error says
+what the service's processes are doing. On an emulated device the figures say what works, not how fast a GPU is. Exit code 77: no NVRTC."""
 import argparse
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -46,18 +49,35 @@ class Service:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.errors.close()
 
-    def call(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
-        connection.request(method, "/v1/" + path, json.dumps(body) if body else None, {"Content-Type": "application/json"} if body else {})
-        reply = connection.getresponse()
-        text = reply.read().decode()
-        connection.close()
-        if reply.status not in (200, 202):
+    def call(self, method, path, body=None, seconds=60):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds + 30)
+        try:
+            connection.request(method, "/v1/" + path, json.dumps(body) if body else None, {"Content-Type": "application/json"} if body else {})
+            reply = connection.getresponse()
+            text = reply.read().decode()
+        except TimeoutError:
+            raise SystemExit(f"{method} {path}: no answer\n{state_of(self)}") from None
+        finally:
+            connection.close()
+        if reply.status not in (200, 202) and (method, reply.status) != ("DELETE", 409):   # done in the meantime
             raise SystemExit(f"{method} {path}: {reply.status} {text}")
         return json.loads(text) if text.startswith("{") else text
+
+    def metrics(self, *names):
+        """The sum of each, over all its labels."""
+        lines = self.call("GET", "metrics").splitlines()
+        return [sum(float(line.split()[-1]) for line in lines if line.startswith(f"gemmsmith_{name}{{")) for name in names]
+
+    def said(self):
+        with open(self.errors.name, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
 
     def busy(self):
         """Seconds that devices were busy, all together, and how many there are."""
@@ -65,31 +85,133 @@ class Service:
         return sum(values), len(values)
 
 
+def processes_of(parent):
+    """Numbers of the process and of all below it."""
+    below = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                below.setdefault(int(file.read().rsplit(")", 1)[1].split()[1]), []).append(int(name))
+    found = [parent]
+    for pid in found:
+        found += below.get(pid, [])
+    return found
+
+
+def read_line(path):
+    with contextlib.suppress(OSError):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().replace("\0", " ").strip()
+    return "?"
+
+
+def threads_of(pid):
+    """Where the threads of a process stand, a line each, if there is a debugger: functions from the inside out, without those of the C library."""
+    debugger, threads = shutil.which("gdb") or shutil.which("cuda-gdb"), []
+    if not debugger:
+        return []
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        told = subprocess.run([debugger, "-p", str(pid), "-batch", "-ex", "thread apply all backtrace 16"], capture_output=True, text=True, check=False, timeout=60)
+        for line in told.stdout.splitlines():
+            frame = re.match(r"#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", line)
+            if line.startswith("Thread "):
+                threads.append([])
+            elif frame and threads and not re.match(r"_|\?\?|futex|start_thread|clone", frame.group(1)):
+                threads[-1].append(frame.group(1))
+    return ["  thread in " + " < ".join(frames or ["?"]) for frames in threads]
+
+
+def state_of(service):
+    """What each process of the service is doing, what the service said last, and where its threads stand."""
+    lines = []
+    for pid in processes_of(service.process.pid):
+        fields = read_line(f"/proc/{pid}/stat").rsplit(")", 1)[-1].split()
+        if len(fields) > 17:
+            cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            lines.append(f"  {pid:7} {fields[0]} {cpu:7.2f} s of a core, {fields[17]:>3} threads, waits in {read_line(f'/proc/{pid}/wchan'):20} {read_line(f'/proc/{pid}/cmdline')[:120]}")
+    lines += ["  said: " + line for line in service.said()[-8:]]
+    return "\n".join(lines + threads_of(service.process.pid))
+
+
 class Utilization(threading.Thread):
-    """What the driver says of the GPU meanwhile: the part of time in which any kernel ran."""
+    """What the driver says of the GPU meanwhile: the part of time in which any kernel ran. One process for all of it: to start one takes the driver's locks, which whoever is
+    measured waits for."""
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.samples, self.stop = [], threading.Event()
+        self.samples, self.process = [], None
+        if shutil.which("nvidia-smi"):
+            self.process = subprocess.Popen(["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "--loop-ms=1000"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def run(self):
-        while shutil.which("nvidia-smi") and not self.stop.wait(0.5):
-            told = subprocess.run(["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"], capture_output=True, text=True, check=False)
-            self.samples += [float(word) / 100 for word in told.stdout.split() if word.isdigit()]
+        for line in self.process.stdout if self.process else ():
+            self.samples += [float(word) / 100 for word in line.split() if word.isdigit()]
 
     def mean(self):
-        self.stop.set()
-        self.join()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.join(5)
         return sum(self.samples) / len(self.samples) if self.samples else None
+
+
+class Progress(threading.Thread):
+    """Looks now and then how far the service is. Where nothing was done since the last look, it says what the service's processes are doing; `loud`: it says how far, too."""
+
+    def __init__(self, service, stage, seconds, loud):
+        super().__init__(daemon=True)
+        self.service, self.stage, self.seconds, self.loud, self.over = service, stage, seconds, loud, threading.Event()
+
+    def run(self):
+        before, began = None, time.monotonic()
+        while not self.over.wait(self.seconds):
+            with contextlib.suppress(OSError, SystemExit):
+                done, working, waiting, busy = self.service.metrics("stage_done_total", "stage_working", "stage_waiting", "device_busy_seconds_total")
+                head = f"{self.stage}, {time.monotonic() - began:.0f} s: {done:.0f} steps done, {working:.0f} under way, {waiting:.0f} wait, devices busy for {busy:.1f} s"
+                if done == before:
+                    print(f"{head}; none since the last look:\n{state_of(self.service)}", file=sys.stderr, flush=True)
+                elif self.loud:
+                    print(head, file=sys.stderr, flush=True)
+                before = done
+
+    def end(self):
+        self.over.set()
+        self.join(10)
+
+
+class Stage:
+    """One of the measurements: how long it may go on, and what became of it."""
+
+    def __init__(self, seconds):
+        self.until, self.stopped, self.spent, self.verdicts = time.monotonic() + seconds, False, {}, {}
+
+    def left(self):
+        return max(self.until - time.monotonic(), 0.0)
+
+    def count(self, service, results):
+        """Of those that a device had to look at. What is not done at the end is cancelled, or it would hold up the next stage."""
+        looked = 0
+        for result in results:
+            if result["state"] != "done":
+                self.stopped = True
+                service.call("DELETE", "result/" + result["id"])
+                continue
+            self.verdicts[result["verdict"]] = self.verdicts.get(result["verdict"], 0) + 1
+            for name, seconds in result.get("spent", {}).items():
+                self.spent.setdefault(name, []).append(seconds)
+            looked += result["verdict"] not in ("launch", "unsupported", "machine", "problem", "deadline", "cancelled", "stopping")
+        return looked
 
 
 def schedules(arguments, folder, problems, family, count):
     """Distinct ones that every problem takes: another service, whose store and cache nobody sees, refuses the others at once."""
-    draw, found = random.Random(arguments.seed), []
+    draw, found, limit = random.Random(arguments.seed), [], Stage(arguments.seconds)
     screen = Service(arguments, folder, ["--device", "emu:h200", "--prepare", "0"])
     try:
         parameters = next(f["parameters"] for f in screen.call("GET", "grammar")["families"] if f["name"] == family)
         for _ in range(200 * count):
+            if limit.left() == 0:
+                break
             name = "/".join([family, *(draw.choice(p["values"]) for p in parameters if not p["optional"])])
             taken = []
             for problem in problems if name not in found else []:
@@ -105,36 +227,67 @@ def schedules(arguments, folder, problems, family, count):
                 return found
     finally:
         screen.end()
-    raise SystemExit(f"only {len(found)} schedules for {problems}")
+    raise SystemExit(f"only {len(found)} of {count} schedules for {problems}")
 
 
-def measured(service, work):
-    """What `work` returns, seconds, part of the time that devices were busy, what the driver says."""
-    watch = Utilization()
+def measured(service, arguments, name, work):
+    """Runs one stage. What it did, per second; the part of the time that devices were busy, by the service and by the driver; where the time of a candidate went."""
+    stage, watch, progress = Stage(arguments.seconds), Utilization(), Progress(service, name, arguments.look, arguments.trace)
     watch.start()
+    progress.start()
     before, devices = service.busy()
     began = time.monotonic()
-    count = work()
-    seconds = time.monotonic() - began
-    return count, seconds, (service.busy()[0] - before) / seconds / devices, watch.mean()
+    count = work(stage)
+    seconds, after = time.monotonic() - began, service.busy()[0]
+    progress.end()
+    row = {"count": count, "seconds": seconds, "per_s": count / seconds, "busy": (after - before) / seconds / devices, "driver": watch.mean(), "stopped": stage.stopped,
+           "verdicts": stage.verdicts, "spent": {key: sum(values) / len(values) for key, values in stage.spent.items()}}
+    if not arguments.json:
+        tell(name, row)
+    return row
+
+
+def tell(name, row):
+    target = f" (target {TARGETS[name]:g})" if TARGETS[name] else ""
+    driver = "" if row["driver"] is None else f", {row['driver']:.0%} by the driver"
+    stopped = ", stopped by --seconds" if row["stopped"] else ""
+    print(f"{name:10} {row['count']:5} in {row['seconds']:6.1f} s: {row['per_s']:7.2f}/s{target}, devices busy {row['busy']:.0%}{driver}{stopped}")
+    if row["spent"]:
+        print(" " * 11 + "seconds each: " + ", ".join(f"{key} {seconds:.2f}" for key, seconds in row["spent"].items()))
+    sys.stdout.flush()
 
 
 def groups_of(items, size):
     return [items[i:i + size] for i in range(0, len(items), size)]
 
 
-def count_verdicts(results, verdicts):
-    for result in results:
-        verdicts[result["verdict"]] = verdicts.get(result["verdict"], 0) + 1
-    return sum(result["verdict"] not in ("launch", "unsupported", "machine", "problem", "deadline", "cancelled", "stopping") for result in results)
-
-
-def evaluate(service, arguments, requests, verdicts):
-    """Groups of one problem from several callers at once, as a trainer sends them. Counts those that a device had to look at."""
+def evaluate(service, arguments, requests, stage):
+    """Groups of one problem from several callers at once, as a trainer sends them."""
     def group(items):
-        return count_verdicts(service.call("POST", "evaluate/batch", {"requests": items, "deadline_s": 3600})["results"], verdicts)
+        left = stage.left()
+        if left == 0:
+            stage.stopped = True
+            return 0
+        return stage.count(service, service.call("POST", "evaluate/batch", {"requests": items, "deadline_s": left}, left)["results"])
     with concurrent.futures.ThreadPoolExecutor(arguments.callers) as pool:
         return sum(pool.map(group, groups_of(requests, arguments.group)))
+
+
+def race(service, problem, names, stage):
+    timed = 0
+    for group in groups_of(names, 256):
+        left = stage.left()
+        got = service.call("POST", "races", {"problem": problem, "schedules": group, "deadline_s": left}, left) if left > 0 else {}
+        timed += sum("us" in entry for entry in got.get("race", []))
+        if "race" not in got:
+            stage.stopped = True
+            if got.get("id"):
+                service.call("DELETE", "result/" + got["id"])
+    return timed
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
 
 
 def run(arguments, folder):
@@ -146,20 +299,21 @@ def run(arguments, folder):
         names = schedules(arguments, os.path.join(folder, "screen"), problems, "mma" if emulated else "ws", counts[0] + counts[2])
         with open(PLAIN, encoding="utf-8") as file:
             plain = file.read()
-        verdicts, rows, size = {}, {}, arguments.group
-        cold = [{"problem": problems[i // size % len(problems)], "schedule": name} for i, name in enumerate(names[:counts[0]])]
-        rows["schedules"] = measured(service, lambda: evaluate(service, arguments, cold, verdicts))
-        kernels = [{"problem": problems[i // size % len(problems)], "source": f"// {i}\n{plain}{BODY}", "manifest": MANIFEST} for i in range(counts[1])]
-        rows["kernels"] = measured(service, lambda: evaluate(service, arguments, kernels, verdicts))
-        rest = names[counts[0]:]
+        rows, size = {}, arguments.group
 
-        def race(problem):
-            groups = groups_of(rest, 256)
-            return sum("us" in e for g in groups for e in service.call("POST", "races", {"problem": problem, "schedules": g, "deadline_s": 3600})["race"])
+        def measure(name, work):
+            rows[name] = measured(service, arguments, name, work)
+        if not arguments.json:
+            print(f"{service.device}, {cores()} cores{'; an emulated device: no figure of a GPU' if emulated else ''}", flush=True)
+        cold = [{"problem": problems[i // size % len(problems)], "schedule": name} for i, name in enumerate(names[:counts[0]])]
+        measure("schedules", lambda stage: evaluate(service, arguments, cold, stage))
+        kernels = [{"problem": problems[i // size % len(problems)], "source": f"// {i}\n{plain}{BODY}", "manifest": MANIFEST} for i in range(counts[1])]
+        measure("kernels", lambda stage: evaluate(service, arguments, kernels, stage))
+        rest = names[counts[0]:]
         # for the first problem the code of all is compiled; for the others the cache has it, as for a policy that has learned what is worth trying
-        rows["raced, new"] = measured(service, lambda: race(problems[0]))
-        rows["raced"] = measured(service, lambda: sum(map(race, problems[1:] or problems)))
-        return service.device, emulated, verdicts, rows
+        measure("raced, new", lambda stage: race(service, problems[0], rest, stage))
+        measure("raced", lambda stage: sum(race(service, problem, rest, stage) for problem in problems[1:] or problems))
+        return service.device, emulated, rows
     finally:
         service.end()
 
@@ -176,6 +330,9 @@ def main():
     parser.add_argument("--raced", type=int, help="schedules in a race, of which there is one for each problem")
     parser.add_argument("--callers", type=int, default=4)
     parser.add_argument("--group", type=int, default=16, help="candidates of one problem in a request")
+    parser.add_argument("--seconds", type=float, default=150, help="most for each stage; what is not done by then is cancelled")
+    parser.add_argument("--look", type=float, default=20, help="seconds between looks at the service, which say what its processes do where nothing was done since")
+    parser.add_argument("--trace", action="store_true", help="say at each look how far the service is")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")
@@ -186,20 +343,12 @@ def main():
         return 77
     folder = tempfile.mkdtemp(prefix="gs-rate-")
     try:
-        device, emulated, verdicts, rows = run(arguments, folder)
+        device, emulated, rows = run(arguments, folder)
     finally:
         shutil.rmtree(folder, True)
-    out = {"device": device, "emulated": emulated, "cores": len(os.sched_getaffinity(0)), "verdicts": verdicts,
-           "rates": {name: {"count": count, "seconds": seconds, "per_s": count / seconds, "busy": busy, "driver": driver} for name, (count, seconds, busy, driver) in rows.items()}}
     if arguments.json:
-        print(json.dumps(out))
-    else:
-        print(f"{device}, {out['cores']} cores{'; an emulated device: no figure of a GPU' if emulated else ''}; verdicts {verdicts}")
-        for name, row in out["rates"].items():
-            target = f" (target {TARGETS[name]:g})" if TARGETS[name] else ""
-            driver = "" if row["driver"] is None else f", {row['driver']:.0%} by the driver"
-            print(f"{name:10} {row['count']:5} in {row['seconds']:6.1f} s: {row['per_s']:7.2f}/s{target}, devices busy {row['busy']:.0%}{driver}")
-    reached = all(row["per_s"] >= TARGETS[name] for name, row in out["rates"].items()) and out["rates"]["schedules"]["busy"] >= TARGETS["busy"]
+        print(json.dumps({"device": device, "emulated": emulated, "cores": cores(), "rates": rows}))
+    reached = all(row["per_s"] >= TARGETS[name] for name, row in rows.items()) and rows["schedules"]["busy"] >= TARGETS["busy"]
     return 1 if arguments.check and not emulated and not reached else 0
 
 

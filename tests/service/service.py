@@ -34,9 +34,9 @@ def user_kernel(number, rule="fake: us=12.5", **more):
 class Service:
     """The program in a folder; it may be stopped and started again there."""
 
-    def __init__(self, folder, rules="library=1.1", options=(), device="cuda:0", token=None):
+    def __init__(self, folder, rules="library=1.1", options=(), device="cuda:0", token=None, store=None):
         self.folder, self.rules, self.options, self.device, self.token = folder, rules, list(options), device, token
-        self.log = os.path.join(folder, "requests")
+        self.log, self.store = os.path.join(folder, "requests"), store or os.path.join(folder, "store.db")
         self.start()
 
     def start(self):
@@ -47,7 +47,7 @@ class Service:
         if self.token:
             environment["GEMMSMITH_TOKEN"] = self.token
         self.errors = open(os.path.join(self.folder, "stderr"), "ab")
-        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", os.path.join(self.folder, "store.db"), "-v",
+        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--store", self.store, "-v",
                                          *(["--device", self.device] if self.device else []), *self.options],
                                         env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         first = self.process.stdout.readline()
@@ -392,7 +392,7 @@ class Together(Case):
     def test_cancel(self):
         s = self.serve("library=1.1;delay=60000")
         running, queued = s.post("submit", user_kernel(1))[1]["id"], s.post("submit", user_kernel(2))[1]["id"]
-        while s.requests('"op":"bench"') == 0:
+        while s.requests('"op":"bench"') == 0 or 'gemmsmith_stage_waiting{stage="device"} 1' not in s.get("metrics")[1]:   # the other one is prepared
             time.sleep(0.01)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(s.result, running)

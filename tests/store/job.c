@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Proves that jobs are put all or none, come back in their order, keep their answer for ever unless it is the machine's failure, and stay out of copies;
- * and that a store from before there were jobs gets them. */
+ * that of services that share a store each job has one, and another one once it is gone; and that a store from before there were jobs gets them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/sql.h"
 #include "store/store.h"
@@ -43,7 +44,7 @@ static void expect_job(gs_store *store, const char *id, const char *wanted)
 static void expect_open(gs_store *store, const char *wanted)
 {
     told got = {0};
-    CHECK(gs_store_jobs_open(store, DEVICE, tell, &got, &error));
+    CHECK(gs_store_jobs_open(store, DEVICE, NULL, tell, &got, &error));
     assert_string_equal(got.text, wanted);
 }
 
@@ -235,10 +236,117 @@ static void the_best_time_is_of_what_passed_with_this_version(void **state)
     gs_store_close(&store);
 }
 
+/* ---- services that share a store ---- */
+
+static gs_lessee service(const char *run, int64_t pid)
+{
+    gs_lessee who;
+    gs_lessee_of(&who, run, pid);
+    return who;
+}
+
+typedef struct held {
+    char text[256];
+} held;
+
+static void tell_held(void *self, const gs_job *job)
+{
+    held *const h = self;
+    snprintf(h->text + strlen(h->text), sizeof h->text - strlen(h->text), "%s%s ", job->id, job->held ? "!" : "");
+}
+
+static void expect_held(gs_store *store, const gs_lessee *who, const char *wanted)
+{
+    held got = {""};
+    CHECK(gs_store_jobs_open(store, DEVICE, who, tell_held, &got, &error));
+    assert_string_equal(got.text, wanted);
+}
+
+static bool claim(gs_store *store, const char *id, const gs_lessee *who, double seconds)
+{
+    bool mine = false;
+    CHECK(gs_store_jobs_claim(store, &(gs_job){.id = id, .device = DEVICE, .request = "r", .expires = 1000}, 1, who, seconds, &mine, &error));
+    return mine;
+}
+
+static gs_lease begin(gs_store *store, const char *id, const gs_lessee *who)
+{
+    gs_lease lease;
+    CHECK(gs_store_job_begin(store, DEVICE, id, who, 1000, &lease, &error));
+    return lease;
+}
+
+static void a_job_is_one_service_s(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("claims.db");
+    const gs_lessee a = service("a", getpid()), b = service("b", getpid());
+    assert_true(claim(store, "x", &a, 1000));
+    assert_false(claim(store, "x", &b, 1000));
+    assert_true(claim(store, "y", &b, 1000));
+    expect_held(store, &a, "x y! ");
+    expect_held(store, &b, "x! y ");
+    expect_held(store, NULL, "x y ");
+    assert_int_equal(begin(store, "x", &b), GS_LEASE_HELD);   /* and no attempt is counted */
+    expect_job(store, "x", "r|0|-|0");
+    assert_int_equal(begin(store, "x", &a), GS_LEASE_TAKEN);
+    assert_int_equal(begin(store, "x", &a), GS_LEASE_TAKEN);
+    expect_job(store, "x", "r|2|-|0");
+    CHECK(gs_store_job_end(store, "x", "yes", false, &error));   /* nobody's any more */
+    assert_true(claim(store, "x", &b, 1000));                    /* it was answered meanwhile: it is left again */
+    CHECK(gs_store_job_leave(store, "x", &error));
+    expect_job(store, "x", "r|2|yes|0");
+    CHECK(gs_store_release_run(store, "b", &error));             /* a service ends */
+    expect_held(store, &a, "y ");
+    assert_int_equal(begin(store, "y", &a), GS_LEASE_TAKEN);
+    int64_t left;
+    assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM lease", &left), SQLITE_OK);
+    assert_int_equal(left, 1);
+    gs_store_close(&store);
+}
+
+static void a_service_that_is_gone(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("gone.db");
+    const gs_lessee here = service("here", getpid()), self = service("gone", getpid());
+    gs_lessee far = self, gone = self;
+    gone.born--;   /* an earlier process of that number */
+    snprintf(far.host, sizeof far.host, "another machine");
+    assert_true(claim(store, "x", &gone, 1000));
+    assert_true(claim(store, "y", &far, 1000));
+    assert_true(claim(store, "z", &far, -1));   /* not renewed in time */
+    expect_held(store, &here, "x y! z ");
+    assert_int_equal(begin(store, "x", &here), GS_LEASE_TAKEN);
+    assert_int_equal(begin(store, "y", &here), GS_LEASE_HELD);
+    assert_int_equal(begin(store, "z", &here), GS_LEASE_TAKEN);
+    assert_int_equal(begin(store, "z", &far), GS_LEASE_HELD);   /* it comes back too late */
+    gs_store_close(&store);
+}
+
+static void a_wish_goes_to_whoever_has_it(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("wish.db");
+    const gs_lessee a = service("a", getpid()), b = service("b", getpid());
+    bool mine;
+    int64_t expires;
+    assert_true(claim(store, "x", &a, 1000));
+    CHECK(gs_store_jobs_claim(store, &(gs_job){.id = "x", .device = DEVICE, .request = "r", .expires = 5000}, 1, &b, 1000, &mine, &error));
+    assert_false(mine);
+    assert_int_equal(gs_sql_number(store, "SELECT expires FROM job", &expires), SQLITE_OK);
+    assert_int_equal(expires, 5000);
+    assert_int_equal(gs_store_jobs_claim(store, &(gs_job){.id = "", .device = DEVICE, .request = "r"}, 1, &b, 1000, &mine, &error), GS_ERROR_ARGUMENT);
+    gs_store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_stays),
+        cmocka_unit_test(a_job_is_one_service_s),
+        cmocka_unit_test(a_service_that_is_gone),
+        cmocka_unit_test(a_wish_goes_to_whoever_has_it),
         cmocka_unit_test(a_failure_of_the_machine_is_open_again_when_asked_again),
         cmocka_unit_test(all_or_none),
         cmocka_unit_test(old_answers_are_forgotten_and_open_jobs_never),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "store/sql.h"
 #include "store_folder.h"
 #include "support/fork.h"
@@ -293,6 +294,25 @@ static void refuses_bad_input(void **state)
     gs_store_close(&store);
 }
 
+static void a_named_run_keeps_its_marks(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("named.db");
+    const gs_lessee mine = lessee("march"), theirs = other("march");
+    assert_int_equal(take(store, PROBLEM, &mine, LONG), GS_LEASE_TAKEN);
+    give(store, &mine, true);
+    assert_int_equal(take(store, "b", &mine, LONG), GS_LEASE_TAKEN);
+    assert_int_equal(take(store, "c", &theirs, LONG), GS_LEASE_TAKEN);
+    CHECK(gs_store_release_all(store, &mine, &error));
+    assert_int_equal(take(store, PROBLEM, &theirs, LONG), GS_LEASE_DONE);
+    assert_int_equal(take(store, "b", &theirs, LONG), GS_LEASE_TAKEN);
+    assert_int_equal(take(store, "c", &mine, LONG), GS_LEASE_HELD);
+    gs_store_close(&store);
+    static const char *const good[] = {"a", "march-2027.b_1", "0123456789abcdef0123456789ABCDEF"}, *const bad[] = {"", "a b", "a/b", "0123456789abcdef0123456789abcdef0", "\xc3\xa4"};
+    for (size_t i = 0; i < GS_COUNT(good); i++) assert_int_equal(gs_lessee_run_check(good[i], &error), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(bad); i++) assert_int_equal(gs_lessee_run_check(bad[i], &error), GS_ERROR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(many_do_everything_once),
         cmocka_unit_test(an_older_store_gets_the_table),
         cmocka_unit_test(refuses_bad_input),
+        cmocka_unit_test(a_named_run_keeps_its_marks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

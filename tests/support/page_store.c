@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "evaluate/environment.h"
 #include "store/store.h"
 
 #define CHECK(call)                                                                                          \
@@ -98,12 +99,37 @@ static int put_curves(gs_store *store, const char *device)
     return 0;
 }
 
+/* Kernels of a model: 1 from the family ws; 2, which is wrong, and 3 from 1; 4, the best, from 3; 5, which does not compile, from nothing. */
+static int put_turns(gs_store *store)
+{
+    static const struct {
+        int         parent;   /* -1: base */
+        const char *base, *verdict;
+        double      us;
+    } kernels[] = {{-1, "ws", "pass", 40}, {0, NULL, "exact", 0}, {0, NULL, "pass", 50}, {2, NULL, "pass", 20}, {-1, "", "compile", 0}};
+    gs_session session = begin("nvidia-h200", 130100);
+    char names[5][GS_CONTENDER_NAME], source[64];
+    CHECK(gs_store_begin(store, &session, &error));
+    for (int i = 0; i < 5; i++) {
+        const double us = kernels[i].us, ratio = us > 0 ? 30 / us : 0;
+        snprintf(source, sizeof source, "</script><b>source %d", i);
+        gs_submission_name(source, "manifest 1\n", names[i]);
+        const gs_turn_outcome outcome = {.candidate = names[i], .verdict = kernels[i].verdict, .us = us, .library_us = us > 0 ? 30 : 0, .ratio = ratio, .low = ratio, .high = ratio,
+                                         .reward = us > 0 ? 0.5 : -1};
+        const gs_turn turn = {.problem = "f16:1024x1024x1024:tn", .mode = "source", .model = "m", .island = i == 4, .number = i == 4 ? 1 : i + 1,
+                              .base = kernels[i].parent < 0 ? kernels[i].base : names[kernels[i].parent], .system = "s", .ask = "</script>", .answer = "x", .outcomes = &outcome, .count = 1};
+        CHECK(gs_store_source_put(store, names[i], source, "manifest 1\n", &error));
+        CHECK(gs_store_turn_put(store, &session, &turn, &error));
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     gs_store *store;
     if (argc != 2) return 2;
     CHECK(gs_store_open(&store, argv[1], &error));
-    const int code = put_winners(store) || put_predicted(store) || put_results(store) || put_curves(store, "nvidia-h200") || put_curves(store, "emu-h200");
+    const int code = put_winners(store) || put_predicted(store) || put_results(store) || put_turns(store) || put_curves(store, "nvidia-h200") || put_curves(store, "emu-h200");
     gs_store_close(&store);
     return code;
 }
