@@ -29,6 +29,7 @@ typedef struct gs_environment_options {
     double         compile_s;     /* most for one compilation; 0: 60 */
     gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): user kernels run there first. NULL: none; an emulated device needs none */
     double         emulator_s;    /* most for that; 0: 60 */
+    bool           without_metrics;   /* of a caller that takes them itself (worker/metrics.h) */
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
 } gs_environment_options;         /* all zero: a sensible one */
 
@@ -67,6 +68,8 @@ typedef struct gs_evaluation {
     bool        predicted;        /* by an emulated device */
     char        untrusted[160];   /* why the predicted time does not count, and is not `us` but untrusted_us; "": it counts */
     double      untrusted_us;
+    char        metrics[2048];    /* lines "name value" (worker/metrics.h); "": there are none */
+    bool        metrics_lost;     /* the worker could not be asked for its share of them */
     bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
     bool        second;           /* measured again: the second figures stand here */
     bool        agreed;           /* the two measurements did */
@@ -105,6 +108,9 @@ gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *proble
 
 /* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);
+
+/* The fields metrics and metrics_note alone (metrics.c): an object of numbers, or null; what they are of, or why there are none. */
+void gs_evaluation_put_metrics(gs_json *json, const gs_evaluation *got);
 
 /* "source:<hash>" of a user kernel. */
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);

@@ -79,6 +79,9 @@ gs_status gs_evaluate_race(gs_environment *e, const gs_problem *problem, const c
         out[i] = (gs_evaluation){.step = timed ? GS_STEP_TIME : GS_STEP_COMPILE, .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated, .floor_us = run.floor_us};
         gs_evaluation_fill(&run, &all[i], timed, &out[i]);
         if (gs_verdict_failed(all[i].verdict) && !all[i].text[0]) out[i].step = GS_STEP_TEXT;
+        gs_text lines = {0};
+        if (timed) gs_evaluation_launch(&run, &all[i], &lines, &out[i]);
+        gs_text_free(&lines);
     }
     e->seed = run.seed;
     free(all);

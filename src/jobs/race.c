@@ -58,6 +58,7 @@ static void put_one(gs_json *json, const gs_evaluation *got, double best, int ra
         gs_json_string(json, "untrusted", got->untrusted);
         gs_json_double(json, "untrusted_us", got->untrusted_us);
     }
+    gs_evaluation_put_metrics(json, got);
     put_rewards(json, got);
     gs_json_end(json, '}');
 }

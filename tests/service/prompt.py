@@ -87,6 +87,8 @@ class Prompts(service.Case):
         self.assertEqual(again["parent"], result["candidate"])
         self.assertEqual(again["previous"], {"candidate": result["candidate"], "verdict": "pass"})
         self.assertIn(f"## {result['candidate']}: {result['us']:.4g} us", section(again["ask"], "Where to begin"))
+        self.assertEqual(result["metrics"]["ptx_mma"], 8)
+        self.assertIn("ptx_mma 8", section(again["ask"], "Where to begin"))
         code, result = s.post("evaluate", {"problem": PROBLEM, "completion": "nothing that is an edit", "parent": again["parent"]})
         self.assertEqual((code, result["verdict"]), (200, "text"), result)
 
@@ -101,6 +103,7 @@ class Prompts(service.Case):
             self.assertTrue(told.startswith(f"## {SCHEDULE}: {passed['us']:.4g} us"), told)
             self.assertIn(f"reward {passed['reward']:.3f}", told)
             self.assertIn(f"{passed['registers']} registers per thread", told)
+            self.assertIn(f"tflops {passed['metrics']['tflops']:.6g}", told)
         told = section(self.ask(s, previous=failed["id"])["ask"], "What was wrong with the last answer")
         self.assertTrue(told.startswith(f"## {SLOW}: exact"), told)
         self.assertIn("The verdict: ", told)
