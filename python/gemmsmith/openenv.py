@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--serve", default=None, metavar="URL", help="of gemmsmith serve; default $GEMMSMITH_SERVE, else http://127.0.0.1:7811")
     parser.add_argument("--sessions", type=int, default=64, help="clients at once (64)")
     parser.add_argument("--turns", type=int, default=4, help="evaluations of an episode (4)")
-    parser.add_argument("--reward", default=None, choices=("headroom", "composite", "milestones"))
+    parser.add_argument("--reward", default=None, choices=("headroom", "composite", "milestones", "difference", "length", "clipped"))
     parser.add_argument("--deadline", type=float, default=600.0, metavar="S", help="of an evaluation (600)")
     parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="what reset draws from; default: what the service lists")
     o = parser.parse_args()

@@ -244,6 +244,7 @@ void gs_evaluation_fill(const gs_evaluator *run, const gs_candidate *c, bool tim
     out->part = c->part;
     out->registers = c->registers;
     out->smem = c->smem;
+    out->bytes = c->source ? (int)GS_MIN(strlen(c->source), (size_t)1 << 30) : 0;
     out->reward = gs_evaluator_reward(run, c);
     if (!timed) return;
     snprintf(out->untrusted, sizeof out->untrusted, "%s", c->untrusted);

@@ -62,6 +62,7 @@ typedef struct gs_evaluation {
     gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
     double      first_us;         /* where it was measured again: what the first measurement said */
     double      floor_us;         /* that the device needs at least */
+    int         bytes;            /* of the source of a user kernel; 0: a schedule */
     double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of user kernels */
     int         rounds, mhz;
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */

@@ -282,7 +282,7 @@ static enum MHD_Result get_result(exchange *x, const char *id)
     const char *const reward = argument(x, "reward");
     const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward and deadline_s");
-    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones");
+    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be " GS_REWARD_WORDS);
     if (!number(x, "deadline_s", 0, GS_SERVICE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
     if (!gs_service_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
     if (gs_service_jobs_find(x->http->jobs, id, seconds, &found, &error) != GS_OK) return failed(x, &error);
@@ -561,7 +561,7 @@ gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, co
     if (!http) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
     http->jobs = jobs;
     http->options = *options;
-    http->terms = (gs_service_terms){.scope = {"serve 1", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
+    http->terms = (gs_service_terms){.scope = {"serve 2", gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
                                      .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .store = options->jobs.store, .stored = true, .caps = gs_service_jobs_caps(jobs)};
     http->started = gs_clock_ns();
     gs_service_watch_open(&http->watch);

@@ -143,7 +143,7 @@ class Endpoints(Case):
         code, got = s.post("evaluate", {"problem": "1024_1024_1024", "schedule": SCHEDULE, "reward": "milestones", "deadline_s": 20})
         self.assertEqual((code, got["verdict"], got["state"], got["candidate"], got["reward_kind"]), (200, "pass", "done", SCHEDULE, "milestones"))
         self.assertEqual(got["reward"], got["rewards"]["milestones"])
-        self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones"})
+        self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones", "difference", "length", "clipped"})
         self.assertGreater(got["cublaslt_us"], 0)
 
         # the same in other words is the same, whatever reward is asked for

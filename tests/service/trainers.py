@@ -96,7 +96,7 @@ class Calls(Case):
         self.assertEqual(got["rewards"][0], got["rewards"][3])
         self.assertEqual([score == (value + 1) / 2 for score, value in zip(got["scores"], got["rewards"])], [True] * 5)
         self.assertEqual(s.metric("jobs_accepted_total"), 3)
-        for kind in ("headroom", "composite", "milestones"):
+        for kind in ("headroom", "composite", "milestones", "difference", "length", "clipped"):
             want = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE, "reward": kind})[1]["reward"]
             self.assertEqual(s.post("adapters/openrlhf?reward=" + kind, openrlhf(f"```schedule\n{SCHEDULE}\n```"))[1]["rewards"], [want])
         self.well(s)
