@@ -152,7 +152,7 @@ static gs_status finish_completion(gs_service_item *item, const json_t *text, co
 {
     gs_completion found;
     if (!json_is_string(text)) return gs_fail(error, GS_ERROR_PARSE, at(where, "completion"), "must be a text");
-    GS_TRY(gs_service_completion_read(&found, text, parent, terms, at(where, "parent"), error));
+    GS_TRY(gs_service_completion_read(&found, json_string_value(text), json_string_length(text), parent, terms, at(where, "parent"), error));
     const bool any = found.schedule || found.source;
     if (found.fault.text[0]) return gs_service_fault_keep(item, &found.fault, error);
     const gs_status status = any ? gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error) : GS_OK;
