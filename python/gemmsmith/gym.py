@@ -63,6 +63,8 @@ class ScheduleEnv(gymnasium.Env):
             return str(action)
         family = self.families[int(action[0]) % len(self.families)]
         values = [parameter["values"][int(chosen) % len(parameter["values"])] for parameter, chosen in zip(family["parameters"], action[1:])]
+        while values and family["parameters"][len(values) - 1]["optional"] and values[-1] == family["parameters"][len(values) - 1]["values"][0]:
+            values.pop()   # left out, it is the first value
         return "/".join([family["name"], *values])
 
     def action(self, schedule_string):
