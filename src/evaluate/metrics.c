@@ -101,7 +101,7 @@ static const char *note_of(const gs_evaluation *got)
     case GS_STEP_TEXT:     return "none: its text was refused, nothing was compiled";
     case GS_STEP_EMULATOR: return "none: the emulated device refused it before it was compiled for this one";
     case GS_STEP_COMPILE:  return "none: it did not come through the compilation";
-    default:               return "none: nobody asked for them";
+    default:               return "none were taken";
     }
 }
 

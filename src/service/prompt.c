@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "dataset/ask.h"
 #include "service/reply.h"
 #include "verify/verdict.h"
+
+enum { NICE = 10 };   /* of whoever prepares, too: nobody's time is measured on a core that a prompt holds */
 
 static const char *const modes[GS_SERVICE_MODES] = {[GS_SERVICE_SCHEDULES] = "schedules", [GS_SERVICE_SOURCE] = "source", [GS_SERVICE_EDITS] = "edits"};
 
@@ -241,6 +244,7 @@ int gs_service_prompt(json_t **out, const char *body, size_t size, const gs_serv
     *out = NULL;
     gs_status status = gs_service_question_parse(&asked, body, size, terms, error);
     if (status != GS_OK) return gs_service_reply_status(status);
+    setpriority(PRIO_PROCESS, 0, NICE);   /* of this connection's thread, which otherwise waits */
     status = make(out, &asked, terms, slug, error);
     gs_service_question_free(&asked);
     return status == GS_OK ? 200 : gs_service_reply_status(status);

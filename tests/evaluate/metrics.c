@@ -133,7 +133,7 @@ static void results_have_metrics(void **state)
 
     e = environment_of(b, "", &(gs_environment_options){.without_metrics = true}, false);
     got = evaluate_schedule(e, best[0].text);
-    assert_string_equal(json_of(&got), "{\"metrics\":null,\"metrics_note\":\"none: nobody asked for them\"}");
+    assert_string_equal(json_of(&got), "{\"metrics\":null,\"metrics_note\":\"none were taken\"}");
     gs_environment_destroy(&e);
 }
 
@@ -143,12 +143,16 @@ static void races_have_metrics(void **state)
     answer best[CANDIDATES];
     right_answers(PROBLEM, best);
     const gs_problem problem = problem_of(PROBLEM);
-    const char *const list[] = {best[0].text, "nonsense", best[1].text};
-    gs_evaluation got[3];
-    gs_environment *e = environment_of(b, "", &(gs_environment_options){0}, false);
-    assert_int_equal(gs_evaluate_race(e, &problem, list, 3, got, &error), GS_OK);
+    const char *const list[] = {best[0].text, "nonsense", best[1].text, best[2].text};
+    gs_evaluation got[4];
+    char rules[256];
+    snprintf(rules, sizeof rules, "timed=%s", best[2].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
+    assert_int_equal(gs_evaluate_race(e, &problem, list, 4, got, &error), GS_OK);
     assert_true(metric_of(&got[0], "tflops") > 0 && metric_of(&got[2], "occupancy") > 0);
-    assert_non_null(strstr(json_of(&got[1]), "null"));
+    assert_non_null(strstr(json_of(&got[1]), "none: its text was refused"));
+    assert_string_equal(gs_verdict_word(got[3].verdict), "timed");
+    assert_non_null(strstr(json_of(&got[3]), "none were taken"));
     gs_environment_destroy(&e);
 }
 
