@@ -80,7 +80,7 @@ void gs_evaluation_measure(const gs_environment *e, const gs_evaluator *run, con
     gs_text lines = {0};
     const bool emulated = run->caps->emulated;
     if (e->options.without_metrics || out->step < GS_STEP_VERIFY) return;
-    out->metrics_lost = run->worker->pid == 0 || c->signal != 0;
+    out->metrics_lost = run->worker->pid == 0 || c->signal != 0 || c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG;   /* it ends, or has */
     if (!out->metrics_lost && (c->source || emulated)) {
         const gs_metrics_request request = {.problem = run->problem, .candidate = c->text, .source = c->source, .manifest = c->manifest, .worker = run->worker,
                                             .emulator = emulated ? run->worker : NULL, .cache = e->options.cache_path, .most = MOST_PRODUCTS, .timeout_s = TIMEOUT_S};
