@@ -53,6 +53,7 @@ static const struct action {
     {"trajectories", gs_dataset_trajectories, GS_SPLIT_TRAIN},
     {"pairs",        gs_dataset_pairs,        GS_SPLIT_TRAIN},
     {"lessons",      gs_dataset_lessons,      GS_SPLIT_TRAIN},
+    {"corpus",       gs_dataset_corpus,       GS_SPLIT_TRAIN},
 };
 
 static bool print_row(void *self, const char *text)
@@ -81,7 +82,7 @@ static int write_rows(const cli_command *command, const struct action *action, c
         .predicted = s->predicted, .examples = s->examples, .least = s->least, .apart = s->apart, .line = print_row,
         .times = (char *const *)s->stores.item, .times_count = s->stores.count, .lessons = (int)s->lessons, .seed = (uint64_t)s->seed,
     };
-    gs_status status = action->run == gs_dataset_lessons ? GS_OK : gs_dataset_open(stores, &how.store_count, s->stores.item, s->stores.count, &error);
+    gs_status status = action->run == gs_dataset_lessons || action->run == gs_dataset_corpus ? GS_OK : gs_dataset_open(stores, &how.store_count, s->stores.item, s->stores.count, &error);
     if (status == GS_OK) status = action->run(&how, &counts, &error);
     if (status == GS_OK && fflush(stdout) != 0) status = gs_fail_errno(&error, errno, NULL, "standard output cannot be written");
     for (int i = 0; i < how.store_count; i++) gs_store_close(&stores[i]);
@@ -98,10 +99,12 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
-    if (words == 0) return cli_usage(command, "tasks, trajectories, pairs or lessons?");
+    if (words == 0) return cli_usage(command, "tasks, trajectories, pairs, lessons or corpus?");
     const struct action *action = actions;
     while (action < actions + GS_COUNT(actions) && strcmp(action->name, argv[1]) != 0) action++;
-    if (action == actions + GS_COUNT(actions)) return cli_usage(command, "'%s' is none of tasks, trajectories, pairs, lessons", argv[1]);
+    if (action == actions + GS_COUNT(actions)) return cli_usage(command, "'%s' is none of tasks, trajectories, pairs, lessons, corpus", argv[1]);
+    if (action->run == gs_dataset_corpus && (words > 1 || s.split == GS_SPLIT_HELD_OUT || s.stores.count > 0))
+        return cli_usage(command, "corpus: it is of no problems and no stores, and has no held-out side");
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
     if (!s.gpu && (action->run == gs_dataset_tasks || action->run == gs_dataset_lessons)) s.gpu = profile->caps.slug;
@@ -118,18 +121,20 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_export = {
     .name     = "export",
-    .words    = "tasks | trajectories | pairs | lessons [PROBLEM...]",
+    .words    = "tasks | trajectories | pairs | lessons | corpus [PROBLEM...]",
     .summary  = "data for training language models, from what was tried",
     .about    = "tasks         prompts of problems, with the columns that trainers look for\n"
                 "trajectories  what models were asked and answered, and every schedule and kernel that was tried, with verdicts, times and rewards\n"
                 "pairs         prompts with winners, failed answers with the next one that passed, better with worse candidates\n"
                 "lessons       prompts that show some measured schedules, with the fastest of the others as the answer\n"
+                "corpus        this project's kernels, headers, notes, pages and prompts, as the program carries them\n"
                 "Rows are lines of JSON; docs/howto/train-a-model.md shows how to convert them to Parquet. Problems of the same M, N, K are on the same side of the split.\n"
                 "Candidates that did not pass verification have no time.",
     .options  = options,
     .examples = "  gemmsmith export tasks --file problems.txt --split train > train.jsonl\n"
                 "  gemmsmith export tasks --file problems.txt --split held_out > held_out.jsonl\n"
                 "  gemmsmith export trajectories --store a.db --store b.db > trajectories.jsonl\n"
-                "  gemmsmith export pairs --kinds winners,repairs --gpu nvidia-h200 > warm-up.jsonl",
+                "  gemmsmith export pairs --kinds winners,repairs --gpu nvidia-h200 > warm-up.jsonl\n"
+                "  gemmsmith export corpus > corpus.jsonl",
     .run      = run,
 };

@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"schedule", 0, CLI_LIST,    offsetof(settings, schedules), "S",    "schedule; may be repeated; default: the time model's first choice"},
     {"source",   0, CLI_TEXT,    offsetof(settings, source),    "FILE", "CUDA C of a user kernel; it is inspected before it is compiled"},
     {"manifest", 0, CLI_TEXT,    offsetof(settings, manifest),  "FILE", "manifest of the user kernel: how it is launched"},
-    {"reward",   0, CLI_CHOICE,  offsetof(settings, reward),    "headroom|composite|milestones", "kind of reward; default headroom"},
+    {"reward",   0, CLI_CHOICE,  offsetof(settings, reward),    "headroom|composite|milestones|difference|length|clipped", "kind of reward; default headroom"},
     {"repeat",   0, CLI_INT,     offsetof(settings, repeat),    "N",    "score every candidate N times, in turn, and print the spread", 1, 1e6},
     {"over",     0, CLI_SECONDS, offsetof(settings, over),      "TIME", "spread the repeats over this time: 10m, 1h", 1, 1e9},
     {"confirm",  0, CLI_FLAG,    offsetof(settings, confirm),   NULL,   "measure again in a fresh process with fresh data; that time counts"},

@@ -65,7 +65,7 @@ static const cli_option options[] = {
     {"llm-price",  0, CLI_TEXT,    offsetof(settings, llm.price),  "IN,OUT", "price of a million tokens of input and of output, for cost=;\ndefault $GEMMSMITH_LLM_PRICE"},
     {"llm-ledger", 0, CLI_KEPT,    offsetof(settings, llm.ledger), "FILE", "file that records what was spent; runs that share it share the\nbudget; default $GEMMSMITH_LLM_LEDGER, else nothing is recorded"},
     {"llm-prompts", 0, CLI_TEXT,   offsetof(settings, llm.prompts), "DIR", "folder of prompts instead of share/prompts;\ndefault $GEMMSMITH_PROMPTS"},
-    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones", "reward that policies learn from; default headroom"},
+    {"reward",     0, CLI_CHOICE,  offsetof(settings, reward),     "headroom|composite|milestones|difference|length|clipped", "reward that policies learn from; default headroom"},
     {"seed",       0, CLI_INT,     offsetof(settings, seed),       "N",    "random seed of the data and of the policy; default 1", 1, 9e15},
     {"jobs",       0, CLI_INT,     offsetof(settings, jobs),       "N",    "parallel compilations, of all devices together; default: all cores", 1, 1024},
     {"tuned",      0, CLI_KEPT,    offsetof(settings, tuned),      "FILE", "tuned table to write; default: the user's table of this GPU"},

@@ -72,7 +72,7 @@ static int write_problem(writing *w, const gs_problem *problem, int left)
     gs_error error = {0};
     char what[GS_PROBLEM_TEXT + 32];
     llm.shared = w->llm;
-    const gs_environment_options environment = {.reward = (gs_reward_kind)s->reward, .dependent = s->dependent, .emulator = w->emulator};
+    const gs_environment_options environment = {.reward = (gs_reward_kind)s->reward, .dependent = s->dependent, .emulator = w->emulator, .without_metrics = true};
     const gs_author_options how = {
         .llm = &llm, .environment = &environment, .from = s->from, .islands = (int)s->islands, .turns = (int)s->turns, .patience = (int)s->patience, .again = s->again,
         .budget_s = s->budget > 0 ? GS_MIN(left_s(w) * (s->member ? s->member->count : 1) / left, left_s(w)) : 0, .asks = (int)s->asks, .edits = s->edits, .seed = (uint64_t)s->seed, .profile = w->program[0] ? w->program : NULL,

@@ -5,6 +5,7 @@ install(TARGETS gemmsmith_emu LIBRARY NAMELINK_SKIP)   # opened beside the libra
 install(DIRECTORY include/gemmsmith TYPE INCLUDE)
 install(DIRECTORY tuned DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmsmith)
 install(DIRECTORY share/prompts share/notes DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmsmith)
+install(FILES python/gemmsmith_taskset.py DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmsmith/python)
 install(DIRECTORY python/gemmsmith DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmsmith/python PATTERN __pycache__ EXCLUDE)
 configure_file(cmake/gemmsmith.pc.in gemmsmith.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gemmsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -45,11 +45,11 @@ LAW = {
     "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
     "tune":     {"base", "problem", "schedule", "kernel", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verify", "worker", "evaluate", "policy"},
-    "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "llm", "redact", "verify", "evaluate", "policy", "author"},
+    "dataset":  {"base", "problem", "schedule", "learn", "plan", "train", "store", "notes", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "plan", "store", "verify", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
-    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "jobs"},
+    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "author", "dataset", "jobs"},
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }

@@ -7,7 +7,8 @@
 
 An episode is one problem and `turns` schedules; each has its own reward. One turn makes it a contextual bandit. With actions="values" an action has the family and, for
 each parameter, the index of a value, modulo how many values it has; parameters that the family has not are not looked at. The observation is a vector: FEATURES names its numbers. Whatever is no number is in
-info: "problem", "schedule", "verdict", "reason", "result". Where the machine fails the episode is truncated, with reward 0.
+info: "problem", "schedule", "verdict", "reason", "result", and with prompts=True what reset asks a
+language model, "messages". Where the machine fails the episode is truncated, with reward 0.
 """
 import math
 import re
@@ -36,13 +37,13 @@ def _features(problem, floor_us):
 class ScheduleEnv(gymnasium.Env):
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
-    def __init__(self, problems=None, actions="values", turns=1, reward="headroom", deadline_s=600.0, url=None, render_mode=None):
+    def __init__(self, problems=None, actions="values", turns=1, reward="headroom", deadline_s=600.0, url=None, render_mode=None, prompts=False):
         if actions not in ("values", "text"):
             raise ValueError('actions: "values" or "text"')
         if turns < 1:
             raise ValueError("turns: at least 1")
         self.problems = list(problems) if problems else [task["problem"] for task in _service.get("tasks", url)["tasks"]]
-        self.turns, self.reward, self.deadline_s, self.url, self.render_mode = turns, reward, deadline_s, url, render_mode
+        self.turns, self.reward, self.deadline_s, self.url, self.render_mode, self.prompts = turns, reward, deadline_s, url, render_mode, prompts
         self.families = _service.get("grammar", url)["families"]
         if actions == "values":
             parameters = max(len(family["parameters"]) for family in self.families)
@@ -62,6 +63,8 @@ class ScheduleEnv(gymnasium.Env):
             return str(action)
         family = self.families[int(action[0]) % len(self.families)]
         values = [parameter["values"][int(chosen) % len(parameter["values"])] for parameter, chosen in zip(family["parameters"], action[1:])]
+        while values and family["parameters"][len(values) - 1]["optional"] and values[-1] == family["parameters"][len(values) - 1]["values"][0]:
+            values.pop()   # left out, it is the first value
         return "/".join([family["name"], *values])
 
     def action(self, schedule_string):
@@ -89,7 +92,7 @@ class ScheduleEnv(gymnasium.Env):
         self._episode = Episode(problem, self.turns, self.reward, self.deadline_s, self.url)
         self._about = _features(self._episode.problem, self._episode.floor_us)
         self._said = self._episode.describe()
-        return self._observe(), {"problem": self._episode.problem}
+        return self._observe(), {"problem": self._episode.problem, **({"messages": self._episode.prompt()} if self.prompts else {})}
 
     def step(self, action):
         schedule = self.schedule_string(action)

@@ -5,6 +5,8 @@ verl: reward.custom_reward_function.path=.../gemmsmith/reward.py reward.custom_r
       with the problem ("f16:4096x4096x4096:tn") as ground_truth, or as "problem" in it or in extra_info; compute_score for reward managers that take no
       coroutine, compute_score_batch for the one of older releases that is given a batch
 TRL:  GRPOTrainer(reward_funcs=gemmsmith.reward.trl_reward_async, ...), or trl_reward, with the problem in a column "problem"
+A model that answers with edits: the kernel that it was shown ("source:HASH", or {"source", "manifest"}; `parent` of prompt() below) as "parent" beside the problem, for TRL in a
+column "parent".
 
 The service is $GEMMSMITH_SERVE (http://127.0.0.1:7811), its token $GEMMSMITH_TOKEN; several, whose devices are of one model, with commas between: candidates
 are shared out among those that answer, and one that does not is asked for its health before it gets any again. The kind of reward is $GEMMSMITH_REWARD, where no
@@ -21,7 +23,7 @@ import time
 import urllib.error
 import urllib.request
 
-__all__ = ["ServiceError", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "kind_of", "score", "trl_reward", "trl_reward_async"]
+__all__ = ["ServiceError", "compute_score", "compute_score_async", "compute_score_batch", "evaluate", "get", "kind_of", "prompt", "score", "trl_reward", "trl_reward_async"]
 
 _BATCH, _BODY = 256, 2 << 20                                # candidates and bytes of a request
 _TEXT = 1 << 20                                             # bytes of a completion that are sent: its end, where the answer is
@@ -113,6 +115,15 @@ def get(path, url=None, deadline_s=30.0):
     return _until(time.monotonic() + deadline_s, _urls(url), lambda left, one: _call(path, None, left + 30, one))
 
 
+def prompt(problem, mode="schedules", examples=True, previous=None, device=None, deadline_s=60.0, url=None):
+    """What POST /v1/prompt answers: {"messages", "system", "ask", "parent", ...}, with what the service's store knows at this moment. mode: "schedules", "source", "edits"; previous:
+    a result, or its id, whose verdict and metrics are shown."""
+    asked = {"problem": problem, "mode": mode, "examples": bool(examples)}
+    asked.update({name: value for name, value in (("previous", previous), ("device", device)) if value is not None})
+    body = json.dumps(asked).encode()
+    return _until(time.monotonic() + deadline_s, _urls(url), lambda left, one: _call("prompt", body, left + 30, one))
+
+
 def _parts(candidates):
     """Consecutive ones, as JSON texts, so many as a request may have."""
     part, size = [], 0
@@ -128,7 +139,7 @@ def _parts(candidates):
 
 
 def evaluate(candidates, deadline_s=600.0, url=None):
-    """The results of candidates, each {"problem", "schedule", or "source" and "manifest", or "completion", "reward"}, in their order. Where the queue is full or the service
+    """The results of candidates, each {"problem", "schedule", or "source" and "manifest", or "completion" and perhaps "parent", "reward"}, in their order. Where the queue is full or the service
     is not there, it is asked again until the time is up; what has no result by then has the verdict "deadline". ServiceError where it refuses."""
     end, urls = time.monotonic() + deadline_s, _urls(url)
 
@@ -155,9 +166,11 @@ def kind_of(reward):
     return reward or os.environ.get("GEMMSMITH_REWARD") or "milestones"
 
 
-def score(problems, texts, reward=None, deadline_s=600.0, url=None):
-    """The results of completions, in their order; of one that has no candidate the verdict is "text" and the reward -1. reward: None: $GEMMSMITH_REWARD."""
-    asked = [{"problem": problem, "reward": kind_of(reward), "completion": _end_of(text)} for problem, text in zip(problems, texts, strict=True)]
+def score(problems, texts, reward=None, deadline_s=600.0, url=None, parents=None):
+    """The results of completions, in their order; of one that has no candidate the verdict is "text" and the reward -1. reward: None: $GEMMSMITH_REWARD. parents: of each the kernel that it
+    may be edits of, or None."""
+    asked = [{"problem": problem, "reward": kind_of(reward), "completion": _end_of(text), **({"parent": parent} if parent else {})}
+             for problem, text, parent in zip(problems, texts, parents or [None] * len(texts), strict=True)]
     return evaluate(asked, deadline_s, url) if asked else []
 
 
@@ -179,6 +192,10 @@ def _problem_of(ground_truth, extra_info):
     return ground_truth
 
 
+def _parent_of(ground_truth, extra_info):
+    return next((holder["parent"] for holder in (ground_truth, extra_info) if isinstance(holder, dict) and holder.get("parent")), None)
+
+
 def _verl(result, unknown):
     reward = result["reward"]
     return {"score": float(unknown if reward is None else reward), "verdict": result["verdict"], "passed": float(result["verdict"] == "pass"),
@@ -187,7 +204,7 @@ def _verl(result, unknown):
 
 def compute_score(data_source, solution_str, ground_truth, extra_info=None, reward=None, deadline_s=600.0, unknown=0.0, url=None, **_):
     """verl. `unknown`: the score where the machine, and not the candidate, is the reason that there is no reward."""
-    return _verl(score([_problem_of(ground_truth, extra_info)], [solution_str], reward, deadline_s, url)[0], unknown)
+    return _verl(score([_problem_of(ground_truth, extra_info)], [solution_str], reward, deadline_s, url, [_parent_of(ground_truth, extra_info)])[0], unknown)
 
 
 async def compute_score_async(data_source, solution_str, ground_truth, extra_info=None, **named):
@@ -199,7 +216,8 @@ def compute_score_batch(data_sources, solution_strs, ground_truths, extra_infos=
     """verl's batch reward manager: all completions in one call."""
     extra_infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
     problems = [_problem_of(truth, extra) for truth, extra in zip(ground_truths, extra_infos, strict=True)]
-    return [_verl(result, unknown) for result in score(problems, solution_strs, reward, deadline_s, url)]
+    parents = [_parent_of(truth, extra) for truth, extra in zip(ground_truths, extra_infos, strict=True)]
+    return [_verl(result, unknown) for result in score(problems, solution_strs, reward, deadline_s, url, parents)]
 
 
 # ---- TRL ----
@@ -215,9 +233,9 @@ def _text_of(completion):
     return ""
 
 
-def trl_reward(prompts, completions, problem, reward=None, deadline_s=600.0, url=None, log_extra=None, log_metric=None, **_):
+def trl_reward(prompts, completions, problem, parent=None, reward=None, deadline_s=600.0, url=None, log_extra=None, log_metric=None, **_):
     """TRL: a number per completion; None, which TRL leaves out, where the machine is the reason that there is no reward."""
-    results = score(problem, [_text_of(completion) for completion in completions], reward, deadline_s, url)
+    results = score(problem, [_text_of(completion) for completion in completions], reward, deadline_s, url, parent)
     if log_extra:
         log_extra("verdict", [result["verdict"] for result in results])
     if log_metric and results:

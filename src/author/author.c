@@ -297,6 +297,7 @@ static gs_status judge(writing *w, const char *uid, const gs_written *written, g
     gs_text metrics = {0};
     if (!turn->again && got.us > 0) take_metrics(w, &submission, name, &metrics);
     if (!turn->again) outcome.metrics = gs_text_string(&metrics);
+    snprintf(got.metrics, sizeof got.metrics, "%s", outcome.metrics ? outcome.metrics : "");
     gs_status status = gs_store_turn_end(w->store, uid, &outcome, 1, error);
     if (status == GS_OK) status = gs_lineages_take(&w->lineages, turn->island, turn->base, &outcome, submission.source, submission.manifest, &turn->improved, error);
     gs_text_free(&metrics);

@@ -122,6 +122,12 @@ static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_att
     gs_source_shown shown = {0};
     gs_text text = {0};
     gs_status status = GS_OK;
+    if (!*text_of(a->name)) {   /* an answer without a candidate */
+        gs_text_add(out, "It could not be read: ");
+        gs_reason_show(out, text_of(a->reason), NULL);
+        gs_text_add(out, "\n");
+        return GS_OK;
+    }
     if (a->source && code > 0) status = add_code(&text, a, code, &shown, error);
     else if (a->source) status = gs_source_show(&shown, a->source, GS_INSPECT_SOURCE_MAX, error);   /* for the reason's lines */
     if (status == GS_OK) {
@@ -147,6 +153,8 @@ static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_att
     gs_text_free(&text);
     return status;
 }
+
+gs_status gs_attempt_show(gs_text *out, const gs_source_view *view, const gs_attempt *attempt, gs_error *error) { return add_attempt(out, view, attempt, 0, error); }
 
 /* ---- where to begin ---- */
 

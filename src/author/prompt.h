@@ -57,6 +57,9 @@ gs_status gs_source_prompt(const gs_source_view *view, gs_random *random, gs_tex
 /* The texts of the template that the prompt shows; both stay empty where the view has none. family: as in the view. Codes: those of gs_source_prompt for it. */
 gs_status gs_source_template(const gs_source_view *view, gs_text *source, gs_text *manifest, gs_error *error);
 
+/* Appends all that is known of an attempt, but for its code: figures, what it was made from, metrics, verdict and reason. Codes: MEMORY. */
+gs_status gs_attempt_show(gs_text *out, const gs_source_view *view, const gs_attempt *attempt, gs_error *error);
+
 /* Appends a manifest as prompts show it. false: it cannot be parsed. */
 bool gs_source_manifest(gs_text *out, const char *text);
 

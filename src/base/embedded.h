@@ -12,5 +12,7 @@ extern const gs_embedded gs_embedded_files[];      /* kernels/ */
 extern const gs_embedded gs_embedded_profiles[];   /* profiles/ */
 extern const gs_embedded gs_embedded_prompts[];    /* share/prompts/; of the tools, not of the library that ships */
 extern const gs_embedded gs_embedded_notes[];      /* share/notes/; the same */
+extern const gs_embedded gs_embedded_headers[];    /* include/gemmsmith/, for the corpus (dataset/corpus.c); the same */
+extern const gs_embedded gs_embedded_pages[];      /* docs/howto/ and docs/internals/, likewise */
 
 #endif

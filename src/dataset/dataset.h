@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Training data for language models, exported from stores as lines of JSON: tasks (prompts for problems), trajectories (questions, answers and outcomes, in order),
- * pairs (a prompt with an answer that passed; a failed answer with the next that passed; a better answer with a worse one; edits that made a kernel faster) and
- * lessons (below). docs/internals/export.md has the columns.
+ * pairs (a prompt with an answer that passed; a failed answer with the next that passed; a better answer with a worse one; edits that made a kernel faster),
+ * lessons and a corpus (below). docs/internals/export.md has the columns.
  *
  * For all of them: one row is one line; the same stores and options give the same bytes; only candidates that passed verification have times; times that an
  * emulated device predicted are left out unless asked for, and are marked; problems with the same M, N, K are on the same side of the split, and no text of a
@@ -59,6 +59,10 @@ gs_status gs_dataset_pairs(const gs_dataset_options *options, gs_dataset_counts 
 
 /* Prompts that show some measured schedules, with the fastest of the others as the answer, from groups of 8 times and more. Codes: gs_sample_set_read's, too. */
 gs_status gs_dataset_lessons(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
+
+/* What the project has written (kernels, headers, notes, pages, prompts), for continued pretraining: text, path, license, kind. Of the options held_out, line and self are looked at.
+ * Codes: MEMORY, IO. */
+gs_status gs_dataset_corpus(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 
 /* Whether a text names a held-out problem, as f16:64x4096x64..., K = 64 x 4096 x 64 or 64_4096_64. Bare extents (64x4096x64) count if one is over 512; smaller
  * ones may be a tile. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -105,13 +106,27 @@ static double l2_hit_of(const gs_known *k, const char *candidate)
     return gs_l2_hit(&schedule, &k->problem, k->caps);
 }
 
-/* NaN: a time without cuBLASLt's beside it, or a candidate that nobody judged. */
+/* Of its source; 0: a schedule; NaN: no store has the text. */
+static double bytes_of(const gs_known *k, const char *candidate)
+{
+    char *source = NULL, *manifest = NULL;
+    double bytes = (double)NAN;
+    if (!candidate || !gs_dataset_is_source(candidate)) return 0;
+    for (int i = 0; i < k->options->store_count && isnan(bytes); i++)
+        if (gs_store_source_get(k->options->stores[i], candidate, &source, &manifest, NULL) == GS_OK) bytes = (double)strlen(source);
+    free(source);
+    free(manifest);
+    return bytes;
+}
+
+/* NaN: a time without cuBLASLt's beside it, a candidate that nobody judged, or a length that nobody knows. */
 double gs_known_reward(const gs_known *k, const gs_turn_outcome *o, gs_reward_kind kind)
 {
     const bool passed = gs_outcome_passed(k, o);
-    const gs_judged judged = {.passed = passed, .alone = k->predicted, .ratio = {o->ratio, o->low, o->high, GS_UNCLEAR}, .us = o->us, .library_us = o->library_us,
+    const double bytes = passed && (kind == GS_REWARD_LENGTH || kind == GS_REWARD_CLIPPED) ? bytes_of(k, o->candidate) : 0;
+    const gs_judged judged = {.passed = passed, .bytes = bytes, .alone = k->predicted, .ratio = {o->ratio, o->low, o->high, GS_UNCLEAR}, .us = o->us, .library_us = o->library_us,
                               .floor_us = k->floor_us, .l2_hit = passed ? l2_hit_of(k, o->candidate) : -1};
-    const bool judgeable = k->floor_us > 0 && (k->predicted || o->low > 0);
+    const bool judgeable = !isnan(bytes) && k->floor_us > 0 && (k->predicted || o->low > 0);
     return !o->verdict[0] || (passed && !judgeable) ? (double)NAN : gs_reward_of(kind, &judged);
 }
 

@@ -3,6 +3,7 @@
 #ifndef GS_DATASET_ROWS_H
 #define GS_DATASET_ROWS_H
 
+#include "author/prompt.h"
 #include "base/json.h"
 #include "dataset/dataset.h"
 #include "evaluate/reward.h"
@@ -81,6 +82,16 @@ bool gs_outcome_passed(const gs_known *known, const gs_turn_outcome *outcome);  
 
 /* The id of the task of this mode. */
 char *gs_task_name(const gs_known *known, const char *mode, char name[GS_PROBLEM_TEXT + 16]);
+
+/* What a prompt shows beside its problem, and what its answer may be. */
+typedef struct gs_task_view {
+    bool              examples;           /* earlier candidates for the problem, fast and slow */
+    gs_edits          edits;              /* source: whether the answer may, or must, be edits */
+    const gs_attempt *last;               /* what came of it is shown; source: where it has code, that is where to begin. NULL: none */
+    const char       *notes;              /* source; NULL: none */
+    gs_text          *source, *manifest;  /* source: gets the kernel to begin with, unless that is the last one; NULL: nobody wants it */
+} gs_task_view;
+gs_status gs_task_prompt_of(const gs_known *known, const char *mode, const gs_task_view *view, gs_text *system, gs_text *ask, gs_error *error);
 
 /* Appends the prompts of the problem's task. examples: with earlier candidates. */
 gs_status gs_task_prompt(const gs_known *known, const char *mode, bool examples, gs_text *system, gs_text *ask, gs_error *error);

@@ -48,15 +48,27 @@ static gs_random random_of(const gs_known *k)
     return (gs_random){gs_hash64(text, strlen(text))};
 }
 
-static gs_status schedule_prompt(const gs_known *k, bool examples, gs_text *system, gs_text *ask, gs_error *error)
+/* What came of the last attempt stands where an answer's faults do. */
+static gs_status add_last(const gs_known *k, const gs_attempt *last, gs_text *out, gs_error *error)
 {
+    const gs_source_view view = {.caps = k->caps, .problem = &k->problem, .floor_us = k->floor_us};
+    if (!last) return GS_OK;
+    GS_TRY(gs_attempt_show(out, &view, last, error));
+    return out->failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a prompt") : GS_OK;
+}
+
+static gs_status schedule_prompt(const gs_known *k, const gs_task_view *of, gs_text *system, gs_text *ask, gs_error *error)
+{
+    gs_text last = {0};
     gs_space space;
     gs_random random = random_of(k);
     GS_TRY(gs_space_create(&space, &k->problem, k->caps, 0, error));
     gs_llm_tried *const tried = calloc((size_t)k->trial_count + 1, sizeof *tried);
     gs_status status = tried ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a prompt");
-    const gs_llm_view view = {k->options->folder, k->caps, &space, tried, tried && examples ? add_tried(k, &space, tried) : 0, "", 1};
+    if (status == GS_OK) status = add_last(k, of->last, &last, error);
+    const gs_llm_view view = {k->options->folder, k->caps, &space, tried, tried && of->examples ? add_tried(k, &space, tried) : 0, gs_text_string(&last), 1};
     if (status == GS_OK && space.count > 0) status = gs_llm_prompt(&view, &random, system, ask, error);
+    gs_text_free(&last);
     free(tried);
     gs_space_free(&space);
     return status;
@@ -77,6 +89,17 @@ static void free_attempts(attempts *a)
     *a = (attempts){0};
 }
 
+/* Of the turn in which it was written; "": none was. */
+static const char *metrics_of(const gs_known *k, const char *candidate)
+{
+    for (int i = 0; i < k->turn_count; i++) {
+        const gs_turn *const turn = &k->turns[i].turn;
+        for (int o = 0; o < turn->count; o++)
+            if (strcmp(turn->outcomes[o].candidate, candidate) == 0 && turn->outcomes[o].metrics[0]) return turn->outcomes[o].metrics;
+    }
+    return "";
+}
+
 static gs_status add_attempt(const gs_known *k, const gs_trial *t, attempts *a, gs_error *error)
 {
     const bool passed = gs_trial_passed(t);
@@ -87,7 +110,7 @@ static gs_status add_attempt(const gs_known *k, const gs_trial *t, attempts *a, 
     if (status != GS_OK) return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
     const gs_turn_outcome outcome = gs_outcome_of(t);
     const double reward = gs_known_reward(k, &outcome, GS_REWARD_HEADROOM);
-    a->list[a->count++] = (gs_attempt){.name = t->candidate, .source = texts[0], .manifest = texts[1], .base = "", .verdict = t->verdict, .reason = t->reason, .metrics = "",
+    a->list[a->count++] = (gs_attempt){.name = t->candidate, .source = texts[0], .manifest = texts[1], .base = "", .verdict = t->verdict, .reason = t->reason, .metrics = metrics_of(k, t->candidate),
                                        .us = passed ? t->us : 0, .ratio = passed && !k->predicted ? t->ratio : 0, .reward = isnan(reward) ? 0 : reward, .registers = t->registers, .smem = t->smem};
     return GS_OK;
 }
@@ -113,8 +136,9 @@ static const gs_trial *best_schedule(const gs_known *k)
     return best;
 }
 
-/* From the kernel of the schedule that the time model finds fastest; with examples, of the best one that was measured. */
-static gs_status source_prompt(const gs_known *k, bool examples, gs_text *system, gs_text *ask, gs_error *error)
+/* The last attempt is developed further, where there is code of it; otherwise the kernel of the schedule that the time model finds fastest, with examples that of
+ * the best one that was measured. */
+static gs_status source_prompt(const gs_known *k, const gs_task_view *of, gs_text *system, gs_text *ask, gs_error *error)
 {
     char first[GS_SCHEDULE_TEXT];
     gs_schedule schedule;
@@ -122,23 +146,31 @@ static gs_status source_prompt(const gs_known *k, bool examples, gs_text *system
     attempts tried = {0};
     if (gs_schedule_shortlist(&k->problem, k->caps, 0, &schedule, 1) == 0) return GS_OK;
     gs_source_view view = {.folder = k->options->folder, .caps = k->caps, .problem = &k->problem, .floor_us = gs_floor_us(&k->problem, k->caps), .library_us = k->library_us,
-                           .family = gs_schedule_format(&schedule, first)};
-    gs_status status = examples ? find_attempts(k, &tried, error) : GS_OK;
-    const gs_trial *const best = examples ? best_schedule(k) : NULL;
+                           .family = gs_schedule_format(&schedule, first), .edits = of->edits, .notes = of->notes};
+    gs_status status = of->examples ? find_attempts(k, &tried, error) : GS_OK;
+    const gs_trial *const best = of->examples ? best_schedule(k) : NULL;
     if (best) view.family = view.best = best->candidate, view.best_us = best->us;
     view.attempts = tried.list;
     view.count = tried.count;
     for (int i = 0; i < tried.count; i++)
         if (!gs_verdict_passed(tried.list[i].verdict)) view.failure = &tried.list[i];
+    if (of->last && of->last->source) view.parent = of->last;
+    if (of->last && !(of->last->us > 0) && !gs_verdict_passed(of->last->verdict)) view.failure = of->last;
     if (status == GS_OK) status = gs_source_prompt(&view, &random, system, ask, error);
+    if (status == GS_OK && of->source && !view.parent) status = gs_source_template(&view, of->source, of->manifest, error);
     free_attempts(&tried);
     return status;
 }
 
-gs_status gs_task_prompt(const gs_known *k, const char *mode, bool examples, gs_text *system, gs_text *ask, gs_error *error)
+gs_status gs_task_prompt_of(const gs_known *k, const char *mode, const gs_task_view *of, gs_text *system, gs_text *ask, gs_error *error)
 {
     if (!k->caps) return GS_OK;
-    return (gs_dataset_is_source(mode) ? source_prompt : schedule_prompt)(k, examples, system, ask, error);
+    return (gs_dataset_is_source(mode) ? source_prompt : schedule_prompt)(k, of, system, ask, error);
+}
+
+gs_status gs_task_prompt(const gs_known *k, const char *mode, bool examples, gs_text *system, gs_text *ask, gs_error *error)
+{
+    return gs_task_prompt_of(k, mode, &(gs_task_view){.examples = examples}, system, ask, error);
 }
 
 void gs_answer_text(gs_text *text, const char *candidate, const char *source, const char *manifest)

@@ -244,6 +244,7 @@ void gs_evaluation_fill(const gs_evaluator *run, const gs_candidate *c, bool tim
     out->part = c->part;
     out->registers = c->registers;
     out->smem = c->smem;
+    out->bytes = c->source ? (int)GS_MIN(strlen(c->source), (size_t)1 << 30) : 0;
     out->reward = gs_evaluator_reward(run, c);
     if (!timed) return;
     snprintf(out->untrusted, sizeof out->untrusted, "%s", c->untrusted);
@@ -280,6 +281,7 @@ gs_status gs_evaluate(gs_environment *e, const gs_problem *problem, const gs_sub
     gs_status status = gs_environment_take_known(e, &run, error);
     if (status == GS_OK) status = evaluate(e, &run, submission, &c, out, error);
     if (status == GS_OK) gs_evaluation_fill(&run, &c, gs_candidate_passed(&c), out);
+    if (status == GS_OK) gs_evaluation_measure(e, &run, &c, out);
     if (status == GS_OK && gs_candidate_passed(&c) && out->us > 0 && !e->store) status = remember(e, run.text, c.us, error);
     e->seed = run.seed;
     out->spent.all = gs_clock_since(run.started);

@@ -29,6 +29,7 @@ typedef struct gs_environment_options {
     double         compile_s;     /* most for one compilation; 0: 60 */
     gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): user kernels run there first. NULL: none; an emulated device needs none */
     double         emulator_s;    /* most for that; 0: 60 */
+    bool           without_metrics;   /* of a caller that takes them itself (worker/metrics.h) */
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
 } gs_environment_options;         /* all zero: a sensible one */
 
@@ -61,12 +62,15 @@ typedef struct gs_evaluation {
     gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
     double      first_us;         /* where it was measured again: what the first measurement said */
     double      floor_us;         /* that the device needs at least */
+    int         bytes;            /* of the source of a user kernel; 0: a schedule */
     double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of user kernels */
     int         rounds, mhz;
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
     bool        predicted;        /* by an emulated device */
     char        untrusted[160];   /* why the predicted time does not count, and is not `us` but untrusted_us; "": it counts */
     double      untrusted_us;
+    char        metrics[2048];    /* lines "name value" (worker/metrics.h); "": there are none */
+    bool        metrics_lost;     /* the worker could not be asked for its share of them */
     bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
     bool        second;           /* measured again: the second figures stand here */
     bool        agreed;           /* the two measurements did */
@@ -105,6 +109,9 @@ gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *proble
 
 /* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);
+
+/* The fields metrics and metrics_note alone (metrics.c): an object of numbers, or null; what they are of, or why there are none. */
+void gs_evaluation_put_metrics(gs_json *json, const gs_evaluation *got);
 
 /* "source:<hash>" of a user kernel. */
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);

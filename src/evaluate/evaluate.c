@@ -84,6 +84,7 @@ double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)
     const gs_judged outcome = {
         .passed = !gs_candidate_out(c), .alone = e->caps->emulated || e->search || gs_evaluator_lacks(e), .ratio = c->ratio, .us = c->us, .library_us = c->library_us,
         .untrusted = c->untrusted[0] != '\0', .floor_us = e->floor_us, .l2_hit = hit ? gs_l2_hit(&c->schedule, e->problem, e->caps) : -1,
+        .bytes = c->source ? (double)strlen(c->source) : 0,
     };
     return gs_reward_of(e->options.reward, &outcome);
 }

@@ -31,6 +31,7 @@ void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *
     if (got->l2_hit >= 0) gs_json_double(json, "l2_hit", got->l2_hit);
     gs_json_int(json, "registers", got->registers);
     gs_json_int(json, "smem", got->smem);
+    gs_evaluation_put_metrics(json, got);
     if (got->second) {
         gs_json_bool(json, "jumped", got->jumped);
         gs_json_bool(json, "agreed", got->agreed);

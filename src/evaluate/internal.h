@@ -33,4 +33,8 @@ gs_status gs_evaluator_read_schedule(gs_evaluator *run, const char *text, gs_can
 /* timed: its figures belong to it. */
 void gs_evaluation_fill(const gs_evaluator *run, const gs_candidate *c, bool timed, gs_evaluation *out);
 
+/* The metrics of a candidate that has its figures in out: with what its worker says; or, added to these lines, what is known without. */
+void gs_evaluation_measure(const gs_environment *e, const gs_evaluator *run, const gs_candidate *c, gs_evaluation *out);
+void gs_evaluation_launch(const gs_evaluator *run, const gs_candidate *c, gs_text *lines, gs_evaluation *out);
+
 #endif

@@ -65,6 +65,12 @@ static gs_status race(gs_evaluator *run, gs_candidate *all, gs_candidate **list,
     return near < 2 ? GS_OK : race_list(run, list, near, SECOND_ROUNDS, error);
 }
 
+/* What speaks against it was seen while it ran. */
+static bool came_to_run(const gs_candidate *c)
+{
+    return c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG || c->verdict == GS_VERDICT_TIMED || c->verdict == GS_VERDICT_FLOOR;
+}
+
 gs_status gs_evaluate_race(gs_environment *e, const gs_problem *problem, const char *const *schedules, int count, gs_evaluation *out, gs_error *error)
 {
     GS_TRY(gs_evaluator_takes(problem, "race", error));
@@ -76,9 +82,12 @@ gs_status gs_evaluate_race(gs_environment *e, const gs_problem *problem, const c
     if (status == GS_OK) status = race(&run, all, list, count, error);
     for (int i = 0; i < count && status == GS_OK; i++) {
         const bool timed = is_in(&all[i]) && all[i].measured;
-        out[i] = (gs_evaluation){.step = timed ? GS_STEP_TIME : GS_STEP_COMPILE, .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated, .floor_us = run.floor_us};
+        out[i] = (gs_evaluation){.step = timed || came_to_run(&all[i]) ? GS_STEP_TIME : GS_STEP_COMPILE, .reward = -1, .l2_hit = -1, .predicted = e->caps.emulated, .floor_us = run.floor_us};
         gs_evaluation_fill(&run, &all[i], timed, &out[i]);
         if (gs_verdict_failed(all[i].verdict) && !all[i].text[0]) out[i].step = GS_STEP_TEXT;
+        gs_text lines = {0};
+        if (timed) gs_evaluation_launch(&run, &all[i], &lines, &out[i]);
+        gs_text_free(&lines);
     }
     e->seed = run.seed;
     free(all);

@@ -55,6 +55,15 @@ static double milestone(const gs_judged *o)
     return (speed >= faster ? 3 : speed >= as_fast ? 2 : 1) / 3.0;
 }
 
+/* The share of the reference's time that was saved. */
+static double difference(const gs_judged *o)
+{
+    const double saved = o->alone ? 1 - o->us / (10 * o->floor_us) : fabs(o->ratio.low - 1) <= GS_DEAD_ZONE ? 0 : 1 - 1 / o->ratio.low;
+    return fmax(-1, o->untrusted ? fmin(saved, 0) : saved);
+}
+
+static double shortened(const gs_judged *o) { return difference(o) - GS_LENGTH_SHARE * fmin(o->bytes / GS_LENGTH_BYTES, 1); }
+
 double gs_reward_of(gs_reward_kind kind, const gs_judged *o)
 {
     if (!o->passed || !(o->us > 0) || !(o->alone ? o->floor_us > 0 : o->ratio.low > 0)) return -1;
@@ -63,6 +72,9 @@ double gs_reward_of(gs_reward_kind kind, const gs_judged *o)
     switch (kind) {
     case GS_REWARD_COMPOSITE:  return composite(speed, o->untrusted ? -1 : o->l2_hit);
     case GS_REWARD_MILESTONES: return milestone(o);
+    case GS_REWARD_DIFFERENCE: return difference(o);
+    case GS_REWARD_LENGTH:     return fmax(-1, shortened(o));
+    case GS_REWARD_CLIPPED:    return fmax(-1, fmin(1, shortened(o) / GS_CLIP_SHARE));
     default:                   return speed;
     }
 }

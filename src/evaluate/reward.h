@@ -13,7 +13,11 @@
 #define GS_REWARD_LIST(X)       \
     X(HEADROOM,   "headroom")   \
     X(COMPOSITE,  "composite")  \
-    X(MILESTONES, "milestones")
+    X(MILESTONES, "milestones") \
+    X(DIFFERENCE, "difference") \
+    X(LENGTH,     "length")     \
+    X(CLIPPED,    "clipped")
+#define GS_REWARD_WORDS "headroom, composite, milestones, difference, length or clipped"   /* for messages */
 
 typedef enum gs_reward_kind {
 #define GS_REWARD_ID(id, name) GS_REWARD_##id,
@@ -33,6 +37,7 @@ typedef struct gs_judged {
     double   us, library_us;
     double   floor_us;      /* gs_floor_us */
     double   l2_hit;        /* gs_l2_hit; < 0: not known */
+    double   bytes;         /* of the source of a user kernel; 0: a schedule */
     bool     untrusted;     /* us is a prediction that is not to be trusted: it can take away, and gives nothing */
 } gs_judged;
 
@@ -40,8 +45,14 @@ typedef struct gs_judged {
  * composite:  0.8 of that, 0.15 of the L2 hit rate, 0.05 for being right; where the hit rate is not known its share is speed's.
  * milestones: -1 wrong, 1/3 right, 2/3 as fast as cuBLASLt, 1 faster by GS_REWARD_MARGIN; of a time alone:
  *             2/3 within twice the floor, 1 within GS_REWARD_MARGIN of it.
- * Where the time is not to be trusted, headroom is 0 at most, what ten times the floor gives, and milestones is 1/3. */
+ * difference: (time of cuBLASLt - time of the candidate) / time of cuBLASLt; of a time alone, ten times the floor is in cuBLASLt's place.
+ * length:     that, less GS_LENGTH_SHARE for GS_LENGTH_BYTES of source and more, in proportion for shorter ones.
+ * clipped:    that divided by GS_CLIP_SHARE: whoever gains more is told no more, so that one outlier does not rule its group.
+ * Where the time is not to be trusted, headroom is 0 at most, what ten times the floor gives, milestones is 1/3, and the difference is 0 at most. */
 #define GS_REWARD_MARGIN 0.05
+#define GS_LENGTH_SHARE 0.1
+#define GS_LENGTH_BYTES 65536.0
+#define GS_CLIP_SHARE   0.25
 double gs_reward_of(gs_reward_kind kind, const gs_judged *outcome);
 
 /* Share of the headroom taken: log(ratio->low) / log(max(library_us / floor_us, 1.25)), within [-1, 1], 0 where ratio->low is inside

@@ -28,7 +28,7 @@ static double speed_of(const gs_evaluation *got) { return got->ratio.median; }
 static void put_rewards(gs_json *json, const gs_evaluation *got)
 {
     const gs_judged judged = {.passed = !gs_verdict_failed(got->verdict), .alone = got->predicted, .untrusted = got->untrusted[0] != '\0', .ratio = got->ratio,
-                              .us = got->untrusted[0] ? got->untrusted_us : got->us, .library_us = got->library_us, .floor_us = got->floor_us, .l2_hit = got->l2_hit};
+                              .us = got->untrusted[0] ? got->untrusted_us : got->us, .library_us = got->library_us, .floor_us = got->floor_us, .bytes = got->bytes, .l2_hit = got->l2_hit};
     gs_json_begin(json, "rewards", '{');
     for (int kind = 0; kind < GS_REWARDS; kind++) gs_json_double(json, gs_reward_name((gs_reward_kind)kind), gs_reward_of((gs_reward_kind)kind, &judged));
     gs_json_end(json, '}');
@@ -58,6 +58,7 @@ static void put_one(gs_json *json, const gs_evaluation *got, double best, int ra
         gs_json_string(json, "untrusted", got->untrusted);
         gs_json_double(json, "untrusted_us", got->untrusted_us);
     }
+    gs_evaluation_put_metrics(json, got);
     put_rewards(json, got);
     gs_json_end(json, '}');
 }

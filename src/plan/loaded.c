@@ -409,13 +409,6 @@ static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs
     run->scaled = args->alpha || args->beta;
 }
 
-/* The operands that a user kernel only reads. C may be D. */
-static void set_read_only(const gs_loaded *loaded, const gs_args *args, gs_launch *launch)
-{
-    const void *const at[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
-    for (int i = 0; i < 3; i++) launch->read_only[i] = (gs_memory_range){(gs_pointer)(uintptr_t)at[i], at[i] ? loaded->operand_bytes[i] : 0};
-}
-
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
 {
     run_state *const run = gs_states_mine(&loaded->states, error);
@@ -433,7 +426,9 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
             const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
             if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[i].tensor[j], state, j, pointer, error));
         }
-        if (__builtin_expect(loaded->image.user && loaded->device->caps.emulated, 0)) set_read_only(loaded, args, &state->launch);
+        const void *const inputs[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
+        for (int j = 0; j < 3 && loaded->image.user && loaded->device->caps.emulated; j++)
+            state->launch.read_only[j] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[j], inputs[j] ? loaded->operand_bytes[j] : 0};
         GS_TRY(loaded->device->ops->launch(loaded->device, &state->launch, queue, error));
     }
     return GS_OK;

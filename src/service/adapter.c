@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "llm/completion.h"
+#include "service/parent.h"
 #include "verify/verdict.h"
 
 enum { TAIL = 64 };   /* bytes of a prompt's end by which it is found */
@@ -38,12 +39,14 @@ static gs_status problem_of(gs_problem *out, const json_t *label, const gs_servi
     return gs_service_problem_read(out, text, terms, field, error);
 }
 
-static gs_status add(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
+/* A label that is an object may have the kernel that the model was shown in "parent": its completion may be edits of that. Edits that cannot be applied are no candidate. */
+static gs_status add_of(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     gs_problem problem;
     gs_completion found;
+    const json_t *const parent = json_object_get(label, "parent");
     GS_TRY(problem_of(&problem, label, terms, field, error));
-    GS_TRY(gs_completion_read(&found, text, size, error));
+    GS_TRY(gs_service_completion_read(&found, text, size, parent && !json_is_null(parent) ? parent : NULL, terms, field, error));
     gs_status status = GS_OK;
     out->place[out->count] = -1;
     if (found.schedule || found.source) {
@@ -54,6 +57,18 @@ static gs_status add(gs_service_completions *out, const char *text, size_t size,
     }
     out->count++;
     gs_completion_free(&found);
+    return status;
+}
+
+/* Columns of many data sets are texts alone: an object may come as one. */
+static gs_status add(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
+{
+    const char *const written = json_string_value(label);
+    json_t *object = NULL;
+    if (written && written[0] == '{' && gs_service_json_read(&object, written, json_string_length(label), JSON_ALLOW_NUL, NULL) != GS_OK)
+        return gs_fail(error, GS_ERROR_PARSE, field, "begins as an object and is not JSON");
+    const gs_status status = add_of(out, text, size, object ? object : label, terms, field, error);
+    json_decref(object);
     return status;
 }
 

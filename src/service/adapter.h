@@ -18,7 +18,7 @@ typedef struct gs_service_completions {
 } gs_service_completions;
 
 /* openrlhf: {"query":[...],"prompts":[...],"labels":[...]}, a query being its prompt with the response behind it. slime: {"prompt":...,"response":...,"label":...}. A label is a
- * problem, or an object with one. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */
+ * problem, or an object with one, and with `parent` as requests have it. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */
 gs_status gs_service_adapter_parse(gs_service_completions *out, gs_service_adapter which, const char *body, size_t size, const gs_service_terms *terms, gs_error *error);
 void      gs_service_completions_free(gs_service_completions *completions);
 

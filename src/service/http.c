@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "service/headers.h"
+#include "service/prompt.h"
 #include "service/race.h"
 #include "service/reply.h"
 #include "service/stream.h"
@@ -261,6 +262,17 @@ static enum MHD_Result post_races(exchange *x, const char *rest)
     return out ? send_json(x, code, out) : send_error(x, code, &error);
 }
 
+static enum MHD_Result post_prompt(exchange *x, const char *rest)
+{
+    static const char *const none[] = {NULL};
+    json_t *out;
+    gs_error error = {0};
+    (void)rest;
+    if (!only(x, none)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes no arguments");
+    const int code = gs_service_prompt(&out, gs_text_string(&x->body), x->body.size, &x->http->terms, gs_service_jobs_slug(x->http->jobs), &error);
+    return out ? send_json(x, code, out) : send_error(x, code, &error);
+}
+
 static enum MHD_Result get_result(exchange *x, const char *id)
 {
     static const char *const names[] = {"reward", "deadline_s", NULL};
@@ -270,7 +282,7 @@ static enum MHD_Result get_result(exchange *x, const char *id)
     const char *const reward = argument(x, "reward");
     const gs_reward_kind kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
     if (!only(x, names)) return refuse(x, 400, GS_ERROR_ARGUMENT, "query", "takes reward and deadline_s");
-    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones");
+    if (kind == GS_REWARDS) return refuse(x, 400, GS_ERROR_ARGUMENT, "reward", "must be " GS_REWARD_WORDS);
     if (!number(x, "deadline_s", 0, GS_SERVICE_DEADLINE, &seconds)) return refuse(x, 400, GS_ERROR_ARGUMENT, "deadline_s", "must be a number of seconds up to a day");
     if (!gs_service_id_valid(id)) return refuse(x, 400, GS_ERROR_ARGUMENT, "id", "must be 32 hexadecimal digits");
     if (gs_service_jobs_find(x->http->jobs, id, seconds, &found, &error) != GS_OK) return failed(x, &error);
@@ -404,6 +416,7 @@ static const endpoint endpoints[] = {
     {"/v1/evaluate/batch",    true,  false, post_batch},
     {"/v1/submit",            true,  false, post_submit},
     {"/v1/races",             true,  false, post_races},
+    {"/v1/prompt",            true,  false, post_prompt},
     {"/v1/adapters/openrlhf", true,  false, post_openrlhf},
     {"/v1/adapters/slime",    true,  false, post_slime},
     {"/v1/result/",           false, false, get_result, delete_result},

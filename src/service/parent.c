@@ -29,10 +29,8 @@ static gs_status stored(char **source, char **manifest, const char *name, const 
     return status;
 }
 
-gs_status gs_service_completion_read(gs_completion *out, const json_t *completion, const json_t *value, const gs_service_terms *terms, const char *field, gs_error *error)
+gs_status gs_service_completion_read(gs_completion *out, const char *text, size_t size, const json_t *value, const gs_service_terms *terms, const char *field, gs_error *error)
 {
-    const char *const text = json_string_value(completion);
-    const size_t size = json_string_length(completion);
     gs_parent parent = {0};
     char *source = NULL, *manifest = NULL;
     if (!value) return gs_completion_read(out, text, size, error);

@@ -32,12 +32,21 @@ json_t *gs_service_reply_error(int http, const gs_error *error)
     return json_pack("{s:o*}", "error", what);
 }
 
+/* No result is silent about them. */
+static void without_metrics(json_t *out, const char *why)
+{
+    if (!out || json_object_get(out, "metrics")) return;
+    json_object_set_new(out, "metrics", json_null());
+    json_object_set_new(out, "metrics_note", json_string(why));
+}
+
 static json_t *unfinished(const char *id, const gs_service_found *found, bool waited, bool stopping)
 {
     json_t *const out = json_pack("{s:s, s:s}", "id", id, "state", found->running ? "running" : "queued");
     if (!waited) return out;
     json_object_set_new(out, "verdict", json_string(stopping ? "stopping" : "deadline"));
     json_object_set_new(out, "reward", json_null());
+    without_metrics(out, "none: it is not done");
     json_object_set_new(out, "reason", json_string(stopping ? "the service stops; it goes on with this when it is started again"
                                                             : "the evaluation goes on: GET /v1/result/<id> has it later"));
     return out;
@@ -54,6 +63,7 @@ json_t *gs_service_reply_result(const char *id, const gs_service_found *found, g
     json_t *const reward = json_object_get(json_object_get(out, "rewards"), gs_reward_name(kind));
     json_object_set_new(out, "id", json_string(id));
     json_object_set_new(out, "state", json_string("done"));
+    if (!json_object_get(out, "race")) without_metrics(out, "none: nothing is said of the candidate");
     json_object_set_new(out, "reward", reward ? json_deep_copy(reward) : json_null());
     json_object_set_new(out, "reward_kind", json_string(gs_reward_name(kind)));
     return out;
@@ -73,8 +83,9 @@ json_t *gs_service_reply_no_candidate(const gs_service_item *item)
     char problem[GS_PROBLEM_TEXT];
     json_t *const rewards = json_object();
     for (int kind = 0; kind < GS_REWARDS; kind++) json_object_set_new(rewards, gs_reward_name((gs_reward_kind)kind), json_real(-1));
-    return json_pack("{s:n, s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:o}", "id", "state", "done", "problem", gs_problem_format(&item->problem, problem), "verdict", "text", "stage", "text",
-                     "reason", item->fault ? item->fault : "no candidate: write a block named schedule, or one named cuda and one named manifest", "reward", -1.0, "reward_kind", gs_reward_name(item->reward),
+    return json_pack("{s:n, s:s, s:s, s:s, s:s, s:s, s:n, s:s, s:f, s:s, s:o}", "id", "state", "done", "problem", gs_problem_format(&item->problem, problem), "verdict", "text", "stage", "text",
+                     "reason", item->fault ? item->fault : "no candidate: write a block named schedule, or one named cuda and one named manifest", "metrics", "metrics_note",
+                     "none: there is no candidate", "reward", -1.0, "reward_kind", gs_reward_name(item->reward),
                      "rewards", rewards);
 }
 

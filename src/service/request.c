@@ -164,7 +164,7 @@ static gs_status finish_completion(gs_service_item *item, const json_t *text, co
 {
     gs_completion found;
     if (!json_is_string(text)) return gs_fail(error, GS_ERROR_PARSE, at(where, "completion"), "must be a text");
-    GS_TRY(gs_service_completion_read(&found, text, parent, terms, at(where, "parent"), error));
+    GS_TRY(gs_service_completion_read(&found, json_string_value(text), json_string_length(text), parent, terms, at(where, "parent"), error));
     const bool any = found.schedule || found.source;
     if (found.fault.text[0]) return gs_service_fault_keep(item, &found.fault, error);
     const gs_status status = any ? gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error) : GS_OK;
@@ -184,7 +184,7 @@ static gs_status read_item(gs_service_item *item, const json_t *object, const ch
     GS_TRY(text_of(object, "reward", 32, &reward, where, error));
     const json_t *const completion = json_object_get(object, "completion");
     item->reward = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
-    if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be headroom, composite or milestones");
+    if (item->reward == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "reward"), "must be " GS_REWARD_WORDS);
     if (completion && (schedule || source || manifest)) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "completion"), "and a schedule or a source: one of them");
     if (completion) return finish_completion(item, completion, json_object_get(object, "parent"), terms, where, error);
     if (json_object_get(object, "parent")) return gs_fail(error, GS_ERROR_ARGUMENT, at(where, "parent"), "is of a completion, and there is none");
@@ -204,7 +204,7 @@ gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs
     GS_TRY(problem_of(object, problem, terms, &where, error));
     GS_TRY(text_of(object, "reward", 32, &reward, &where, error));
     *kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
-    return *kind == GS_REWARDS ? gs_fail(error, GS_ERROR_ARGUMENT, "reward", "must be headroom, composite or milestones") : GS_OK;
+    return *kind == GS_REWARDS ? gs_fail(error, GS_ERROR_ARGUMENT, "reward", "must be " GS_REWARD_WORDS) : GS_OK;
 }
 
 static gs_status reserve(gs_service_request *out, int count, gs_error *error)

@@ -12,7 +12,7 @@
 #include "schedule/caps.h"
 
 enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 64 << 10 };
-#define GS_SERVICE_SCOPE    "serve 1"
+#define GS_SERVICE_SCOPE    "serve 2"
 #define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
 
 /* What a service takes. */

@@ -30,7 +30,7 @@ char *gs_service_answer(const char *problem, const gs_evaluation *got)
     gs_json json = gs_json_into(&text);
     const gs_judged judged = {.passed = got->verdict == GS_VERDICT_PASS, .alone = got->predicted, .untrusted = got->untrusted[0] != '\0', .ratio = got->ratio,
                               .us = got->untrusted[0] ? got->untrusted_us : got->us,
-                              .library_us = got->library_us, .floor_us = got->floor_us, .l2_hit = got->l2_hit};
+                              .library_us = got->library_us, .floor_us = got->floor_us, .bytes = got->bytes, .l2_hit = got->l2_hit};
     gs_json_begin(&json, NULL, '{');
     gs_evaluation_put(&json, problem, got);
     gs_json_begin(&json, "rewards", '{');

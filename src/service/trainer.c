@@ -24,7 +24,7 @@ static gs_status read_settings(settings *out, gs_service_adapter which, const gs
     const char *const unknown = caller->argument(caller->self, "unknown");
     *out = (settings){.kind = reward ? gs_reward_find(reward) : GS_REWARD_MILESTONES, .deadline_s = GS_MIN(terms->deadline_s, patience_s[which]),
                       .has_unknown = unknown != NULL, .details = details && strcmp(details, "true") == 0};
-    if (out->kind == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "reward must be headroom, composite or milestones");
+    if (out->kind == GS_REWARDS) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "reward must be " GS_REWARD_WORDS);
     if (!gs_service_number_read(caller->argument(caller->self, "deadline_s"), 0, GS_SERVICE_DEADLINE, &out->deadline_s))
         return gs_fail(error, GS_ERROR_ARGUMENT, "query", "deadline_s must be a number of seconds up to a day");
     if (!gs_service_number_read(unknown, -1e6, 1e6, &out->unknown)) return gs_fail(error, GS_ERROR_ARGUMENT, "query", "unknown must be a number");

@@ -22,6 +22,12 @@ const gs_metric gs_metrics[] = {
     {"threads",          "",      "of a block"},
     {"blocks_sm",        "",      "blocks that fit on a multiprocessor together"},
     {"occupancy",        "%",     "of the threads that a multiprocessor can hold"},
+    {"tflops",           "TFLOP/s", "that the time of the evaluation comes to"},
+    {"gbs",              "GB/s",  "of the bytes that must be moved, in that time"},
+    {"floor_share",      "%",     "the floor's share of that time"},
+    {"model_us",         "us",    "predicted by the time model for the schedule"},
+    {"model_device_bytes", "bytes", "by the time model, from and to device memory"},
+    {"model_l2_bytes",   "bytes", "by the time model, asked of L2 and written to it"},
     {"ptx_wgmma",        "",      "instructions in the PTX: wgmma.mma_async"},
     {"ptx_mma",          "",      "mma, wmma"},
     {"ptx_ldmatrix",     "",      "ldmatrix"},
@@ -242,7 +248,7 @@ static gs_status count(const gs_metrics_request *r, gs_text *out, gs_error *erro
     gs_worker *const worker = r->emulator;
     const gs_problem small = small_of(r->problem);
     const double products = (double)r->problem->m * (double)r->problem->n * (double)r->problem->k * (double)r->problem->batch;
-    if (products <= WORTH_IT) GS_TRY(ask(r, worker, r->problem, true, out, error));
+    if (products <= (double)(r->most > 0 ? r->most : WORTH_IT)) GS_TRY(ask(r, worker, r->problem, true, out, error));
     if (out->size > 0 || memcmp(&small, r->problem, sizeof small) == 0) return GS_OK;
     gs_text counted = {0};
     const gs_status status = ask(r, worker, &small, true, &counted, error);

@@ -37,6 +37,7 @@ typedef struct gs_metrics_request {
     const char       *cache;               /* of compiled kernels; NULL: default, "": none */
     const char       *profile;             /* the program that Nsight Compute shall run, and argv[0] of it; NULL: it is not asked */
     const char       *device;              /* "cuda:0", for the profiler */
+    int64_t           most;                /* multiply-adds of a launch that is counted; beyond, a smaller problem is; 0: 2^30 */
     double            timeout_s;           /* for each source; 0: 60 */
 } gs_metrics_request;
 

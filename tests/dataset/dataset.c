@@ -310,6 +310,9 @@ static void turns_in_their_order(void **state)
     is_number(2, "ratio", 1.25);
     is_number(2, "reward_milestones", 1);
     assert_true(json_number_value(column(2, "reward_headroom")) > 0);
+    is_number(2, "reward_difference", 1 - 80 / 99.0);
+    is_null(2, "reward_length");    /* no store has its text */
+    is_null(2, "reward_clipped");
     is_text(2, "metrics", "spills 0\n");
     is_number(2, "smem", 1024);
     assert_string_equal(said(2, "prompt", 1), "ask 3");
@@ -327,6 +330,22 @@ static void turns_in_their_order(void **state)
     is_number(fast, "us", 90);
     is_text(own, "completion", "# Code\n```cuda kernel.cu\nint x;\n```\n```text manifest\nmanifest 1\n```\n");
     is_text(own, "mode", "source");
+}
+
+static void lengths_are_of_the_stored_text(void **state)
+{
+    (void)state;
+    CHECK(gs_store_source_put(store, "source:05", "0123456789abcdef", "manifest 1", &error));
+    put_trial(PROBLEM, "source:05", "pass", 80, 1.25);
+    put_trial(PROBLEM, FAST, "pass", 90, 1.25);
+    assert_int_equal(export(gs_dataset_trajectories), 2);
+    for (int i = 0; i < 2; i++) {
+        const bool own = strcmp(json_string_value(column(i, "candidate")), "source:05") == 0;
+        const double saved = 1 - 1 / (1.25 * 0.99), length = saved - (own ? 0.1 * 16 / 65536 : 0);
+        is_number(i, "reward_difference", saved);
+        is_number(i, "reward_length", length);
+        is_number(i, "reward_clipped", length / 0.25);
+    }
 }
 
 static void a_verdict_that_came_later_counts(void **state)
@@ -630,7 +649,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(tasks_have_what_trainers_read), CASE(both_sides_by_extents), CASE(tasks_of_kernels), CASE(prompts_name_their_problem_alone),
-        CASE(names_of_problems), CASE(turns_in_their_order), CASE(a_verdict_that_came_later_counts), CASE(a_time_without_the_library_has_no_reward),
+        CASE(names_of_problems), CASE(turns_in_their_order), CASE(lengths_are_of_the_stored_text), CASE(a_verdict_that_came_later_counts), CASE(a_time_without_the_library_has_no_reward),
         CASE(predictions_are_asked_for), CASE(several_stores), CASE(winners), CASE(repairs), CASE(what_a_repair_says_of_a_kernel),
         CASE(what_nobody_judged_did_not_fail), CASE(preferences), CASE(preferences_of_kernels), CASE(edits), CASE(nothing_held_out_is_trained_on),
         CASE(a_line_that_cannot_be_written),

@@ -63,6 +63,7 @@ static void rewards_have_names(void **state)
     assert_int_equal(gs_reward_find("applause"), GS_REWARDS);
     assert_int_equal(gs_reward_find("milestones"), GS_REWARD_MILESTONES);
     assert_int_equal(gs_reward_find("room"), GS_REWARD_HEADROOM);   /* its name before */
+    for (int i = 0; i < GS_REWARDS; i++) assert_non_null(strstr(GS_REWARD_WORDS, gs_reward_name((gs_reward_kind)i)));
 }
 
 static double reward_at(gs_reward_kind kind, double low)
@@ -115,6 +116,35 @@ static void rewards_of_predicted_times(void **state)
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1 / 3.0, 1e-12);
     judged.us = 10.4;
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1, 0);
+}
+
+/* Those of the paper; the numbers are computed by hand. */
+static void rewards_of_the_paper(void **state)
+{
+    (void)state;
+    /* legend: lower end of the ratio, bytes of source, difference, length, clipped */
+    static const double measured[][5] = {
+        {1.25, 16384, 0.2, 0.175, 0.7}, {1.25, 0, 0.2, 0.2, 0.8}, {2, 65536, 0.5, 0.4, 1}, {2, 1 << 20, 0.5, 0.4, 1}, {1.005, 32768, 0, -0.05, -0.2}, {0.995, 0, 0, 0, 0},
+        {0.8, 0, -0.25, -0.25, -1}, {0.96, 6553.6, -1 / 24.0, -1 / 24.0 - 0.01, -4 / 24.0 - 0.04}, {0.5, 65536, -1, -1, -1}, {0.1, 0, -1, -1, -1},
+    };
+    for (size_t i = 0; i < GS_COUNT(measured); i++) {
+        const gs_judged judged = {.passed = true, .ratio = {1.1 * measured[i][0], measured[i][0], 1.2 * measured[i][0], GS_UNCLEAR}, .us = 10, .library_us = 20, .floor_us = 5,
+                                  .l2_hit = -1, .bytes = measured[i][1]};
+        assert_float_equal(gs_reward_of(GS_REWARD_DIFFERENCE, &judged), measured[i][2], 1e-12);
+        assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &judged), measured[i][3], 1e-12);
+        assert_float_equal(gs_reward_of(GS_REWARD_CLIPPED, &judged), measured[i][4], 1e-12);
+    }
+    gs_judged alone = {.passed = true, .alone = true, .us = 60, .floor_us = 8, .l2_hit = -1, .bytes = 32768};   /* 60 of 80 us */
+    assert_float_equal(gs_reward_of(GS_REWARD_DIFFERENCE, &alone), 0.25, 1e-12);
+    assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &alone), 0.2, 1e-12);
+    assert_float_equal(gs_reward_of(GS_REWARD_CLIPPED, &alone), 0.8, 1e-12);
+    alone.untrusted = true;
+    assert_float_equal(gs_reward_of(GS_REWARD_DIFFERENCE, &alone), 0, 0);
+    assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &alone), -0.05, 1e-12);
+    alone.us = 100;
+    assert_float_equal(gs_reward_of(GS_REWARD_DIFFERENCE, &alone), -0.25, 1e-12);
+    alone.us = 1000;
+    assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &alone), -1, 0);
 }
 
 /* It gives nothing beyond what is right, and hides nothing that is slow. */
@@ -170,6 +200,11 @@ static void rewards_of_a_run(void **state)
     e.options.reward = GS_REWARD_COMPOSITE;
     const double hit = gs_l2_hit(&c.schedule, &problem, e.caps);
     assert_float_equal(gs_evaluator_reward(&e, &c), 0.8 * log(1.15) / log(2) + 0.15 * hit + 0.05, 1e-12);
+    e.options.reward = GS_REWARD_LENGTH;
+    assert_float_equal(gs_evaluator_reward(&e, &c), 1 - 1 / 1.15, 1e-12);
+    c.source = "0123456789abcdef", c.manifest = "";
+    assert_float_equal(gs_evaluator_reward(&e, &c), 1 - 1 / 1.15 - 0.1 * 16 / 65536, 1e-12);
+    e.options.reward = GS_REWARD_COMPOSITE;
     c.source = c.manifest = "";
     assert_float_equal(gs_evaluator_reward(&e, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
     e.options.reward = GS_REWARD_HEADROOM;
@@ -202,7 +237,7 @@ static void a_good_schedule_gets_figures(void **state)
         assert_int_equal(got.smem, 1024);
         assert_int_equal(got.mhz, 1755);
         assert_true(!got.predicted && got.l2_hit > 0 && got.l2_hit < 1);
-        const gs_judged judged = {true, false, got.ratio, got.us, got.library_us, got.floor_us, got.l2_hit};
+        const gs_judged judged = {.passed = true, .ratio = got.ratio, .us = got.us, .library_us = got.library_us, .floor_us = got.floor_us, .l2_hit = got.l2_hit};
         assert_float_equal(got.reward, gs_reward_of((gs_reward_kind)kind, &judged), 1e-12);
         assert_true(got.reward > 0 && got.spent.all > 0 && got.spent.all >= got.spent.compile + got.spent.verify + got.spent.time);
         const gs_trial trial = trial_of(b, PROBLEM, best[0].text);
@@ -517,7 +552,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(rewards_of_times_that_nobody_trusts), TEST(the_hit_rate_follows_the_traffic),
+        TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(rewards_of_the_paper), TEST(rewards_of_times_that_nobody_trusts), TEST(the_hit_rate_follows_the_traffic),
         TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
         TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
         TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),

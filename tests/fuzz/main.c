@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
  * 6 PTX of user kernels, 7 user source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
  * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers,
- * C edits of a kernel, D logs of trainers. */
+ * C edits of a kernel, D logs of trainers, E questions for a prompt. */
 static const char *const seeds[] = {
     "Ca\nb\nc\n%%\n<<<<<<< SEARCH\nb\n=======\nx\ny\n>>>>>>> REPLACE\n\n<<<<<<< SEARCH\nc\n=======\n>>>>>>> REPLACE\n",
     "Cint f() // x\n{\n  return 1; /* y\n */\n}\n%%\n<<<<< SEARCH\nint f()\n{\n=====\nint g()\n{\n>>>>> REPLACE\n",
@@ -91,6 +91,8 @@ static const char *const seeds[] = {
     "D{\"global_step\":2,\"log_history\":[{\"step\":1,\"loss\":NaN,\"reward\":0.5,\"kl\":1e-3},{\"step\":2,\"gemmsmith/passed\":-Infinity,\"eval_loss\":1}]}",
     "D{\"step\":0,\"data\":{\"val-aux/gemmsmith/passed/mean@4\":0.25}}\n{\"step\":1,\"data\":{\"critic/rewards/mean\":0.5,\"actor/entropy\":0.9}}\n",
     "B{\"prompt\":[{\"role\":\"user\",\"content\":\"x\"}],\"response\":\"```schedule\\nsimple\\n```\",\"label\":\"bf16:64x64x64:tn\"}",
+    "E{\"problem\":\"64_64_64\",\"mode\":\"edits\",\"examples\":false,\"device\":\"nvidia-h200\",\"previous\":\"0123456789abcdef0123456789abcdef\"}",
+    "E{\"problem\":\"f16:64x64x64:tn\",\"mode\":\"schedules\",\"previous\":{\"verdict\":\"pass\",\"stage\":\"time\",\"us\":1.5,\"metrics\":{\"registers\":64}}}",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 

@@ -21,6 +21,7 @@
 #include "plan/table.h"
 #include "schedule/schedule.h"
 #include "service/adapter.h"
+#include "service/prompt.h"
 #include "service/reply.h"
 #include "service/request.h"
 #include "worker/metrics.h"
@@ -538,6 +539,27 @@ static void fuzz_adapters(const char *text)
     }
 }
 
+/* What asks for a prompt: what is taken is a question that can be answered, what is not has its field. */
+static void fuzz_question(const char *text)
+{
+    const gs_service_terms any = {.scope = {"a", "b"}, .deadline_s = 1};
+    gs_service_question asked;
+    gs_error error = {0};
+    const gs_status status = gs_service_question_parse(&asked, text, strlen(text), &any, &error);
+    if (status != GS_OK) {
+        REQUIRE(error.status == status && error.field[0] != '\0' && error.text[0] != '\0');
+        for (const char *at = error.text; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+        for (const char *at = error.field; *at; at++) REQUIRE(*at >= ' ' && *at < 127);
+        REQUIRE(asked.result == NULL);
+        return;
+    }
+    REQUIRE(gs_problem_check(&asked.problem, NULL) == GS_OK && asked.mode < GS_SERVICE_MODES);
+    REQUIRE(!asked.id[0] || (gs_service_id_valid(asked.id) && !asked.result));
+    REQUIRE(!asked.result || json_is_string(json_object_get(asked.result, "verdict")));
+    for (const char *at = asked.device; *at; at++) REQUIRE((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || strchr("-+_", *at));
+    gs_service_question_free(&asked);
+}
+
 /* A trainer's log: what counts as one is read or refused with a reason; points are finite, steps none below 0, and there are no more of a series than lines and braces. */
 static void fuzz_training(const char *text)
 {
@@ -566,7 +588,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
                                                   fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve, fuzz_shown,
-                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training};
+                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training, fuzz_question};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

@@ -209,6 +209,7 @@ class Trl(unittest.TestCase):
 
         class Tested(KernelEnvironment):
             turns = 2
+            mode = None   # the whole prompt is longer than so small a model reads; tests/service/trainers.py has it
             made = []
 
             def __init__(self):
@@ -222,7 +223,7 @@ class Trl(unittest.TestCase):
         self.assertAlmostEqual(log[0]["rewards/Tested/mean"], (RIGHTS - 3) / 4, 5)
         self.assertEqual((log[0]["tools/call_frequency"], log[0]["tools/failure_frequency"]), (0.75, 0.0))
         self.assertEqual([one._episode.last and one._episode.last["verdict"] for one in Tested.made], ["pass", "launch", "launch", None])
-        self.assertEqual(sorted(tool.__name__ for tool in trainer.tools), ["evaluate_kernel", "evaluate_schedule"])
+        self.assertEqual(sorted(tool.__name__ for tool in trainer.tools), ["evaluate_edits", "evaluate_kernel", "evaluate_schedule"])
         self.assertEqual([one._episode.left for one in Tested.made], [1, 1, 1, 2])
 
 
@@ -311,8 +312,10 @@ class OpenEnv(unittest.TestCase):
             first = env.reset(seed=1)
             self.assertEqual((first.observation["problem"], first.observation["turns_left"], first.reward, first.done), (PROBLEM, 2, None, False))
             self.assertIn("2 evaluations", first.observation["feedback"])
+            self.assertEqual([message["role"] for message in first.observation["messages"]], ["system", "user"])
             got = env.step({"completion": RIGHT})
             self.assertEqual((got.reward, got.done, got.observation["correctness_pass"], got.observation["verdict"]), (RIGHTS, False, True, "pass"))
+            self.assertGreater(got.observation["metrics"]["registers"], 0)
             with self.assertRaisesRegex(RuntimeError, "VALIDATION_ERROR"):
                 env.step({"shell": "rm"})
             got = env.step({"completion": NONE})
@@ -322,6 +325,7 @@ class OpenEnv(unittest.TestCase):
             self.assertEqual(env.step({"schedule": "simple"}).done, True)
             self.assertEqual(env.reset(problem="64_64_64", turns=1).observation["problem"], "f16:64x64x64:nn")
             self.assertTrue(env.step({"source": "int", "manifest": "manifest"}).done)
+            self.assertIn("Answer with edits", env.reset(problem=PROBLEM, mode="edits").observation["messages"][1]["content"])
 
     def test_typed_clients_at_once(self):
         from gemmsmith.openenv import KernelAction, KernelEnv
@@ -363,6 +367,7 @@ class Gymnasium(unittest.TestCase):
         env = self.make(turns=2, render_mode="ansi")
         seen, info = env.reset(seed=3, options={"problem": PROBLEM})
         self.assertEqual(info, {"problem": PROBLEM})
+        self.assertIn(PROBLEM, self.make(prompts=True).reset(options={"problem": PROBLEM})[1]["messages"][1]["content"])
         own = env.unwrapped
         self.assertEqual(own.schedule_string(own.action("ws/128x256x64/s4/c2x1/coop/g8")), "ws/128x256x64/s4/c2x1/coop/g8")
         seen, reward, terminated, truncated, info = env.step(own.action("simple"))

@@ -143,7 +143,7 @@ class Endpoints(Case):
         code, got = s.post("evaluate", {"problem": "1024_1024_1024", "schedule": SCHEDULE, "reward": "milestones", "deadline_s": 20})
         self.assertEqual((code, got["verdict"], got["state"], got["candidate"], got["reward_kind"]), (200, "pass", "done", SCHEDULE, "milestones"))
         self.assertEqual(got["reward"], got["rewards"]["milestones"])
-        self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones"})
+        self.assertEqual(set(got["rewards"]), {"headroom", "composite", "milestones", "difference", "length", "clipped"})
         self.assertGreater(got["cublaslt_us"], 0)
 
         # the same in other words is the same, whatever reward is asked for
@@ -677,6 +677,27 @@ class Failures(Case):
         self.assertEqual(s.post("evaluate", user_kernel(1))[1]["verdict"], "pass")   # asked again, it is tried again
 
 
+class Metrics(Case):
+    """No result is silent about them."""
+
+    def look(self, got, there):
+        self.assertEqual(got["metrics"] is not None, there, got)
+        self.assertTrue(got["metrics_note"].startswith("none: ") != there, got)
+
+    def test_every_result(self):
+        s = self.serve("library=1.1;delay=50")
+        self.look(s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE})[1], True)
+        kernel = s.post("submit", user_kernel(1))[1]["id"]
+        self.look(s.result(kernel)[1], True)
+        self.assertEqual(s.result(kernel)[1]["metrics"]["ptx_mma"], 8)
+        batch = s.post("evaluate/batch", {"requests": [user_kernel(1), {"problem": PROBLEM, "schedule": "nonsense"}, {"problem": PROBLEM, "completion": "?"}, user_kernel(2, "fake: wrong")]})
+        for got, there in zip(batch[1]["results"], (True, False, False, True)):
+            self.look(got, there)
+        for got, there in zip(s.post("races", {"problem": PROBLEM, "schedules": [SCHEDULE, "nonsense"]})[1]["race"], (True, False)):
+            self.look(got, there)
+        self.look(s.post("evaluate", {**user_kernel(3), "deadline_s": 0})[1], False)
+
+
 class Emulated(Case):
     def test_one_candidate(self):
         told = subprocess.run([PROGRAM, "info"], capture_output=True, text=True, check=False).stdout
@@ -685,6 +706,8 @@ class Emulated(Case):
         s = self.serve(device="emu:h200")
         code, got = s.post("evaluate", {"problem": "f16:32x32x32:tn", "schedule": "simple"})
         self.assertEqual((code, got["verdict"], got["predicted"]), (200, "pass", True), got)
+        self.assertEqual(got["metrics_note"], "predicted: times and counters are the emulated device's")
+        self.assertEqual((got["metrics"]["device_store"], "counted_m" in got["metrics"]), (32 * 32 * 2, False))
         self.assertEqual(s.get("baselines?problem=f16:32x32x32:tn&measure=true")[1]["cublaslt_us"], None)
 
 

@@ -13,13 +13,14 @@ import socket
 import sys
 import threading
 import time
+import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
 sys.dont_write_bytecode = True
 import service  # noqa: E402  takes PROGRAM and FAKE_WORKER
-from gemmsmith import reward, trl_env  # noqa: E402
+from gemmsmith import reward, trl_env, verifiers_env  # noqa: E402
 from gemmsmith.episode import Episode  # noqa: E402
 from service import MANIFEST, PROBLEM, SCHEDULE, TOKEN, user_kernel  # noqa: E402
 
@@ -29,6 +30,12 @@ REWARD = 1 / 3   # of the kernel below: right, and slower than the library
 
 def kernel(number=1, rule="fake: us=12.5"):
     return f"Let us see.\n```cuda\n// {number}\n// {rule}\n```\n```manifest\n{MANIFEST}```\n"
+
+
+def edits_of(parent, us=9):
+    """A completion that changes nothing but what the scripted worker obeys."""
+    line = next(line for line in parent["source"].splitlines() if line.startswith("#define GS_"))
+    return f"```cuda kernel.cu\n<<<<<<< SEARCH\n{line}\n=======\n// fake: us={us}\n{line}\n>>>>>>> REPLACE\n```\n"
 
 
 def openrlhf(*answers, **more):
@@ -96,7 +103,7 @@ class Calls(Case):
         self.assertEqual(got["rewards"][0], got["rewards"][3])
         self.assertEqual([score == (value + 1) / 2 for score, value in zip(got["scores"], got["rewards"])], [True] * 5)
         self.assertEqual(s.metric("jobs_accepted_total"), 3)
-        for kind in ("headroom", "composite", "milestones"):
+        for kind in ("headroom", "composite", "milestones", "difference", "length", "clipped"):
             want = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE, "reward": kind})[1]["reward"]
             self.assertEqual(s.post("adapters/openrlhf?reward=" + kind, openrlhf(f"```schedule\n{SCHEDULE}\n```"))[1]["rewards"], [want])
         self.well(s)
@@ -119,6 +126,24 @@ class Calls(Case):
         code, got = s.post("adapters/slime?details=true", slime(kernel()))
         self.assertEqual((code, got["reward"], got["verdict"], got["passed"], got["us"] > 0), (200, REWARD, "pass", True, True))
         self.assertEqual(s.post("adapters/slime?details=true", slime("none"))[1], {"reward": -1.0, "verdict": "text", "passed": False, "us": 0.0, "ratio": 0.0})
+
+    def test_edits(self):
+        """A label that is an object, or one in a text, may have the kernel that the model was shown."""
+        s = self.serve()
+        parent = s.post("prompt", {"problem": PROBLEM, "mode": "edits"})[1]["parent"]
+        edits = edits_of(parent)
+        whole = s.post("evaluate", {"problem": PROBLEM, "completion": edits, "parent": parent, "reward": "milestones"})[1]
+        self.assertEqual(whole["verdict"], "pass", whole)
+        stored = s.post("evaluate", user_kernel(7))[1]["candidate"]
+        more = "```cuda\n<<<<<<< SEARCH\n// fake: us=12.5\n=======\n// fake: us=11\n>>>>>>> REPLACE\n```\n"
+        labels = [{"problem": PROBLEM, "parent": parent}, json.dumps({"problem": PROBLEM, "parent": stored}), {"problem": PROBLEM, "parent": None}, {"problem": PROBLEM, "parent": parent}]
+        code, got = s.post("adapters/openrlhf", openrlhf(edits, more, edits, "no edits", labels=labels))
+        self.assertEqual((code, got["extra_logs"]["passed"], got["rewards"][0], got["rewards"][2:]), (200, [1.0, 1.0, 0.0, 0.0], whole["reward"], [-1.0, -1.0]))
+        self.assertEqual(s.post("adapters/slime", slime(edits, label=labels[0])), (200, whole["reward"]))
+        for label in ({"problem": PROBLEM, "parent": 1}, {"problem": PROBLEM, "parent": {"source": "x"}}, {"problem": PROBLEM, "parent": "source:" + "0" * 32}, "{", '{"problem": 1}'):
+            code, got = s.post("adapters/slime", slime(edits, label=label))
+            self.assertEqual((code, got["error"]["field"]), (400, "label"), label)
+        self.well(s)
 
     def test_what_a_model_writes_is_its_own_fault(self):
         s = self.serve()
@@ -256,6 +281,21 @@ class Functions(Case):
         with self.assertRaises(reward.ServiceError):
             reward.trl_reward([], [text], ["no problem"], url=url)
 
+    def test_edits(self):
+        """What verl and TRL call passes the kernel on, of which a completion is edits."""
+        s = self.serve()
+        url = self.url(s)
+        parent = reward.prompt(PROBLEM, "edits", url=url)["parent"]
+        edits = edits_of(parent)
+        for truth, extra in (({"problem": PROBLEM, "parent": parent}, None), (PROBLEM, {"parent": parent})):
+            self.assertEqual(reward.compute_score("hgemm", edits, truth, extra, url=url)["verdict"], "pass")
+        self.assertEqual([one["passed"] for one in reward.compute_score_batch(["hgemm"] * 2, [edits] * 2, [PROBLEM] * 2, [{"parent": parent}, {"parent": None}], url=url)], [1.0, 0.0])
+        self.assertEqual([value > -1 for value in reward.trl_reward(None, [edits, edits], [PROBLEM] * 2, parent=[parent, None], url=url)], [True, False])
+        got = reward.prompt(PROBLEM, "schedules", examples=False, previous={"problem": PROBLEM, "stage": "text", "verdict": "text", "reason": "nothing"}, url=url)
+        self.assertEqual((got["timed"], got["previous"]["verdict"]), (0, "text"))
+        with self.assertRaises(reward.ServiceError):
+            reward.prompt(PROBLEM, "poems", url=url)
+
     def test_more_than_a_request_takes(self):
         s = self.serve(options=["--most_body", "2560"])
         texts = ["```schedule\nnonsense/%d\n```" % (i % 7) for i in range(300)] + [kernel(i, "fake: us=12.5\n" + "// é\n" * 80000) for i in range(6)]
@@ -329,12 +369,27 @@ class Episodes(Case):
         right, wrong = ({name: user_kernel(1, rule)[name] for name in ("source", "manifest")} for rule in ("fake: us=12.5", "fake: wrong"))
         self.assertEqual((e.evaluate(wrong)["reward"], e.evaluate(right)["reward"], e.evaluate(None)["reward"]), (-1, REWARD, -1.0))
         self.assertEqual((e.left, e.turn, e.best["reward"], e.evaluate(right), e.say(None)), (0, 3, REWARD, None, "No evaluations left."))
-        self.assertRegex(e.say(e.best), r"^Right\. \d+\.\d\d us, \d\.\d{3} times as fast as cuBLASLt \(.*\)\.\nReward 0\.333\. 0 evaluations left\.$")
+        self.assertRegex(e.say(e.best), r"^Right\. \d+\.\d\d us, \d\.\d{3} times as fast as cuBLASLt \(.*\)\.\nReward 0\.333\. 0 evaluations left\.\nMetrics: registers 64, .*ptx_mma 8.*\.$")
         self.assertIn("cuBLASLt takes", Episode(PROBLEM, url=self.url(s)).describe())
         e = Episode(PROBLEM, turns=1, url=self.url(s))
-        self.assertRegex(e.say(e.evaluate({"schedule": "nonsense/1"})), r"^Refused: launch.*: .+\nReward -1\.000\. 0 evaluations left\.$")
+        self.assertRegex(e.say(e.evaluate({"schedule": "nonsense/1"})), r"^Refused: launch.*: .+\nReward -1\.000\. 0 evaluations left\.$")   # and no metrics: nothing was compiled
         e = Episode(PROBLEM, url=self.url(s))
         self.assertEqual([e.evaluate(what)["verdict"] for what in ({"schedule": ""}, {"schedule": "x" * 600}, {"source": "x", "manifest": ""})], ["text"] * 3)
+
+    def test_prompts_of_an_episode(self):
+        s = self.serve()
+        e = Episode(PROBLEM, url=self.url(s), mode="edits")
+        self.assertIn("Answer with edits", e.prompt()[1]["content"])
+        self.assertEqual(e.evaluate({"completion": edits_of(e.parent)})["verdict"], "pass")
+        name = e.last["candidate"]
+        self.assertIn(f"## {name}: ", e.prompt()[1]["content"])   # what came of it, and where to begin now
+        self.assertEqual(e.parent, name)
+        self.assertIn("It could not be read", Episode.prompt(self.tried(s, None))[1]["content"])
+
+    def tried(self, s, candidate):
+        e = Episode(PROBLEM, url=self.url(s))
+        e.evaluate(candidate)
+        return e
 
     def test_the_machine_s_failure_takes_no_turn(self):
         s = self.serve("library=1.1;delay=600")
@@ -347,9 +402,13 @@ class Episodes(Case):
         s = self.serve()
         self.environment(GEMMSMITH_SERVE=self.url(s))
         e = trl_env.KernelEnvironment()
-        self.assertIn("4 evaluations", e.reset(prompt=[], problem=PROBLEM, other=1))
+        told = e.reset(prompt=[], problem=PROBLEM, other=1)
+        self.assertIn("4 evaluations. Call the tool evaluate_schedule", told)
+        got = reward.prompt(PROBLEM)
+        self.assertIn(got["system"].strip(), told)
+        self.assertIn(got["ask"].strip(), told)
         self.assertEqual(e.get_reward(), -1.0)
-        self.assertRegex(e.evaluate_kernel(user_kernel(1, "fake: wrong")["source"], MANIFEST), "^Refused: [a-z]+ in .+\nReward -1.000. 3 evaluations left.$")
+        self.assertRegex(e.evaluate_kernel(user_kernel(1, "fake: wrong")["source"], MANIFEST), "^Refused: [a-z]+ in .+\nReward -1.000. 3 evaluations left.\nMetrics: registers 64, .+$")
         self.assertTrue(e.evaluate_kernel(user_kernel(1)["source"] + "\0", manifest=MANIFEST).startswith("Right."))
         self.assertEqual(e.get_reward(), REWARD)
         e.reset(problem=PROBLEM)
@@ -357,6 +416,13 @@ class Episodes(Case):
         for _ in range(3):
             e.evaluate_schedule("nonsense")
         self.assertEqual((e.evaluate_schedule(SCHEDULE), e.get_reward() > -1), ("No evaluations left.", True))
+        self.assertIn(f"- {SCHEDULE}: ", e.reset(problem=PROBLEM))   # the store has grown
+        e.mode = None
+        self.assertTrue(e.reset(problem=PROBLEM).startswith("\nProblem "))
+        e.mode = "edits"
+        self.assertIn("tool evaluate_edits", e.reset(problem=PROBLEM))
+        self.assertRegex(e.evaluate_edits("no edits"), "^Refused: text")
+        self.assertTrue(e.evaluate_edits(edits_of(e._episode.parent)).startswith("Right."), e._episode.last)
         self.assertEqual(trl_env.KernelEnvironment.evaluate_kernel.__annotations__, {"source": str, "manifest": str, "return": str})   # TRL makes the tool's schema of them
 
     def test_grammar(self):
@@ -368,6 +434,81 @@ class Episodes(Case):
         for parameter, value in zip(families["ws"], values[1:]):
             self.assertIn(value, parameter["values"], parameter["name"])
         self.assertEqual(s.get("grammar?family=ws")[0], 400)
+
+
+class Verifiers(Case):
+    """The environment for verifiers without the package: classes of the same names stand for it."""
+
+    def stubs(self):
+        class Rubric:
+            def __init__(self, funcs, weights):
+                self.funcs, self.weights = funcs, weights
+
+        class MultiTurnEnv:
+            def __init__(self, dataset, rubric, max_turns, eval_dataset=None):
+                self.dataset, self.rubric, self.max_turns, self.eval_dataset = dataset, rubric, max_turns, eval_dataset
+
+            async def setup_state(self, state):
+                return state
+        verifiers, datasets = types.ModuleType("verifiers"), types.ModuleType("datasets")
+        verifiers.Rubric, verifiers.MultiTurnEnv, verifiers.utils = Rubric, MultiTurnEnv, types.SimpleNamespace()
+        datasets.Dataset = types.SimpleNamespace(from_list=list)
+        for module in (verifiers, datasets):
+            sys.modules[module.__name__] = module
+            self.addCleanup(sys.modules.pop, module.__name__, None)
+        return verifiers
+
+    def score(self, env, state, text):
+        async def score():
+            return [await func(completion=[{"role": "assistant", "content": text}], info=state["info"], state=state) for func in env.rubric.funcs]
+        return asyncio.run(score())
+
+    def test_one_turn(self):
+        s = self.serve()
+        self.stubs()
+        self.environment(GEMMSMITH_SERVE=self.url(s))
+        env = verifiers_env.load_environment([PROBLEM], eval_problems=[PROBLEM])
+        row = env.dataset[0]
+        self.assertEqual(([message["role"] for message in row["prompt"]], row["answer"], len(env.eval_dataset), env.rubric.weights), (["system", "user"], PROBLEM, 1, [1.0, 0.0]))
+        s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE})
+        state = {"info": row["info"], "prompt": row["prompt"]}
+        asyncio.run(env.setup_state(state))
+        self.assertIn(f"- {SCHEDULE}: ", state["prompt"][1]["content"])   # made for the rollout, from what is known by then
+        self.assertNotIn(SCHEDULE, row["prompt"][1]["content"])
+        self.assertEqual(self.score(env, state, f"```schedule\n{SCHEDULE}\n```"), [REWARD, 1.0])
+        state = {"info": json.dumps(row["info"]), "prompt": row["prompt"]}
+        asyncio.run(env.setup_state(state))
+        self.assertEqual(self.score(env, state, "none"), [-1.0, 0.0])
+
+    def test_edits_in_several_turns(self):
+        s = self.serve()
+        self.stubs()
+        self.environment(GEMMSMITH_SERVE=self.url(s), GEMMSMITH_REWARD="headroom")
+        env = verifiers_env.load_environment([PROBLEM], mode="edits", turns=2)
+        state = {"info": env.dataset[0]["info"], "prompt": env.dataset[0]["prompt"]}
+        asyncio.run(env.setup_state(state))
+        edits = edits_of(json.loads(state["info"]["parent"]), us=5)
+        told = asyncio.run(env.env_response([{"role": "user", "content": "x"}, {"role": "assistant", "content": [{"type": "text", "text": edits}]}], state))
+        self.assertRegex(told[0]["content"], r"^Right\. \d+\.\d\d us\.\nReward .*\nMetrics: registers 64.*\nAnswer again")
+        best = state["gemmsmith"][0]["reward"]
+        self.assertEqual(self.score(env, state, "nothing"), [best, 1.0])   # the best of its attempts
+        self.assertEqual(len(state["gemmsmith"]), 2)
+
+    def test_the_machine_s_failure(self):
+        s = self.serve("library=1.1;delay=600")
+        self.stubs()
+        self.environment(GEMMSMITH_SERVE=self.url(s))
+        env = verifiers_env.load_environment([PROBLEM], fresh=False, deadline_s=0.1, unknown=0.25)
+        state = {"info": env.dataset[0]["info"], "prompt": env.dataset[0]["prompt"]}
+        asyncio.run(env.setup_state(state))
+        self.assertEqual(self.score(env, state, f"```schedule\n{SCHEDULE}\n```"), [0.25, 0.0])
+        self.assertTrue(verifiers_env.say(state["gemmsmith"][0]).startswith("The machine failed"))
+
+    def test_a_release_without_environments(self):
+        verifiers = self.stubs()
+        del verifiers.MultiTurnEnv
+        with self.assertRaisesRegex(ImportError, "gemmsmith-taskset"):
+            verifiers_env.load_environment([PROBLEM])
 
 
 if __name__ == "__main__":

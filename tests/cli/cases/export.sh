@@ -22,6 +22,14 @@ try export lessons bf16:512x512x512:tn --store times.csv
 try export lessons
 try export
 try export weights
+gemmsmith export corpus >corpus.jsonl 2>rows; echo "exit $?"
+sed 's/[0-9][0-9]* rows/N rows/' rows
+grep -h '"path":"share/prompts/schedules-repair.md"' corpus.jsonl
+sed 's/.*"license":"MIT","kind":"\([a-z]*\)"}$/\1/' corpus.jsonl | sort -u
+try export corpus f16:64x64x64:tn
+try export corpus --store s.db
+try export corpus --split held_out
+gemmsmith export corpus > /dev/full; echo "exit $?"
 try export tasks --store s.db
 try export tasks f16:64x64x64:tn --profile a1000 --store s.db
 try export tasks f16:64x64x64:tn --prompts nowhere --store s.db

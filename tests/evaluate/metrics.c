@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * The metrics of what was evaluated, against a scripted worker: which names a candidate has, that their values are right, and that a result without any says why. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "evaluate/environment.h"
+#include "schedule/schedule.h"
+#include "tuning.h"
+#include "worker/metrics.h"
+
+#define LIBRARY 1.0
+
+static gs_error error;
+
+/* The script is the child's environment, so a new one needs a new child. */
+static gs_environment *environment_of(bench *b, const char *rules, const gs_environment_options *asked, bool with_store)
+{
+    gs_environment *e;
+    gs_environment_options options = *asked;
+    options.seed = 5;
+    options.cache_path = "";
+    if (!(options.timeout_s > 0)) options.timeout_s = 20;
+    char script[4096];
+    snprintf(script, sizeof script, "library=%g;log=%s;%s", LIBRARY, b->log_path, rules);
+    setenv("FAKE_WORKER", script, 1);
+    gs_worker_stop(&b->worker);
+    remove(b->log_path);
+    assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), with_store ? b->store : NULL, with_store ? &b->session : NULL,
+                                           &options, &error), GS_OK);
+    return e;
+}
+
+static gs_evaluation evaluate(gs_environment *e, const gs_submission *submission)
+{
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_evaluation got;
+    const gs_status status = gs_evaluate(e, &problem, submission, &got, &error);
+    if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
+    assert_true(got.verdict != GS_VERDICT_UNKNOWN && got.reward >= -1 && got.reward <= 1);
+    assert_true((got.verdict == GS_VERDICT_PASS) == (got.us > 0));
+    assert_true(got.us > 0 || (got.reward == -1 && got.reason[0]));
+    return got;
+}
+
+static gs_evaluation evaluate_schedule(gs_environment *e, const char *schedule) { return evaluate(e, &(gs_submission){.schedule = schedule}); }
+static gs_evaluation evaluate_source(gs_environment *e, const char *source)
+{
+    return evaluate(e, &(gs_submission){.source = source, .manifest = SIMPLE_MANIFEST});
+}
+
+/* The value of a name; NaN: there is none. Every name is in the table, and stands there once. */
+static double metric_of(const gs_evaluation *got, const char *name)
+{
+    double found = NAN;
+    for (const char *at = got->metrics; *at; at += strcspn(at, "\n") + 1) {
+        char have[64];
+        double number;
+        bool known = false;
+        assert_int_equal(sscanf(at, "%63s %lf\n", have, &number), 2);
+        for (const gs_metric *m = gs_metrics; m->name; m++) known = known || strcmp(m->name, have) == 0;
+        if (!known) fail_msg("%s is not in the table", have);
+        if (strcmp(have, name) != 0) continue;
+        if (!isnan(found)) fail_msg("%s twice", name);
+        found = number;
+    }
+    return found;
+}
+
+static char *json_of(const gs_evaluation *got)
+{
+    static char line[8192];
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    gs_json_begin(&json, NULL, '{');
+    gs_evaluation_put_metrics(&json, got);
+    gs_json_end(&json, '}');
+    snprintf(line, sizeof line, "%s", gs_text_string(&text));
+    gs_text_free(&text);
+    return line;
+}
+
+static void results_have_metrics(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    char rules[256];
+    snprintf(rules, sizeof rules, "wrong=%s", best[1].text);
+    const gs_problem problem = problem_of(PROBLEM);
+    const gs_caps *const caps = gs_caps_find("h200");
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
+
+    gs_evaluation got = evaluate_schedule(e, best[0].text);
+    assert_float_equal(metric_of(&got, "registers"), got.registers, 0);
+    assert_float_equal(metric_of(&got, "smem"), got.smem, 0);
+    assert_float_equal(metric_of(&got, "tflops") / (gs_problem_flops(&problem) / got.us / 1e6), 1, 1e-4);
+    assert_float_equal(metric_of(&got, "floor_share") / (100 * got.floor_us / got.us), 1, 1e-4);
+    const gs_schedule schedule = schedule_of(best[0].text);
+    assert_float_equal(metric_of(&got, "model_us") / gs_schedule_predict(&schedule, &problem, caps), 1, 1e-4);
+    assert_true(metric_of(&got, "threads") >= 32 && metric_of(&got, "blocks_sm") >= 1 && metric_of(&got, "gbs") > 0 && metric_of(&got, "model_device_bytes") > 0);
+    assert_float_equal(metric_of(&got, "occupancy") / (100 * metric_of(&got, "blocks_sm") * metric_of(&got, "threads") / caps->threads_sm), 1, 1e-4);
+    assert_true(isnan(metric_of(&got, "ptx_mma")));   /* that would be another compilation */
+    assert_int_equal(asked(b, "metrics"), 0);
+    assert_non_null(strstr(json_of(&got), "measured time"));
+
+    got = evaluate_schedule(e, best[1].text);   /* refused by verification: how it is launched is known, and no time */
+    assert_string_equal(gs_verdict_word(got.verdict), "exact");
+    assert_true(metric_of(&got, "registers") > 0 && isnan(metric_of(&got, "tflops")));
+
+    got = evaluate_schedule(e, "nonsense");
+    assert_int_equal(got.metrics[0], 0);
+    assert_string_equal(json_of(&got), "{\"metrics\":null,\"metrics_note\":\"none: its text was refused, nothing was compiled\"}");
+
+    got = evaluate_source(e, "// fake: us=9\n");
+    assert_float_equal(metric_of(&got, "ptx_mma"), 8, 0);   /* the worker's */
+    assert_float_equal(metric_of(&got, "threads"), 256, 0);
+    assert_true(metric_of(&got, "tflops") > 0 && isnan(metric_of(&got, "model_us")));
+    assert_int_equal(asked(b, "metrics"), 1);
+
+    got = evaluate_source(e, "// fake: compile\n");
+    if (got.step == GS_STEP_COMPILE) assert_non_null(strstr(json_of(&got), "null"));
+
+    got = evaluate_source(e, "// fake: crash\n");   /* nobody is left to ask */
+    assert_true(isnan(metric_of(&got, "ptx_mma")));
+    assert_true(got.metrics_lost);
+    assert_non_null(strstr(json_of(&got), "lost with it"));
+    gs_environment_destroy(&e);
+
+    e = environment_of(b, "", &(gs_environment_options){.without_metrics = true}, false);
+    got = evaluate_schedule(e, best[0].text);
+    assert_string_equal(json_of(&got), "{\"metrics\":null,\"metrics_note\":\"none were taken\"}");
+    gs_environment_destroy(&e);
+}
+
+static void races_have_metrics(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    right_answers(PROBLEM, best);
+    const gs_problem problem = problem_of(PROBLEM);
+    const char *const list[] = {best[0].text, "nonsense", best[1].text, best[2].text};
+    gs_evaluation got[4];
+    char rules[256];
+    snprintf(rules, sizeof rules, "timed=%s", best[2].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
+    assert_int_equal(gs_evaluate_race(e, &problem, list, 4, got, &error), GS_OK);
+    assert_true(metric_of(&got[0], "tflops") > 0 && metric_of(&got[2], "occupancy") > 0);
+    assert_non_null(strstr(json_of(&got[1]), "none: its text was refused"));
+    assert_string_equal(gs_verdict_word(got[3].verdict), "timed");
+    assert_non_null(strstr(json_of(&got[3]), "none were taken"));
+    gs_environment_destroy(&e);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(results_have_metrics), TEST(races_have_metrics)};
+    return cmocka_run_group_tests_name("evaluate/metrics", tests, NULL, NULL);
+}
