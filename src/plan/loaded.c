@@ -434,10 +434,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     return GS_OK;
 }
 
-gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error)
-{
-    return gs_loaded_run_in(loaded, args, args->workspace, queue, error);
-}
+gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error) { return gs_loaded_run_in(loaded, args, args->workspace, queue, error); }
 
 gs_status gs_loaded_need(const gs_manifest *manifest, const gs_problem *problem, const gs_caps *caps, size_t *bytes, gs_error *error)
 {
