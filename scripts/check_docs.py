@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_docs.py [FOLDER]: checks the Markdown pages. Lines end at 100 columns (tables, code, headings and lines that cannot be
+"""check_docs.py [FOLDER]: checks the Markdown pages. Lines end at 100 columns, in code too (tables, headings and lines that cannot be
 broken apart), relative links and their anchors lead somewhere, files that are named exist, and no path of one machine is named."""
 import pathlib
 import re
@@ -55,6 +55,8 @@ def check(root, path, files):
         code = fenced or in_code
         if MACHINE.search(line):
             fault(number, "names a path of one machine")
+        if code and len(line) > WIDTH and " " in line.strip() and not line.lstrip().startswith("|"):
+            fault(number, f"{len(line)} columns of code, at most {WIDTH}")
         if fenced:
             continue
         for target in PATH.findall(line):

@@ -42,8 +42,9 @@ class Docs(unittest.TestCase):
         self.none("word " * 20)   # 100 columns
         self.none("| " + LONG + " |")
         self.none("## " + LONG)
-        self.none("    " + LONG)
-        self.none("```\n" + LONG + "\n```")
+        self.one("    " + LONG.strip(), "113 columns of code, at most 100")
+        self.none("    " + "x" * 110)
+        self.assertEqual(self.faults("# Page\n\n```\n" + LONG.strip() + "\n```\n"), ["docs/page.md:4: 109 columns of code, at most 100"])
         self.none("- [" + "x" * 110 + "](other.md)")
 
     def test_links(self):

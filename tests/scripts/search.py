@@ -24,7 +24,7 @@ PERFORMANCE = SOURCE / "docs" / "performance"
 class Pages(unittest.TestCase):
     def page(self, name, commands):
         """Each command stands in the page, and what it prints, line for line."""
-        text = (PERFORMANCE / name / "README.md").read_text(encoding="utf-8")
+        text = re.sub(r" \\\n +", " ", (PERFORMANCE / name / "README.md").read_text(encoding="utf-8"))   # long commands go on behind a \
         found = re.findall(rf"^ +python3 {re.escape(SCRIPT.name)} (.*)$", text, re.MULTILINE)
         self.assertEqual([command.split()[0] for command in found], commands)
         for command in found:
