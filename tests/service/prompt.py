@@ -79,7 +79,7 @@ class Prompts(service.Case):
         self.assertEqual(sorted(got["parent"]), ["manifest", "source"])
         line = next(line for line in got["parent"]["source"].splitlines() if line.startswith("#define GS_"))
         self.assertIn(line, section(got["ask"], "Where to begin"))
-        edits = f"```cuda kernel.cu\n<<<<<<< SEARCH\n{line}\n=======\n// fake: us=9\n{line}\n>>>>>>> REPLACE\n```\n"
+        edits = f"```cuda kernel.cu\n<<<<<<< SEARCH\n{line}\n=======\n// fake: us=9\n#define FAKE 9\n{line}\n>>>>>>> REPLACE\n```\n"
         code, result = s.post("evaluate", {"problem": PROBLEM, "completion": edits, "parent": got["parent"]})
         self.assertEqual((code, result["verdict"]), (200, "pass"), result)
         # what came of it is what the next edits are of, by its name

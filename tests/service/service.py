@@ -206,15 +206,20 @@ class Endpoints(Case):
         edit = "```cuda\n<<<<<<< SEARCH\n%s=======\n%s>>>>>>> REPLACE\n```\n"
         line = parent["source"].splitlines(keepends=True)[0]
         child = user_kernel(2)
+        first = child["source"].splitlines(keepends=True)[0]
+        child["source"] = child["source"].replace(first, first + "int more;\n")   # comments alone are no answer
         whole = s.post("evaluate", child)
         texts = {"source": parent["source"], "manifest": parent["manifest"]}
-        code, got = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (line, child["source"].splitlines(keepends=True)[0]), "parent": texts})
+        code, got = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (line, first + "int more;\n"), "parent": texts})
         self.assertEqual((code, got["verdict"], got["id"], got["candidate"]), (200, "pass", whole[1]["id"], whole[1]["candidate"]), got)   # the same candidate
         code, made = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (line, line + "// more\n"), "parent": whole[1]["candidate"]})
         self.assertEqual((code, made["verdict"], made["id"]), (200, "text", None), made)   # the line is the other kernel's
         self.assertIn("edit 1 of kernel.cu", made["reason"])
         own = child["source"].splitlines(keepends=True)[0]
         code, made = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (own, own + "// more\n"), "parent": whole[1]["candidate"]})
+        self.assertEqual((code, made["verdict"], made["id"]), (200, "text", None), made)
+        self.assertIn("the kernel is its parent", made["reason"])
+        code, made = s.post("evaluate", {"problem": parent["problem"], "completion": edit % (own, own + "int another;\n"), "parent": whole[1]["candidate"]})
         self.assertEqual((code, made["verdict"]), (200, "pass"), made)
         self.assertNotEqual(made["candidate"], whole[1]["candidate"])
         for wrong in ("source:0123456789abcdef0123456789abcdef", "ws", "", 1, [], {}, {"source": "x"}, {"source": "x", "manifest": ""}, {"source": "x", "manifest": "y", "more": 1}, {"source": "\0", "manifest": "y"}):

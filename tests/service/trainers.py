@@ -33,9 +33,9 @@ def kernel(number=1, rule="fake: us=12.5"):
 
 
 def edits_of(parent, us=9):
-    """A completion that changes nothing but what the scripted worker obeys."""
+    """A completion that changes what the scripted worker obeys, and a macro that nobody reads: comments alone are no answer."""
     line = next(line for line in parent["source"].splitlines() if line.startswith("#define GS_"))
-    return f"```cuda kernel.cu\n<<<<<<< SEARCH\n{line}\n=======\n// fake: us={us}\n{line}\n>>>>>>> REPLACE\n```\n"
+    return f"```cuda kernel.cu\n<<<<<<< SEARCH\n{line}\n=======\n// fake: us={us}\n#define FAKE {us}\n{line}\n>>>>>>> REPLACE\n```\n"
 
 
 def openrlhf(*answers, **more):
@@ -135,7 +135,7 @@ class Calls(Case):
         whole = s.post("evaluate", {"problem": PROBLEM, "completion": edits, "parent": parent, "reward": "milestones"})[1]
         self.assertEqual(whole["verdict"], "pass", whole)
         stored = s.post("evaluate", user_kernel(7))[1]["candidate"]
-        more = "```cuda\n<<<<<<< SEARCH\n// fake: us=12.5\n=======\n// fake: us=11\n>>>>>>> REPLACE\n```\n"
+        more = "```cuda\n<<<<<<< SEARCH\n// fake: us=12.5\n=======\n// fake: us=11\nint more;\n>>>>>>> REPLACE\n```\n"
         labels = [{"problem": PROBLEM, "parent": parent}, json.dumps({"problem": PROBLEM, "parent": stored}), {"problem": PROBLEM, "parent": None}, {"problem": PROBLEM, "parent": parent}]
         code, got = s.post("adapters/openrlhf", openrlhf(edits, more, edits, "no edits", labels=labels))
         self.assertEqual((code, got["extra_logs"]["passed"], got["rewards"][0], got["rewards"][2:]), (200, [1.0, 1.0, 0.0, 0.0], whole["reward"], [-1.0, -1.0]))
