@@ -10,6 +10,8 @@
 #include "emu/emu.h"
 #include "schedule/predict.h"
 
+#define USER_STEPS (1ull << 30)   /* warp instructions of a cluster of a user kernel: a minute; a thread that multiplies all of a small problem takes half as many */
+
 /* ---- fills ---- */
 
 gs_status gs_emu_outside(const gs_emu_device *emu, gs_pointer at, size_t bytes, const char *what, gs_error *error)
@@ -144,7 +146,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};
     gs_emu_launch launch = {
         .code = work->function->code, .memory = emu->memory, .smem = work->smem, .params = work->params, .check = emu->check, .order = emu->order || work->function->user,
-        .dependent = work->dependent,
+        .dependent = work->dependent, .step_limit = work->function->user ? USER_STEPS : 0,
         .seed = gs_random_next(&random), .threads = emu->threads, .sms = emu->caps.sms,
         .smem_limit = (uint32_t)emu->caps.smem_block, .registers_sm = emu->caps.registers_sm,
     };
