@@ -8,68 +8,11 @@
 
 #include <math.h>
 
-#include "evaluate/environment.h"
+#include "evaluating.h"
 #include "schedule/schedule.h"
-#include "tuning.h"
-#include "worker/metrics.h"
+#include "metric_value.h"
 
-#define LIBRARY 1.0
-
-static gs_error error;
-
-/* The script is the child's environment, so a new one needs a new child. */
-static gs_environment *environment_of(bench *b, const char *rules, const gs_environment_options *asked, bool with_store)
-{
-    gs_environment *e;
-    gs_environment_options options = *asked;
-    options.seed = 5;
-    options.cache_path = "";
-    if (!(options.timeout_s > 0)) options.timeout_s = 20;
-    char script[4096];
-    snprintf(script, sizeof script, "library=%g;log=%s;%s", LIBRARY, b->log_path, rules);
-    setenv("FAKE_WORKER", script, 1);
-    gs_worker_stop(&b->worker);
-    remove(b->log_path);
-    assert_int_equal(gs_environment_create(&e, &b->worker, gs_caps_find("h200"), with_store ? b->store : NULL, with_store ? &b->session : NULL,
-                                           &options, &error), GS_OK);
-    return e;
-}
-
-static gs_evaluation evaluate(gs_environment *e, const gs_submission *submission)
-{
-    const gs_problem problem = problem_of(PROBLEM);
-    gs_evaluation got;
-    const gs_status status = gs_evaluate(e, &problem, submission, &got, &error);
-    if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
-    assert_true(got.verdict != GS_VERDICT_UNKNOWN && got.reward >= -1 && got.reward <= 1);
-    assert_true((got.verdict == GS_VERDICT_PASS) == (got.us > 0));
-    assert_true(got.us > 0 || (got.reward == -1 && got.reason[0]));
-    return got;
-}
-
-static gs_evaluation evaluate_schedule(gs_environment *e, const char *schedule) { return evaluate(e, &(gs_submission){.schedule = schedule}); }
-static gs_evaluation evaluate_source(gs_environment *e, const char *source)
-{
-    return evaluate(e, &(gs_submission){.source = source, .manifest = SIMPLE_MANIFEST});
-}
-
-/* The value of a name; NaN: there is none. Every name is in the table, and stands there once. */
-static double metric_of(const gs_evaluation *got, const char *name)
-{
-    double found = NAN;
-    for (const char *at = got->metrics; *at; at += strcspn(at, "\n") + 1) {
-        char have[64];
-        double number;
-        bool known = false;
-        assert_int_equal(sscanf(at, "%63s %lf\n", have, &number), 2);
-        for (const gs_metric *m = gs_metrics; m->name; m++) known = known || strcmp(m->name, have) == 0;
-        if (!known) fail_msg("%s is not in the table", have);
-        if (strcmp(have, name) != 0) continue;
-        if (!isnan(found)) fail_msg("%s twice", name);
-        found = number;
-    }
-    return found;
-}
+static double metric_of(const gs_evaluation *got, const char *name) { return metric_value(got->metrics, name); }
 
 static char *json_of(const gs_evaluation *got)
 {

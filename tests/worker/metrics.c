@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "texts.h"
-#include "worker/metrics.h"
+#include "metric_value.h"
 
 static gs_text  out;
 static gs_error error;
@@ -31,23 +31,7 @@ static int end(void **state)
     return 0;
 }
 
-/* The value of a name; NaN: there is none. Every name must be in the table, and stand there once. */
-static double value(const char *name)
-{
-    double found = NAN;
-    for (const char *at = gs_text_string(&out); *at; at += strcspn(at, "\n") + 1) {
-        char have[64];
-        double number;
-        bool known = false;
-        assert_int_equal(sscanf(at, "%63s %lf\n", have, &number), 2);
-        for (const gs_metric *m = gs_metrics; m->name; m++) known = known || strcmp(m->name, have) == 0;
-        if (!known) fail_msg("%s is not in the table", have);
-        if (strcmp(have, name) != 0) continue;
-        if (!isnan(found)) fail_msg("%s twice", name);
-        found = number;
-    }
-    return found;
-}
+static double value(const char *name) { return metric_value(gs_text_string(&out), name); }
 
 static void is(const char *name, double want)
 {
