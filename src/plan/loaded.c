@@ -150,6 +150,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     for (int i = 0; i < 3; i++) {
         GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
         state->idle |= value == 0 && (problem->m == 0 || problem->n == 0 || problem->batch == 0);
+        if (value == 0 && !state->idle && problem->k > 0) return gs_fail(error, GS_ERROR_LAUNCH, "grid", "%s is 0: no block, although there is an output", entry->grid[i].text);
         state->launch.grid[i] = (uint32_t)GS_MAX(value, 1);
         state->launch.block[i] = (uint32_t)entry->block[i];
         state->launch.cluster[i] = (uint32_t)entry->cluster[i];

@@ -554,25 +554,30 @@ static int port_of(int socket_number)
     return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
 }
 
+/* A %00 must not end an address: with one in it, it becomes one that nothing has. */
+static size_t unescape(void *self, struct MHD_Connection *connection, char *text)
+{
+    const size_t size = MHD_http_unescape(text);
+    return (void)self, (void)connection, size == strlen(text) ? size : strlen(strcpy(text, "?"));
+}
+
 gs_status gs_service_http_start(gs_service_http **out, gs_service_jobs *jobs, const gs_service_options *options, gs_error *error)
 {
     int listener = -1;
     gs_service_http *const http = *out = calloc(1, sizeof *http);
     if (!http) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the service");
-    http->jobs = jobs;
-    http->options = *options;
+    *http = (gs_service_http){.jobs = jobs, .options = *options, .started = gs_clock_ns()};
     http->terms = (gs_service_terms){.scope = {GS_SERVICE_SCOPE, gs_service_jobs_slug(jobs), gs_service_jobs_version(jobs), options->scope}, .deadline_s = options->deadline_s,
                                      .offered = options->only_tasks ? options->tasks : NULL, .offered_count = options->task_count, .store = options->jobs.store, .stored = true, .caps = gs_service_jobs_caps(jobs)};
-    http->started = gs_clock_ns();
     gs_service_watch_open(&http->watch);
     gs_status status = listen_at(options->address, options->port, &listener, error);
     if (status == GS_OK) {
         http->port = port_of(listener);
         http->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-                                        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
-                                        MHD_OPTION_NOTIFY_CONNECTION, connected, http, MHD_OPTION_CONNECTION_LIMIT,
-                                        (unsigned)options->connections + EXTRA, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                        (size_t)HEADER_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
+                                        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_NOTIFY_CONNECTION, connected, http,
+                                        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections + EXTRA, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+                                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
+                                        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
         if (!http->daemon) {
             close(listener);
             status = gs_fail(error, GS_ERROR_IO, NULL, "libmicrohttpd cannot be started: %s", strerror(errno));

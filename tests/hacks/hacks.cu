@@ -565,6 +565,16 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
+//// 14 a grid without a block | launch
+//: entry gs_kernel
+//: grid m-m 1 1
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 15 starts kernels of its own | compile forbidden:external
 __global__ void other(float *d) { d[0] = 1; }
 KERNEL gs_kernel(const gs_kernel_args p)

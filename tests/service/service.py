@@ -283,7 +283,7 @@ class BadRequests(Case):
 
     def test_the_rest(self):
         s = self.serve(options=["--most_body", "64"])
-        for method, path, code in [("GET", "/", 404), ("GET", "/v1", 404), ("GET", "/v1/evaluate", 405), ("POST", "/v1/health", 405), ("DELETE", "/v1/tasks", 405),
+        for method, path, code in [("GET", "/", 404), ("GET", "/v1", 404), ("GET", "/v1/health%00x", 404), ("GET", "/v1/%68ealth", 200), ("GET", "/v1/tasks?limit=1%00", 400), ("GET", "/v1/evaluate", 405), ("POST", "/v1/health", 405), ("DELETE", "/v1/tasks", 405),
                                    ("GET", "/v1/result/" + "0" * 32, 404), ("GET", "/v1/result/../../etc/passwd", 400), ("GET", "/v1/result/" + "g" * 32, 400),
                                    ("GET", "/v1/tasks?limit=0", 400), ("GET", "/v1/tasks?what=1", 400), ("GET", "/v1/baselines", 400), ("GET", "/v1/baselines?problem=x", 400),
                                    ("GET", "/v1/tasks?limit=nan", 400)]:
