@@ -14,9 +14,10 @@
  *
  * Rows beyond M or N and the tail of K are zeros in shared memory, so no step looks at the extents; stores are masked.
  *
- * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (1: B is stored N x K, not K x N; 2: A is stored K x M, not M x K; 3: both), GS_BETA (1: C is read),
+ * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
  * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D), GS_SPLIT. */
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -35,14 +36,12 @@
 #define NT (WARP_N / 8)
 #define STEPS (GS_BK / 16)
 #define SLICES (STEPS - 1)                           /* copies are issued in that many parts: all but the last step */
-#define A_ALONG_K (GS_LAYOUT < 2)                    /* as stored, neighbours are neighbours along K, else along M or N */
-#define B_ALONG_K (GS_LAYOUT % 2)
-#define A_COLS (A_ALONG_K ? GS_BK : GS_BM)           /* tiles in shared memory, as stored: contiguous extent in columns */
-#define B_COLS (B_ALONG_K ? GS_BK : GS_BN)
+#define A_COLS (GS_A_ALONG_K ? GS_BK : GS_BM)        /* tiles in shared memory, as stored: contiguous extent in columns */
+#define B_COLS (GS_B_ALONG_K ? GS_BK : GS_BN)
 #define A_PITCH (A_COLS * 2 + GS_RAW_A * 16)         /* bytes from row to row */
 #define B_PITCH (B_COLS * 2 + GS_RAW_B * 16)
-#define A_BYTES ((A_ALONG_K ? GS_BM : GS_BK) * A_PITCH)
-#define B_BYTES ((B_ALONG_K ? GS_BN : GS_BK) * B_PITCH)
+#define A_BYTES ((GS_A_ALONG_K ? GS_BM : GS_BK) * A_PITCH)
+#define B_BYTES ((GS_B_ALONG_K ? GS_BN : GS_BK) * B_PITCH)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
@@ -152,8 +151,8 @@ template <int ROWS, int COLS, int RAW> struct tile_copy {
     }
 };
 
-typedef tile_copy<A_ALONG_K ? GS_BM : GS_BK, A_COLS, GS_RAW_A> copy_a;
-typedef tile_copy<B_ALONG_K ? GS_BN : GS_BK, B_COLS, GS_RAW_B> copy_b;
+typedef tile_copy<GS_A_ALONG_K ? GS_BM : GS_BK, A_COLS, GS_RAW_A> copy_a;
+typedef tile_copy<GS_B_ALONG_K ? GS_BN : GS_BK, B_COLS, GS_RAW_B> copy_b;
 
 /* Copies of both operands, k-block by k-block. */
 typedef struct loader {
@@ -163,10 +162,10 @@ typedef struct loader {
     int       rows, columns;    /* of D, left from the tile's corner */
     int       k;                /* left from the next k-block */
 
-    __device__ __forceinline__ int a_rows() const { return A_ALONG_K ? rows : k; }
-    __device__ __forceinline__ int a_cols() const { return A_ALONG_K ? k : rows; }
-    __device__ __forceinline__ int b_rows() const { return B_ALONG_K ? columns : k; }
-    __device__ __forceinline__ int b_cols() const { return B_ALONG_K ? k : columns; }
+    __device__ __forceinline__ int a_rows() const { return GS_A_ALONG_K ? rows : k; }
+    __device__ __forceinline__ int a_cols() const { return GS_A_ALONG_K ? k : rows; }
+    __device__ __forceinline__ int b_rows() const { return GS_B_ALONG_K ? columns : k; }
+    __device__ __forceinline__ int b_cols() const { return GS_B_ALONG_K ? k : columns; }
 
     __device__ __forceinline__ void issue(int slice, unsigned stage, bool on)
     {
@@ -201,7 +200,7 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
 {
     const unsigned g = lane / 4, t = lane % 4;
     reader at = {};
-    if (GS_RAW_A && A_ALONG_K) {
+    if (GS_RAW_A && GS_A_ALONG_K) {
         const unsigned row = warp_m * WARP_M + g, before = before_row(a + row * load.a.ld);
         at.a = row * A_PITCH + (2 * t + before) / 2 * 4;
         at.pair_a = pair_of(before);
@@ -209,12 +208,12 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
         const unsigned row = 2 * t, column = warp_m * WARP_M + g;
         at.a = row * A_PITCH + (column + before_row(a + row * load.a.ld)) * 2;
         at.a_next = (row + 1) * A_PITCH + (column + before_row(a + (row + 1) * load.a.ld)) * 2;
-    } else if (!A_ALONG_K) {
+    } else if (!GS_A_ALONG_K) {
         at.a = chunk_offset<A_COLS>(lane % 8 + lane / 16 * 8, warp_m * (WARP_M / 8) + lane / 8 % 2);
     } else {
         at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);
     }
-    if (GS_RAW_B && B_ALONG_K) {
+    if (GS_RAW_B && GS_B_ALONG_K) {
         const unsigned row = warp_n * WARP_N + g, before = before_row(b + row * load.b.ld);
         at.b = A_BYTES + row * B_PITCH + (2 * t + before) / 2 * 4;
         at.pair_b = pair_of(before);
@@ -222,7 +221,7 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
         const unsigned row = 2 * t, column = warp_n * WARP_N + g;
         at.b = A_BYTES + row * B_PITCH + (column + before_row(b + row * load.b.ld)) * 2;
         at.b_next = A_BYTES + (row + 1) * B_PITCH + (column + before_row(b + (row + 1) * load.b.ld)) * 2;
-    } else if (B_ALONG_K) {
+    } else if (GS_B_ALONG_K) {
         const unsigned row = NT > 1 ? lane % 8 + lane / 16 * 8 : lane % 8;
         at.b = A_BYTES + chunk_offset<B_COLS>(warp_n * WARP_N + row, lane / 8 % 2);
     } else {
@@ -241,7 +240,7 @@ __device__ __forceinline__ void read_a(fragments *f, const reader at, unsigned s
 {
 #pragma unroll
     for (int m = 0; m < MT; m++) {
-        if (GS_RAW_A && A_ALONG_K) {
+        if (GS_RAW_A && GS_A_ALONG_K) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 f->a[m][i] = raw_pair(stage + at.a + (m * 16 + i % 2 * 8) * A_PITCH + step * 32 + i / 2 * 16, at.pair_a);
@@ -251,7 +250,7 @@ __device__ __forceinline__ void read_a(fragments *f, const reader at, unsigned s
                 const unsigned rows = stage + (step * 16 + i / 2 * 8) * A_PITCH + m * 32 + i % 2 * 16;
                 f->a[m][i] = gs_load_shared_u16(rows + at.a) | (unsigned)gs_load_shared_u16(rows + at.a_next) << 16;
             }
-        } else if (!A_ALONG_K) {
+        } else if (!GS_A_ALONG_K) {
             gs_ldmatrix_x4_trans(f->a[m], ((stage + at.a) ^ (m * 2 % 8 * 16)) + m * 2 / 8 * 128 + step * 16 * A_COLS * 2);
         } else {
             gs_ldmatrix_x4(f->a[m], ((stage + at.a) ^ (step * 32)) + m * 16 * A_PITCH);
@@ -266,7 +265,7 @@ __device__ __forceinline__ void read_raw_b(fragments *f, const reader at, unsign
     for (int n = 0; n < NT; n++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            if (B_ALONG_K) {
+            if (GS_B_ALONG_K) {
                 f->b[n][i] = raw_pair(stage + at.b + n * 8 * B_PITCH + step * 32 + i * 16, at.pair_b);
             } else {
                 const unsigned rows = stage + (step * 16 + i * 8) * B_PITCH + n * 16;
@@ -287,18 +286,18 @@ __device__ __forceinline__ void read_fragments(fragments *f, const reader at, un
 #pragma unroll
     for (int n = 0; n < NT; n += 2) {
         unsigned b, r[4] = {0, 0, 0, 0};
-        if (B_ALONG_K)
+        if (GS_B_ALONG_K)
             b = ((stage + at.b) ^ (step * 32)) + n * 8 * B_COLS * 2;
         else
             b = ((stage + at.b) ^ (n % 8 * 16)) + n / 8 * 128 + step * 16 * B_COLS * 2;
         if (NT > 1) {
-            if (B_ALONG_K) gs_ldmatrix_x4(r, b);
+            if (GS_B_ALONG_K) gs_ldmatrix_x4(r, b);
             else gs_ldmatrix_x4_trans(r, b);
             f->b[n + (NT > 1)][0] = r[2];
             f->b[n + (NT > 1)][1] = r[3];
         } else {
             unsigned (&pair)[2] = *(unsigned (*)[2])r;
-            if (B_ALONG_K) gs_ldmatrix_x2(pair, b);
+            if (GS_B_ALONG_K) gs_ldmatrix_x2(pair, b);
             else gs_ldmatrix_x2_trans(pair, b);
         }
         f->b[n][0] = r[0];
@@ -500,14 +499,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     const int blocks = GS_SPLIT > 1 ? min(share, all - before) : all;
 
     loader load;
-    const half_bits *const a = (const half_bits *)p.a + (A_ALONG_K ? (index * p.m + m0) * p.lda : index * p.k * p.lda + m0) +
-                               (long long)before * GS_BK * (A_ALONG_K ? 1 : p.lda);
-    const half_bits *const b = (const half_bits *)p.b + (B_ALONG_K ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0) +
-                               (long long)before * GS_BK * (B_ALONG_K ? 1 : p.ldb);
+    const half_bits *const a = (const half_bits *)p.a + (GS_A_ALONG_K ? (index * p.m + m0) * p.lda : index * p.k * p.lda + m0) +
+                               (long long)before * GS_BK * (GS_A_ALONG_K ? 1 : p.lda);
+    const half_bits *const b = (const half_bits *)p.b + (GS_B_ALONG_K ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0) +
+                               (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
     load.a.start(a, p.lda);
     load.b.start(b, p.ldb);
-    load.distance_a = A_ALONG_K ? GS_BK : GS_BK * p.lda;
-    load.distance_b = B_ALONG_K ? GS_BK : GS_BK * p.ldb;
+    load.distance_a = GS_A_ALONG_K ? GS_BK : GS_BK * p.lda;
+    load.distance_b = GS_B_ALONG_K ? GS_BK : GS_BK * p.ldb;
     load.rows = p.m - m0;
     load.columns = p.n - n0;
     load.k = p.k - before * GS_BK;

@@ -2,7 +2,8 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (1: B is stored N x K, not K x N; 2: A is stored K x M, not M x K; 3: both) and GS_BETA (0: C is not read). */
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read). */
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -29,23 +30,20 @@ typedef unsigned short out_type;
 
 typedef unsigned short in_type;
 
-#define A_TRANSPOSED (GS_LAYOUT & 2)
-#define B_TRANSPOSED (GS_LAYOUT & 1)
-
 /* Element strides of A along m and k, of B along k and n. */
-static __device__ __forceinline__ long long stride_a_m(const gs_kernel_args &p) { return A_TRANSPOSED ? 1 : p.lda; }
-static __device__ __forceinline__ long long stride_a_k(const gs_kernel_args &p) { return A_TRANSPOSED ? p.lda : 1; }
-static __device__ __forceinline__ long long stride_b_k(const gs_kernel_args &p) { return B_TRANSPOSED ? 1 : p.ldb; }
-static __device__ __forceinline__ long long stride_b_n(const gs_kernel_args &p) { return B_TRANSPOSED ? p.ldb : 1; }
+static __device__ __forceinline__ long long stride_a_m(const gs_kernel_args &p) { return GS_A_ALONG_K ? p.lda : 1; }
+static __device__ __forceinline__ long long stride_a_k(const gs_kernel_args &p) { return GS_A_ALONG_K ? 1 : p.lda; }
+static __device__ __forceinline__ long long stride_b_k(const gs_kernel_args &p) { return GS_B_ALONG_K ? 1 : p.ldb; }
+static __device__ __forceinline__ long long stride_b_n(const gs_kernel_args &p) { return GS_B_ALONG_K ? p.ldb : 1; }
 
 static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.a + batch * p.lda * (A_TRANSPOSED ? p.k : p.m);
+    return (const in_type *)p.a + batch * p.lda * (GS_A_ALONG_K ? p.m : p.k);
 }
 
 static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.b + batch * p.ldb * (B_TRANSPOSED ? p.n : p.k);
+    return (const in_type *)p.b + batch * p.ldb * (GS_B_ALONG_K ? p.n : p.k);
 }
 
 #if GS_ACC == 0
@@ -104,12 +102,12 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
             double sum[EACH][EACH] = {};
             for (long long first_k = 0; first_k < p.k; first_k += DEPTH) {
                 for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
-                    const int j = A_TRANSPOSED ? i % TILE : i / DEPTH, d = A_TRANSPOSED ? i / TILE : i % DEPTH;   /* neighbours in memory side by side */
+                    const int j = GS_A_ALONG_K ? i / DEPTH : i % TILE, d = GS_A_ALONG_K ? i % DEPTH : i / TILE;   /* neighbours in memory side by side */
                     const long long row = first_row + j, k = first_k + d;
                     tile_a[d][j] = row < p.m && k < p.k ? (double)LOAD_IN(a[row * stride_a_m(p) + k * stride_a_k(p)]) : 0.0;
                 }
                 for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
-                    const int j = B_TRANSPOSED ? i / DEPTH : i % TILE, d = B_TRANSPOSED ? i % DEPTH : i / TILE;
+                    const int j = GS_B_ALONG_K ? i / DEPTH : i % TILE, d = GS_B_ALONG_K ? i % DEPTH : i / TILE;
                     const long long col = first_col + j, k = first_k + d;
                     tile_b[d][j] = col < p.n && k < p.k ? (double)LOAD_IN(b[k * stride_b_k(p) + col * stride_b_n(p)]) : 0.0;
                 }

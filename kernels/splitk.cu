@@ -4,7 +4,7 @@
  * memory, across the grid through the workspace, by tickets.
  *
  * wgmma multiplies X (64 rows at a time) by Y (8 to 256 columns). Order ab: X is A, Y is B. Order ba: X is B's columns, Y is A's rows, and
- * the accumulators hold the transposed tile. An operand is K-major (rows of K: A, and B of layout tn) or not (B of layout nn).
+ * the accumulators hold the transposed tile. An operand is K-major (rows of K: A of nn and tn, B of tn and tt) or not.
  *
  * Set by the builder (src/family/splitk.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
@@ -12,6 +12,7 @@
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
  * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
  * tensor copies, or threads; the producer has four warps then). */
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -35,8 +36,8 @@
 #define BX GS_BM
 #define ROWS_X GS_ROWS_A
 #define ROWS_Y GS_ROWS_B
-#define X_ALONG_K 1
-#define Y_ALONG_K GS_LAYOUT
+#define X_ALONG_K GS_A_ALONG_K
+#define Y_ALONG_K GS_B_ALONG_K
 #define X_SHARED (GS_CN > 1)
 #define Y_SHARED (GS_CM > 1)
 #define FEED_X GS_FEED_A
@@ -45,8 +46,8 @@
 #define BX GS_BN
 #define ROWS_X GS_ROWS_B
 #define ROWS_Y GS_ROWS_A
-#define X_ALONG_K GS_LAYOUT
-#define Y_ALONG_K 1
+#define X_ALONG_K GS_B_ALONG_K
+#define Y_ALONG_K GS_A_ALONG_K
 #define X_SHARED (GS_CM > 1)
 #define Y_SHARED (GS_CN > 1)
 #define FEED_X GS_FEED_B

@@ -11,13 +11,14 @@
  * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read),
+ * Set by the builder (src/family/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps. */
 #define GS_WGMMA_N GS_WY
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -40,8 +41,8 @@
 #define BY GS_BM
 #define CX GS_CN                                     /* cluster blocks along X, Y */
 #define CY GS_CM
-#define X_ALONG_K GS_LAYOUT
-#define Y_ALONG_K 1
+#define X_ALONG_K GS_B_ALONG_K
+#define Y_ALONG_K GS_A_ALONG_K
 #define FEED_X GS_FEED_B
 #define FEED_Y GS_FEED_A
 #else
@@ -49,8 +50,8 @@
 #define BY GS_BN
 #define CX GS_CM
 #define CY GS_CN
-#define X_ALONG_K 1
-#define Y_ALONG_K GS_LAYOUT
+#define X_ALONG_K GS_A_ALONG_K
+#define Y_ALONG_K GS_B_ALONG_K
 #define FEED_X GS_FEED_A
 #define FEED_Y GS_FEED_B
 #endif

@@ -33,7 +33,7 @@ typedef enum gs_type { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
 
 /* The letters are cuBLAS's. cuBLAS reads column-major matrices, so it is given row-major data with the operands exchanged: B first, A
  * second. The first letter says whether cuBLAS transposes B, the second whether it transposes A. In the words of row-major data: t in the
- * first place, B is stored N x K, else K x N; t in the second, A is stored K x M, else M x K. Of our kernels simple and mma take A stored K x M. */
+ * first place, B is stored N x K, else K x N; t in the second, A is stored K x M, else M x K. Of our kernels simple, mma, ws and splitk take A stored K x M. */
 typedef enum gs_layout { GS_NN = 0, GS_TN = 1, GS_NT = 2, GS_TT = 3 } gs_layout;
 
 #define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */

@@ -14,6 +14,7 @@
 #ifndef GS_COMMON_FEED_CUH
 #define GS_COMMON_FEED_CUH
 
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/cp_async.cuh"
@@ -44,11 +45,11 @@ typedef struct gs_operand {
 
 __device__ __forceinline__ gs_operand gs_operand_a(const gs_kernel_args &p)
 {
-    return {(const unsigned char *)p.a, gs_size_lda(p) * 2, gs_size_k(p), gs_size_m(p)};
+    return {(const unsigned char *)p.a, gs_size_lda(p) * 2, GS_A_ALONG_K ? gs_size_k(p) : gs_size_m(p), GS_A_ALONG_K ? gs_size_m(p) : gs_size_k(p)};
 }
 __device__ __forceinline__ gs_operand gs_operand_b(const gs_kernel_args &p)
 {
-    return {(const unsigned char *)p.b, gs_size_ldb(p) * 2, GS_LAYOUT ? gs_size_k(p) : gs_size_n(p), GS_LAYOUT ? gs_size_n(p) : gs_size_k(p)};
+    return {(const unsigned char *)p.b, gs_size_ldb(p) * 2, GS_B_ALONG_K ? gs_size_k(p) : gs_size_n(p), GS_B_ALONG_K ? gs_size_n(p) : gs_size_k(p)};
 }
 
 /* A thread's share of a k-block: unit thread % 8 of row thread / 8 of every 16. */

@@ -6,6 +6,7 @@
 #ifndef GS_KERNELS_PACK_CUH
 #define GS_KERNELS_PACK_CUH
 
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 
@@ -57,11 +58,11 @@ extern "C" __global__ void __launch_bounds__(GS_PACK_THREADS) gs_pack(const gs_k
     unsigned char *to = (unsigned char *)p.workspace;
     gs_dependent_wait();
 #if GS_PACK_A
-    gs_pack_rows(p.a, p.lda, p.m, p.k, to, warp, warps, lane);
-    to += p.m * gs_pack_pitch(p.k);
+    gs_pack_rows(p.a, p.lda, GS_A_ALONG_K ? p.m : p.k, GS_A_ALONG_K ? p.k : p.m, to, warp, warps, lane);
+    to += (GS_A_ALONG_K ? p.m : p.k) * gs_pack_pitch(GS_A_ALONG_K ? p.k : p.m);
 #endif
 #if GS_PACK_B
-    gs_pack_rows(p.b, p.ldb, GS_LAYOUT ? p.n : p.k, GS_LAYOUT ? p.k : p.n, to, warp, warps, lane);
+    gs_pack_rows(p.b, p.ldb, GS_B_ALONG_K ? p.n : p.k, GS_B_ALONG_K ? p.k : p.n, to, warp, warps, lane);
 #endif
     gs_dependent_launch();
 }

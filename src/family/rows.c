@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 
 const gs_parameter_value gs_rows_values[3] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}};
 
@@ -56,7 +57,8 @@ double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *pro
 /* Every row of a copy starts at a multiple of 128 bytes. */
 static gs_status set_workspace(gs_manifest *manifest, gs_layout layout, gs_error *error)
 {
-    const char *const a = manifest->packed[0] ? "m*cdiv(k,64)*128" : "", *const b = !manifest->packed[1] ? "" : layout == GS_TN ? "n*cdiv(k,64)*128" : "k*cdiv(n,64)*128";
+    const char *const a = !manifest->packed[0] ? "" : gs_is_a_transposed(layout) ? "k*cdiv(m,64)*128" : "m*cdiv(k,64)*128";
+    const char *const b = !manifest->packed[1] ? "" : gs_is_b_transposed(layout) ? "n*cdiv(k,64)*128" : "k*cdiv(n,64)*128";
     char text[GS_FORMULA];
     snprintf(text, sizeof text, "%s%s%s", a, *a && *b ? "+" : "", b);
     return gs_formula_set(&manifest->workspace, text, error);

@@ -8,6 +8,7 @@
 #include "family/rows.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -117,8 +118,8 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     const int rows = rows_of(schedule), feed_a = gs_rows_feed(rows, problem, 'a'), feed_b = gs_rows_feed(rows, problem, 'b');
     const int beside = gs_rows_beside(rows, problem, 'a', s.bm, s.bk) + gs_rows_beside(rows, problem, 'b', s.bn, s.bk);
     s.feeds = feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR;
-    s.rows_a = feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
-    s.rows_b = problem->layout == GS_TN && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, problem->n) : s.bn;
+    s.rows_a = !gs_is_a_transposed(problem->layout) && feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
+    s.rows_b = gs_is_b_transposed(problem->layout) && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, problem->n) : s.bn;
     s.tiles_m = tiles_of(problem->m, s.bm);
     s.tiles_n = tiles_of(problem->n, s.bn);
     s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
@@ -157,14 +158,20 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs
     return GS_OK;
 }
 
+/* Whether a tile has whole boxes of operands that are not stored along K. */
+static bool takes_columns(const gs_problem *p, const int16_t tile[2])
+{
+    return (!gs_is_a_transposed(p->layout) || tile[0] % 64 == 0) && (gs_is_b_transposed(p->layout) || tile[1] % 64 == 0);
+}
+
 /* What wgmma can do, and what only wastes rows. */
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t x = s->swap_ab ? p->n : p->m;
     if (s->bx < 64 || s->bx % 64 != 0 || s->accumulators > 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
-    if (p->layout == GS_NN && s->bn % 64 != 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "B of layout nn is copied 64 columns at a time");
+    if (!takes_columns(p, (const int16_t[]){(int16_t)s->bm, (int16_t)s->bn}))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "what is not stored along K is copied 64 columns at a time");
     if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
     if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
@@ -201,7 +208,7 @@ static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs
     for (int i = 0; across * s->by != y && i < tiles->count; i++) {
         const int16_t *const tile = tiles->values[i].number;
         const int bx = tile[s->swap_ab], by = tile[!s->swap_ab];
-        if (bx == s->bx && by < s->by && tiles_of(y, by) == across && (p->layout == GS_TN || tile[1] % 64 == 0))
+        if (bx == s->bx && by < s->by && tiles_of(y, by) == across && takes_columns(p, tile))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s is narrower and makes no more tiles", tiles->values[i].text);
     }
     return GS_OK;
@@ -380,9 +387,9 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[1] = along_n ? s.cm : s.cn;
     entry->cluster[2] = s.ck;
     entry->dependent = true;
-    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', s.rows_a);
+    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', gs_is_a_transposed(problem->layout) ? s.bk : s.rows_a);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
-        entry->map[entry->map_count++] = map_of('b', problem->layout == GS_TN ? s.rows_b : s.bk);
+        entry->map[entry->map_count++] = map_of('b', gs_is_b_transposed(problem->layout) ? s.rows_b : s.bk);
     return GS_OK;
 }
 
@@ -393,7 +400,7 @@ const gs_family gs_family_splitk = {
     .old_name   = "wave",
     .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
-    .hopper     = true,
+    .hopper     = true, .a_transposed = true,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

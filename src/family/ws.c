@@ -8,6 +8,7 @@
 #include "family/rows.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -142,6 +143,9 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     return GS_OK;
 }
 
+/* Whether the operand that meets wgmma's columns is stored along K. */
+static bool is_y_along_k(const gs_ws_shape *s, const gs_problem *problem) { return s->swap_ab ? !gs_is_a_transposed(problem->layout) : gs_is_b_transposed(problem->layout); }
+
 /* What a mode can do with a tile and a problem. */
 static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
@@ -151,8 +155,8 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
     if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
-    if (problem->layout == GS_NN && !s->swap_ab && s->wy % 32 != 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "nn needs tiles of whole boxes of 32 columns");
+    if (!is_y_along_k(s, problem) && s->wy % 32 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "an operand that is not stored along K needs tiles of whole boxes of 32");
     return GS_OK;
 }
 
@@ -172,8 +176,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
     if (feeds(schedule, problem) && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
-    if (gs_rows_feed(rows_of(schedule), problem, 'b') != GS_FEED_TENSOR && problem->layout == GS_NN && !shape.swap_ab && shape.wy % 64 != 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads bring B of layout nn 64 columns at a time");
+    if (gs_rows_feed(rows_of(schedule), problem, shape.swap_ab ? 'a' : 'b') != GS_FEED_TENSOR && !is_y_along_k(&shape, problem) && shape.wy % 64 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads bring what is not stored along K 64 at a time");
     if (shape.smem > caps->smem_block)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", shape.smem, caps->smem_block);
     return GS_OK;
@@ -274,16 +278,17 @@ static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
     return map_of('d', columns, shape->swap_ab ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
 }
 
-/* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: A by rows; B by rows (tn) or by k (nn). */
+/* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: by rows where these are along K, else by k. */
 static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    const int b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
-    const int b_columns = shape->swap_ab || shape->wy % 64 == 0 ? 64 : 32;
-    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', 64, tile[0] / cluster[1], 128);
+    const int a_rows = tile[0] / cluster[1], b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
+    const int y_columns = shape->wy % 64 == 0 ? 64 : 32, a_columns = shape->swap_ab ? y_columns : 64, b_columns = shape->swap_ab ? 64 : y_columns;
+    if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR)
+        entry->map[entry->map_count++] = gs_is_a_transposed(problem->layout) ? map_of('a', a_columns, 64 / cluster[1], 2 * a_columns) : map_of('a', 64, a_rows, 128);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
-        entry->map[entry->map_count++] = problem->layout == GS_TN ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
-                                                                  : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
+        entry->map[entry->map_count++] = gs_is_b_transposed(problem->layout) ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
+                                                                             : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
     if (is_direct(problem)) return;
     entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
     if (tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
@@ -351,7 +356,7 @@ const gs_family gs_family_ws = {
     .name       = "ws",
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
-    .hopper     = true,
+    .hopper     = true, .a_transposed = true,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -23,8 +23,8 @@
     {"ragged rows: columns beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, rows, WARP_N, lane, piece);"}}, {RESULT, F(RACE), F(UNORDERED), F(OUT_OF_BOUNDS)}},
     {"nt: another swizzle for the reader of A", MMA_NT, {{"lane % 8 + lane / 16 * 8, warp_m * (WARP_M / 8) + lane / 8 % 2);", "lane % 8 + lane / 16 * 8, warp_m * (WARP_M / 8) + (lane / 8 ^ 1) % 2);"}}, {RESULT}},
     {"nt: A read as it lies", MMA_NT, {{"gs_ldmatrix_x4_trans(f->a[m],", "gs_ldmatrix_x4(f->a[m],"}}, {RESULT}},
-    {"nt: copies A of K beyond the end", "f16:64x64x72:nt mma/64x64x64/w2x2/s2/g1", {{"a_rows() const { return A_ALONG_K ? rows : k; }", "a_rows() const { return A_ALONG_K ? rows : GS_BK; }"}}, {F(OUT_OF_BOUNDS)}},
-    {"nt: copies A of rows beyond the last", "f16:72x64x64:nt mma/64x64x64/w2x2/s2/g1", {{"a_cols() const { return A_ALONG_K ? k : rows; }", "a_cols() const { return A_ALONG_K ? k : GS_BM; }"}}, {F(OUT_OF_BOUNDS)}},
+    {"nt: copies A of K beyond the end", "f16:64x64x72:nt mma/64x64x64/w2x2/s2/g1", {{"a_rows() const { return GS_A_ALONG_K ? rows : k; }", "a_rows() const { return GS_A_ALONG_K ? rows : GS_BK; }"}}, {F(OUT_OF_BOUNDS)}},
+    {"nt: copies A of rows beyond the last", "f16:72x64x64:nt mma/64x64x64/w2x2/s2/g1", {{"a_cols() const { return GS_A_ALONG_K ? k : rows; }", "a_cols() const { return GS_A_ALONG_K ? k : GS_BM; }"}}, {F(OUT_OF_BOUNDS)}},
     {"tt: the second of raw rows begins as the first", MMA_TT, {{"before_row(a + (row + 1) * load.a.ld)) * 2;", "before_row(a + row * load.a.ld)) * 2;"}}, {RESULT}},
     {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
     /* ---- dependent launches, planted ---- */

@@ -3,7 +3,7 @@
  * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
 
 /* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 30 18
+ * emulated 40 24
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:257x136x328:nn                   splitk/136x64x64/s3/ba/c1x1/k2/any
  * memcheck  bf16:200x144x1032:tn:beta=1          splitk/128x64x64/s4/ab/c1x1/t2/any
@@ -58,6 +58,8 @@ static const char *const problems[] = {
     "f16:256x256x4096:nn:d=f32:ldd=257",
     "f16:13x4096x4096:tn",
     "bf16:4096x20x4096:tn:ldd=21",
+    "f16:256x256x4096:nt:acc=f16",
+    "bf16:256x256x4096:tt:d=f32:beta=1",
 };
 
 /* The schedule strings of the grammar that are valid, a few of each tile and order, with other words each time. */
@@ -111,6 +113,9 @@ static void test_compiles_extremes(void **state)
         {"splitk/16x128x128/s2/ba/c1x1/k8t4/any/cpasync", "f16:11x100x8191:nn"},
         {"splitk/256x128x64/s3/ab/c1x1/k1/any/cpasync",  "f16:2000x2001x2043:tn"},
         {"splitk/64x128x64/s4/ab/c1x1/k2/fixed/pack", "bf16:512x511x4097:nn:beta=1:d=f32"},
+        {"splitk/128x256x64/s4/ab/c1x1/k1/any",    "f16:2048x2048x2048:nt"},
+        {"splitk/128x128x64/s4/ba/c1x1/k2/any/cpasync", "bf16:511x512x4096:tt:beta=1"},
+        {"splitk/64x128x64/s4/ab/c1x1/k2/fixed/pack", "bf16:511x512x4097:nt:beta=1:d=f32"},
     };
     (void)state;
     gs_error error = {0};

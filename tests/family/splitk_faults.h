@@ -42,6 +42,8 @@
     {"splitk: ragged rows beyond the last", SPLITK_ODD, {{"to.ldd * 2, to.m - row, to.n - col,", "to.ldd * 2, 128, to.n - col,"}}, {F(OUT_OF_BOUNDS), F(EARLY_ACCESS)}},
     {"splitk: ragged rows of another swap", SPLITK_ODD, {{"return pieces + piece_at<PIECES>(0, r, i);", "return pieces + piece_at<PIECES>(0, r, i ^ 1);"}}, {RESULT}},
     /* ---- honest ---- */
+    {"splitk: A stored K x M", "f16:128x64x520:nt splitk/64x64x64/s4/ab/c1x1/k2/any", {{0}}, {0}},
+    {"splitk: A stored K x M, brought by threads", "f16:67x61x1031:nt splitk/64x64x64/s4/ab/c1x1/k2/any/cpasync", {{0}}, {0}},
     {"splitk", SPLITK, {{0}}, {0}},
     {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
     {"splitk, rows that threads bring", SPLITK_UNITS, {{0}}, {0}},

@@ -79,6 +79,8 @@ static const char *const problems[] = {
     "f16:4096x4096x4096:tn:acc=f16:d=f32:beta=1",
     "f16:4096x4096x4096:tn:ldd=4097",
     "bf16:4096x4096x4096:nn:d=f32:ldd=4097:beta=1",
+    "f16:4096x4096x4096:nt",
+    "bf16:4096x4096x4096:tt:d=f32:beta=1",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
@@ -163,7 +165,7 @@ static void test_pack(void **state)
     } cases[] = {
         {"f16:100x200x301:tn", true, true, (100 + 200) * 640}, {"f16:100x200x301:nn", true, true, 100 * 640 + 301 * 512},
         {"f16:100x201x320:nn", false, true, 320 * 512},        {"f16:100x208x301:nn", true, false, 100 * 640},
-        {"f16:100x200x304:tn:ldb=312", false, true, 200 * 640},
+        {"f16:100x200x304:tn:ldb=312", false, true, 200 * 640}, {"f16:101x208x304:nt", true, false, 304 * 256},
     };
     const gs_schedule schedule = schedule_of("ws/128x128x64/s4/c1x1/coop/g8/pack");
     for (size_t i = 0; i < GS_COUNT(cases); i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Family ws with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
 
+#define WS_NT    "f16:264x128x328:nt ws/128x64x64/s3/c1x1/coop/g1"
 #define WS       "f16:256x128x320:tn ws/128x64x64/s3/c1x1/coop/g1"
 #define WS_NN    "bf16:200x136x200:nn ws/128x128x64/s4/c1x1/coop/g8"
 #define WS_MANY  "f16:1536x768x128:tn ws/128x64x64/s3/c1x1/coop/g4"
@@ -19,6 +20,7 @@
 #define WS_FOUR  "f16:512x256x320:tn ws/128x64x64/s3/c2x2/coop/g1"
 
     /* ---- ws, planted ---- */
+    {"nt: A's steps as if it lay along K", WS_NT, {{"X_ALONG_K ? 32 : 16 * 128", "32"}}, {RESULT, F(EARLY_READ), F(UNINITIALIZED)}},
     {"no fence after the barriers' initialisation", WS, {{"(COPIED_BYTES > 0) : 1);\n        gs_mbarrier_fence_init();\n", "(COPIED_BYTES > 0) : 1);\n"}}, {F(PROXY_FENCE)}},
     {"no barrier after the initialisation", WS, {{"    } else if (warp >= 4) {\n        gs_named_barrier(1, GS_CONSUMERS * 128 + 64);\n", ""}}, {F(BARRIER)}},
     {"the producer does not wait for the empty barriers", WS, {{"        gs_named_barrier(2, 64);\n", ""}}, {F(BARRIER)}},
@@ -102,6 +104,8 @@
     {"leaves while the peer still uses its memory", WS_PAIR, {{"CLUSTER > 1 && s < GS_STAGES", "s < 0"}}, {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
     {"both load the same half", WS_PAIRN, {{"to + (rank * slice + n) * 128", "to + n * 128"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},
     /* ---- honest ---- */
+    {"A stored K x M", WS_NT, {{0}}, {0}},
+    {"A stored K x M, B N x K, a cluster", "bf16:256x128x320:tt ws/128x64x64/s3/c1x2/coop/g1", {{0}}, {0}},
     {"rows that threads bring", WS_UNITS, {{0}}, {0}},
     {"rows that threads shift", WS_SHIFT, {{0}}, {0}},
     {"rows that threads shift, two tiles in turn", "f16:1280x255x129:tn ws/64x64x64/s3/c1x1/pp/g4/cpasync", {{0}}, {0}},
