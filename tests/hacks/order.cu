@@ -186,3 +186,49 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int other = 16; other; other /= 2) sum += __shfl_xor_sync(~0u, sum, other);
     if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
 }
+
+//// 16 one lane commits the copies of its warp | fault | f16:16x16x64:tn
+//: entry gs_kernel
+//: grid m n batch
+//: block 32 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned a[32], b[32];
+    const unsigned *const from_a = (const unsigned *)a_row(p, blockIdx.z, blockIdx.x), *const from_b = (const unsigned *)b_col(p, blockIdx.z, blockIdx.y);
+    const int lane = threadIdx.x, other = lane ^ 1;
+    float sum = 0;
+    for (int k = 0; k < p.k / 2; k += 32) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&a[lane])), "l"(from_a + k + lane) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&b[lane])), "l"(from_b + k + lane) : "memory");
+        if (lane == 0) asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncwarp();
+        sum += gs_f16_to_f32((half_bits)a[other]) * gs_f16_to_f32((half_bits)b[other]) + gs_f16_to_f32((half_bits)(a[other] >> 16)) * gs_f16_to_f32((half_bits)(b[other] >> 16));
+        __syncwarp();
+    }
+    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
+}
+
+//// 16 one lane waits for the copies of its warp | fault | f16:16x16x64:tn
+//: entry gs_kernel
+//: grid m n batch
+//: block 32 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned a[32], b[32];
+    const unsigned *const from_a = (const unsigned *)a_row(p, blockIdx.z, blockIdx.x), *const from_b = (const unsigned *)b_col(p, blockIdx.z, blockIdx.y);
+    const int lane = threadIdx.x, other = lane ^ 1;
+    float sum = 0;
+    for (int k = 0; k < p.k / 2; k += 32) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&a[lane])), "l"(from_a + k + lane) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&b[lane])), "l"(from_b + k + lane) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        if (lane == 0) asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncwarp();
+        sum += gs_f16_to_f32((half_bits)a[other]) * gs_f16_to_f32((half_bits)b[other]) + gs_f16_to_f32((half_bits)(a[other] >> 16)) * gs_f16_to_f32((half_bits)(b[other] >> 16));
+        __syncwarp();
+    }
+    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
+}

@@ -29,6 +29,19 @@ static gs_emu_result commit(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
+/* The checker takes a warp for one agent, which knows no more than each lane that has copies: who does not wait, or did not commit what the others
+ * have committed, knows nothing of its own. */
+static uint32_t known_to_all(const struct gs_emu_copy_state *state, uint32_t lanes, uint32_t group)
+{
+    uint32_t most = 0;
+    for (int l = 0; l < GS_EMU_LANES; l++) most = GS_MAX(most, state->committed[l]);
+    for (int l = 0; l < GS_EMU_LANES; l++) {
+        const bool waits = lanes >> l & 1, lags = state->issued[l] > state->committed[l] && state->committed[l] < most;
+        if (state->issued[l] > state->waited[l] && (!waits || lags)) group = GS_MIN(group, state->waited[l]);
+    }
+    return group;
+}
+
 static void tell_done(gs_emu_warp *w, uint32_t group)
 {
     if (w->cluster->check && group) gs_emu_check_done(w->cluster->check, w->number, GS_EMU_AGENT_COPY, group);
@@ -45,8 +58,9 @@ static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
         const uint32_t last = allowed < state->committed[l] ? state->committed[l] - (uint32_t)allowed : 0;
         if (gs_emu_copy_oldest(state, l) <= last) return GS_EMU_WAIT;
         done = GS_MAX(done, last);
+        state->waited[l] = GS_MAX(state->waited[l], last);
     }
-    tell_done(w, done);
+    if (state) tell_done(w, known_to_all(state, lanes, done));
     return GS_EMU_NEXT;
 }
 
@@ -56,9 +70,14 @@ static gs_emu_result wait_all(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     uint32_t done = 0;
     if (!w->copy) return GS_EMU_NEXT;
     if (!gs_emu_copy_idle(w, lanes)) return GS_EMU_WAIT;
-    for (uint32_t left = lanes; left; left &= left - 1) done = GS_MAX(done, w->copy->committed[__builtin_ctz(left)] + 1);
-    tell_done(w, done);
-    return commit(w, op, lanes);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        w->copy->waited[l] = w->copy->committed[l] + 1;
+        done = GS_MAX(done, w->copy->waited[l]);
+    }
+    const gs_emu_result result = commit(w, op, lanes);
+    tell_done(w, known_to_all(w->copy, lanes, done));
+    return result;
 }
 
 /* ---- copies ---- */
@@ -175,6 +194,7 @@ static gs_emu_result issue(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         w->copy->under_way[c->group[l] % w->copy->rows][l]++;
+        w->copy->issued[l] = c->group[l];
     }
     return gs_emu_task_add(w->cluster, &c->task) ? GS_EMU_NEXT : GS_EMU_FAILED;
 }

@@ -8,6 +8,7 @@
 /* Group g of a lane is counted in row g % rows; the open group is that of number committed + 1. */
 struct gs_emu_copy_state {
     uint32_t committed[GS_EMU_LANES];
+    uint32_t issued[GS_EMU_LANES], waited[GS_EMU_LANES];   /* the last group that has a copy; the last that the lane waited for */
     uint32_t oldest[GS_EMU_LANES];         /* all groups before this one are finished */
     uint32_t rows;                         /* a power of two */
     uint32_t (*under_way)[GS_EMU_LANES];
