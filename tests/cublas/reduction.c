@@ -176,12 +176,29 @@ static void tuned(void **state)
     contender.destroy(&contender);
 }
 
+/* The fake takes no matrices that do not fit together. */
+static void every_layout_fits(void **state)
+{
+    (void)state;
+    for (gs_layout layout = GS_NN; layout <= GS_TT; layout++)
+        for (int i = 0; i < 4; i++) {
+            gs_problem problem = gs_problem_make(GS_BF16, layout, 65, 8204, 437);
+            gs_library *library;
+            gs_error error = {0};
+            problem.beta = i % 2;
+            problem.batch = i < 2 ? 1 : 3;
+            if (open_with(&library, &problem, "7:0", "7:0", &error) != GS_OK) fail_msg("layout %d: %s", layout, error.text);
+            assert_int_equal(algo_at(library, 0), 7);
+            gs_library_destroy(&library);
+        }
+}
+
 int main(void)
 {
     setenv("GEMMSMITH_CUBLASLT", GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scheme),    cmocka_unit_test(nothing_is_left_out), cmocka_unit_test(others_keep_their_places),
-        cmocka_unit_test(only_such), cmocka_unit_test(tuned),
+        cmocka_unit_test(only_such), cmocka_unit_test(tuned), cmocka_unit_test(every_layout_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

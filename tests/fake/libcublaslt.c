@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A cuBLASLt without a GPU. It suggests algorithms by two lists of words "id:reduction", divided by blanks: $FAKE_CUBLASLT, and
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
- * accumulator's type is refused, and so is every attribute that is not known here. Nothing is computed: a test is told which
- * algorithm a multiplication used (fake_cublaslt_hook). */
+ * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
+ * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook). */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,23 @@ typedef struct wishes {
     type name(__VA_ARGS__); \
     type name(__VA_ARGS__)
 
+typedef struct layout {
+    uint64_t rows, cols;   /* column-major */
+} layout;
+
+typedef struct description {
+    int32_t op_a, op_b;
+} description;
+
 static int object;
+
+/* Whether D = op(A) op(B), C like D. */
+static bool fits(const description *desc, const layout *a, const layout *b, const layout *c, const layout *d)
+{
+    const uint64_t m = desc->op_a == GS_CUBLAS_OP_T ? a->cols : a->rows, k = desc->op_a == GS_CUBLAS_OP_T ? a->rows : a->cols;
+    const uint64_t own_k = desc->op_b == GS_CUBLAS_OP_T ? b->cols : b->rows, n = desc->op_b == GS_CUBLAS_OP_T ? b->rows : b->cols;
+    return k == own_k && d->rows == m && d->cols == n && c->rows == m && c->cols == n;
+}
 
 CALL(size_t, cublasLtGetVersion, void) { return 130100; }
 
@@ -29,25 +46,39 @@ CALL(int, cublasLtMatmulDescCreate, gs_lt_desc *out, int compute_type, int scale
 {
     (void)compute_type;
     (void)scale_type;
-    return *out = &object, GS_CUBLAS_SUCCESS;
+    *out = calloc(1, sizeof(description));
+    return *out ? GS_CUBLAS_SUCCESS : GS_CUBLAS_ALLOC_FAILED;
 }
-CALL(int, cublasLtMatmulDescDestroy, gs_lt_desc desc) { return desc == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE; }
+CALL(int, cublasLtMatmulDescDestroy, gs_lt_desc desc)
+{
+    free(desc);
+    return GS_CUBLAS_SUCCESS;
+}
 CALL(int, cublasLtMatmulDescSetAttribute, gs_lt_desc desc, int attribute, const void *value, size_t size)
 {
-    (void)desc;
-    return value && size == 4 && (attribute == GS_LT_DESC_TRANSA || attribute == GS_LT_DESC_TRANSB) ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+    if (!value || size != 4 || (attribute != GS_LT_DESC_TRANSA && attribute != GS_LT_DESC_TRANSB)) return GS_CUBLAS_INVALID_VALUE;
+    memcpy(attribute == GS_LT_DESC_TRANSA ? &((description *)desc)->op_a : &((description *)desc)->op_b, value, size);
+    return GS_CUBLAS_SUCCESS;
 }
 
 CALL(int, cublasLtMatrixLayoutCreate, gs_lt_layout *out, int type, uint64_t rows, uint64_t cols, int64_t ld)
 {
     (void)type;
     if (rows == 0 || cols == 0 || ld < (int64_t)rows) return GS_CUBLAS_INVALID_VALUE;
-    return *out = &object, GS_CUBLAS_SUCCESS;
+    layout *const made = malloc(sizeof *made);
+    *out = made;
+    if (!made) return GS_CUBLAS_ALLOC_FAILED;
+    *made = (layout){rows, cols};
+    return GS_CUBLAS_SUCCESS;
 }
-CALL(int, cublasLtMatrixLayoutDestroy, gs_lt_layout layout) { return layout == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE; }
-CALL(int, cublasLtMatrixLayoutSetAttribute, gs_lt_layout layout, int attribute, const void *value, size_t size)
+CALL(int, cublasLtMatrixLayoutDestroy, gs_lt_layout own)
 {
-    (void)layout;
+    free(own);
+    return GS_CUBLAS_SUCCESS;
+}
+CALL(int, cublasLtMatrixLayoutSetAttribute, gs_lt_layout own, int attribute, const void *value, size_t size)
+{
+    (void)own;
     (void)attribute;
     return value && size > 0 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
 }
@@ -82,7 +113,7 @@ CALL(int, cublasLtMatmulPreferenceSetAttribute, gs_lt_preference to, int attribu
 CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, gs_lt_layout a, gs_lt_layout b, gs_lt_layout c, gs_lt_layout d,
                                    gs_lt_preference by, int asked, gs_lt_heuristic *results, int *returned)
 {
-    if (!handle || !desc || !a || !b || !c || !d) return GS_CUBLAS_INVALID_VALUE;
+    if (!handle || !desc || !a || !b || !c || !d || !fits(desc, a, b, c, d)) return GS_CUBLAS_INVALID_VALUE;
     const char *at = getenv(((wishes *)by)->mask ? "FAKE_CUBLASLT_MASKED" : "FAKE_CUBLASLT");
     *returned = 0;
     if (!at || !*at) return GS_CUBLAS_NOT_SUPPORTED;
@@ -119,8 +150,8 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    gs_lt_layout b_layout, const void *beta, const void *c, gs_lt_layout c_layout, void *d, gs_lt_layout d_layout,
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
-    (void)handle; (void)desc; (void)alpha; (void)a; (void)a_layout; (void)b; (void)b_layout; (void)beta; (void)c; (void)c_layout;
-    (void)d; (void)d_layout; (void)workspace; (void)workspace_size;
+    (void)handle; (void)alpha; (void)a; (void)b; (void)beta; (void)c; (void)d; (void)workspace; (void)workspace_size;
+    if (!fits(desc, a_layout, b_layout, c_layout, d_layout)) return GS_CUBLAS_INVALID_VALUE;
     if (fake_cublaslt_hook) fake_cublaslt_hook((int)algo->data[0], stream);
     return GS_CUBLAS_SUCCESS;
 }
