@@ -6,6 +6,7 @@
  * emulated 40 24
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:257x136x328:nn                   splitk/136x64x64/s3/ba/c1x1/k2/any
+ * memcheck  bf16:256x136x1032:tt                 splitk/64x64x64/s4/ab/c1x1/k2/any
  * memcheck  bf16:200x144x1032:tn:beta=1          splitk/128x64x64/s4/ab/c1x1/t2/any
  * memcheck  bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
  * synccheck bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed

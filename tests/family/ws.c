@@ -6,6 +6,7 @@
  * emulated 44 44
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+ * memcheck  f16:200x136x104:nt                   ws/128x128x64/s4/c2x1/coop/g8
  * memcheck  bf16:200x136x104:nn:ldd=137:beta=1   ws/64x64x64/s4/c1x1/coop/h4
  * memcheck  f16:200x136x104:tn                   ws/88x128x64/s4/c1x1/pp/g8
  * memcheck  f16:200x344x104:tn                   ws/128x168x64/s4/c1x1/lag/g8
