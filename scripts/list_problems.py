@@ -4,6 +4,7 @@
 
     list_problems.py grid                    M, N, K in ten sizes: 1000 problems, f16
     list_problems.py models                  linear layers of language models, M tokens, bf16, with the layers' names
+    list_problems.py gradients               gradients of these layers' weights, K tokens, bf16, layout nt
     list_problems.py layers                  the same layers as CSV: model, layer, n, k
     list_problems.py random --seed S --count N   sizes as they occur: M log-uniform from 1 to 8192, N and K from 64 to 32768, A, B and D together
                                              under 2 GB; in 40 % N and K are multiples of 64, in 35 % of 8, in 25 % anything, which stands behind
@@ -34,6 +35,7 @@ from pathlib import Path
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384)
 TOKENS = (1, 8, 16, 64, 128, 257, 512, 2048, 8192)
+TRAINED = (512, 2048, 8192, 16384)   # tokens of a step
 
 # model: hidden size, query heads, key and value heads, size of a head, size of the MLP, vocabulary (their config.json)
 DENSE = {
@@ -74,14 +76,25 @@ def grid():
         yield f"f16:{m}x{n}x{k}:tn", "", ""
 
 
-def models():
-    """Every shape once, with all layers that have it."""
+def shapes():
+    """Every shape of a layer once, with all layers that have it."""
     names = {}
     for model, layer, n, k in layers():
         names.setdefault((n, k), []).append(f"{model} {layer}")
-    for (n, k), users in names.items():
+    return ((n, k, ", ".join(users)) for (n, k), users in names.items())
+
+
+def models():
+    for n, k, users in shapes():
         for m in TOKENS:
-            yield f"bf16:{m}x{n}x{k}:tn", ", ".join(users), ""
+            yield f"bf16:{m}x{n}x{k}:tn", users, ""
+
+
+def gradients():
+    """Of a weight that is stored n x k: the outputs' gradient, tokens x n, transposed, times the inputs, tokens x k."""
+    for n, k, users in shapes():
+        for tokens in TRAINED:
+            yield f"bf16:{n}x{k}x{tokens}:nt", users, ""
 
 
 RANDOM_BYTES = 2 << 30
@@ -238,7 +251,7 @@ def read_pairs(path):
 
 
 def list_problems(asked):
-    made = {"grid": grid, "models": models, "random": lambda: random_sizes(asked.seed)}.get(asked.what)
+    made = {"grid": grid, "models": models, "gradients": gradients, "random": lambda: random_sizes(asked.seed)}.get(asked.what)
     have, known, left = set(), set(), asked.count if asked.what == "random" else math.inf
     for path in asked.apart:
         known |= read_pairs(path)
@@ -260,7 +273,7 @@ def list_problems(asked):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", metavar="grid | models | layers | random | FILE")
+    parser.add_argument("what", metavar="grid | models | gradients | layers | random | FILE")
     parser.add_argument("--layouts", choices=("nn", "tn", "nn,tn"), metavar="nn,tn")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--acc", choices=("f16", "f32"))

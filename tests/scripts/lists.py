@@ -167,8 +167,16 @@ class Lists(unittest.TestCase):
         self.assertGreater(sum(row.get("b") is not None for row in compared), 300)
         self.assertEqual(sorted(set(missing)), sorted({re.sub(r":ldc=\d+", "", text) if ":beta=" not in text else text for text in only}))
 
+    def test_gradients(self):
+        """Each layer's weight in the place of D, tokens in the place of K; what --layouts changes is how B is stored."""
+        lines = self.lines("gradients")
+        self.assertIn("bf16:4096x14336x2048:nt       # llama-3-8b down", lines)
+        self.assertEqual({line.split(":")[2].split()[0] for line in lines}, {"nt"})
+        self.assertEqual(4 * len({line.split("x")[0] + "x" + line.split("x")[1] for line in lines}), len(lines))
+        self.assertIn("bf16:4096x14336x2048:tt       # llama-3-8b down", self.lines("gradients", "--layouts", "tn"))
+
     def test_reader_that_leaves(self):
-        for what in ("grid", "models", "layers"):
+        for what in ("grid", "models", "gradients", "layers"):
             self.assertEqual(SCRIPT.run_unread(what), "", what)
 
 
