@@ -59,6 +59,12 @@ static const variant variants[] = {
     {"no fence behind the ticket", TICKETS, {{"    __threadfence();   /* the ticket */\n", ""}}, {F(UNORDERED)}},
     {"all slices leave their sums in one place", TICKETS, {{"sums[slice * EACH] = sum_of_slice", "sums[0] = sum_of_slice"}}, {F(UNORDERED)}},
     {"every slice writes D", TICKETS, {{"    if (!last) return;\n", ""}, {"sum += sums[i * EACH];", "sum += i == slice ? sums[i * EACH] : 0;"}}, {F(UNORDERED)}},
+    {"a ticket whose scope is the block", TICKETS, {{"    __threadfence();   /* the sums */\n", ""},
+      {"last = atomicAdd(ticket, 1u) == SLICES - 1;", "{\n        unsigned taken;\n        asm volatile(\"atom.acq_rel.cta.global.add.u32 %0, [%1], 1;\" : \"=r\"(taken) : \"l\"(ticket) : \"memory\");\n"
+       "        last = taken == SLICES - 1;\n    }"}, {"    __threadfence();   /* the ticket */\n", ""}}, {F(UNORDERED)}},
+    {"a relaxed ticket between fences, whose scope is the cluster", TICKETS,
+     {{"last = atomicAdd(ticket, 1u) == SLICES - 1;", "{\n        unsigned taken;\n        asm volatile(\"atom.relaxed.cluster.global.add.u32 %0, [%1], 1;\" : \"=r\"(taken) : \"l\"(ticket) : \"memory\");\n"
+       "        last = taken == SLICES - 1;\n    }"}}, {F(UNORDERED)}},
     {"the turn is given without a release", TURNS, {{"st.release.gpu", "st.relaxed.gpu"}}, {F(UNORDERED)}},
     {"the turn is given before all are done", TURNS, {{"    __syncthreads();   /* all threads are done */\n", ""}}, {F(UNORDERED)}},
     {"the turn is looked at without an acquire", TURNS, {{"ld.acquire.gpu", "ld.relaxed.gpu"}}, {F(UNORDERED)}},
