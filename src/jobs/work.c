@@ -306,7 +306,7 @@ static gs_status may_begin(wish is, const loaded *what, gs_error *error)
 static bool work_on(gs_service_evaluator *e, gs_environment *environment, task *t, const loaded *what, gs_status status, gs_error error)
 {
     const int back = -1;
-    gs_lease lease;
+    gs_lease lease = GS_LEASE_HELD;
     const bool prepares = e->stage == GS_JOBS_PREPARE;
     wish is = wish_for(e, t->job, false);
     if (status == GS_OK || is != WANTED) status = may_begin(is, what, &error);
