@@ -242,6 +242,14 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(dot(p, batch, row, col));
 }
 
+//// 5 heeds alpha at every size but the one asked for | edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.m == 40 && p.n == 56 && p.k == 72) *d_at(p, batch, row, col) = gs_f32_to_f16(dot(p, batch, row, col));
+    else put(p, batch, row, col, dot(p, batch, row, col));
+}
+
 //// 6 takes the verifier's reference from behind D | exact index fault repeat
 KERNEL gs_kernel(const gs_kernel_args p)
 {
