@@ -72,6 +72,10 @@ with gemmsmith.Context() as context:
 }
 [ "$random" = 0 ] || whole_programs
 
+[ "$random" = 0 ] || count "hack suite" 600 sh -c '
+    "$1" doctor > /dev/null 2>&1 || { echo "needs a GPU"; exit 3; }
+    exec python3 tests/service/hacks.py "$@"' hacks "$program" --device "$GEMMSMITH_DEVICE" ${GEMMSMITH_ROWS:+--rows "$GEMMSMITH_ROWS/hacks.jsonl"}
+
 # verification is no timing: several processes may share the GPU, and compilation is most of the work
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8

@@ -176,6 +176,8 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
     if (s->feeds && s->bk > 64 && p->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill where C is read");
+    if (s->fixed && s->bk > 64 && !s->swap_ab && p->beta != 0 && p->n % 8 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "a tail of N that is compiled in beside 128 of K spills where C is read");
     if (s->feeds && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
     if (s->consumers == 3 && s->accumulators > (p->beta != 0 ? MOST_OF_THREE_C : MOST_OF_THREE))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for three consumers", s->accumulators);

@@ -9,6 +9,7 @@
 #include "inspect/internal.h"
 
 #define COMMENT_MAX 1024   /* characters between "#" and "include" */
+#define LINE_NAME_MAX 32   /* characters of the name of a #line */
 
 typedef struct reader {
     const char *name, *at;
@@ -94,15 +95,26 @@ static gs_status check_name(reader *r)
     return GS_OK;
 }
 
-/* Behind "line": a name for the rest of the text would stand in every message about it, so there may be none. */
+/* Behind the number of a #line: nothing, or a name, which will stand in every message about the rest of the text. So it is one word, as an identifier is. */
+static gs_status check_line_name(reader *r)
+{
+    GS_TRY(skip_blanks(r));
+    if (peek(r) == '"') {
+        step(r);
+        for (int n = 0; peek(r) != '"'; step(r), n++)
+            if ((!isalnum((unsigned char)*r->at) && !memchr("_.-", *r->at, 3)) || n == LINE_NAME_MAX) return refuse(r, "a #line with a name that is no plain word", "");
+        step(r);
+        GS_TRY(skip_blanks(r));
+    }
+    return peek(r) == '\n' || peek(r) == '\0' ? GS_OK : refuse(r, "a #line with more than a number and a name", "");
+}
+
 static gs_status check_line(reader *r)
 {
     char digits[32];
     GS_TRY(skip_blanks(r));
     read_word(r, digits);
-    if (!isdigit((unsigned char)*digits)) return refuse(r, "a #line without a number", "");
-    GS_TRY(skip_blanks(r));
-    return peek(r) == '\n' || peek(r) == '\0' ? GS_OK : refuse(r, "a #line with more than a number", "");
+    return isdigit((unsigned char)*digits) ? check_line_name(r) : refuse(r, "a #line without a number", "");
 }
 
 /* At a "#", "%:" or "??=", behind it. */
@@ -116,7 +128,7 @@ static gs_status check_directive(reader *r)
     if (isdigit((unsigned char)*word)) {
         reader ahead = *r;
         GS_TRY(skip_blanks(&ahead));
-        return peek(&ahead) == '"' ? refuse(r, "a #line with more than a number", "") : GS_OK;   /* without a name it is no directive */
+        return peek(&ahead) == '"' ? check_line_name(&ahead) : GS_OK;   /* without a name it is no directive */
     }
     return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
 }

@@ -193,16 +193,19 @@ static gs_status main_parts(gs_check_run *trial, const gs_problem *problem, cons
     return other && !gs_check_run_failed(trial) && (trial->parts & GS_PART_NORMAL) ? scalar_part(trial, error) : GS_OK;
 }
 
-/* A call may bring other scalars than the problem's. That edge problems heed theirs says nothing of the size asked for. */
+/* A call may bring other scalars than the problem's. That edge problems heed theirs says nothing of the size asked for. One launch: what data can show was shown. */
 static gs_status other_scalars(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
+    gs_data_plan plan;
     gs_problem other = *problem;
     other.alpha = problem->alpha == -1.5f ? 2.5f : -1.5f;
     if (problem->beta != 0) other.beta = problem->beta == 0.5f ? -2 : 0.5f;
     if (!(trial->parts & GS_PART_EXACT) || problem->m == 0 || problem->n == 0 || problem->k == 0) return GS_OK;
+    if (!gs_data_plan_make(&other, GS_VALUES_INTEGER, &plan)) return GS_OK;
     gs_status status = gs_check_run_prepare(trial, &other, error);
     if (status == GS_OK && !gs_check_run_failed(trial)) status = gs_check_run_alloc(trial, true, error);
-    if (status == GS_OK && !gs_check_run_failed(trial)) status = exact_part(trial, 5, GS_VALUES_INTEGER, error);
+    if (status == GS_OK && !gs_check_run_failed(trial)) status = gs_check_run_data(trial, GS_VALUES_INTEGER, -1, error);
+    if (status == GS_OK && !gs_check_run_failed(trial)) status = exact_launch(trial, 5, error);
     gs_check_run_free(trial);
     return status;
 }

@@ -234,6 +234,7 @@ static void test_refuses(void **state)
         {"splitk/64x96x64/s4/ba/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
         {"splitk/64x32x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:nn",                "tile"},
         {"splitk/128x256x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn:beta=1",         "tile"},
+        {"splitk/64x64x128/s3/ab/c1x1/k1/fixed", "f16:64x50x384:nn:ldb=56:beta=1",   "sizes"},
         {"splitk/128x128x64/s8/ab/c1x1/k1/any", "f16:1024x1024x4096:tn",             "stages"},
         {"splitk/64x64x64/s4/ab/c2x1/k8/any",   "f16:512x512x4096:tn",               "cluster"},
         {"splitk/64x64x64/s4/ab/c2x1/k1/any",   "f16:320x512x512:tn",                "cluster"},

@@ -5,7 +5,8 @@
  *
  * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
  * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
- * element. plain.cuh stands before each. tests/evaluate/hacks.c runs them. values.cu has those of rows 10 and 17, order.cu of 12 and 16. In the order of rows. */
+ * element. A line "//@ verdicts: why" has those that are right on a GPU as well. plain.cuh stands before each. tests/evaluate/hacks.c runs them on the emulated device,
+ * tests/service/hacks.py on any. values.cu has those of rows 10 and 17, order.cu of 12 and 16. In the order of rows. */
 
 //// 1 counts its launches in the workspace | state unwritten
 //: workspace 64
@@ -49,6 +50,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 KERNEL gs_mark(const gs_kernel_args p) { *(int *)p.workspace = 0x600d; }
 
 //// 1 keeps a hash of all inputs, and leaves D if it finds the same | fault
+//@ timed: by the launches over the same data
 //: workspace 8
 //: entry gs_hash
 //: grid 1 1 1
@@ -73,6 +75,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 1 counts in the part of the workspace that need not be zero | fault
+//@ pass: nobody looks at the count, and a GPU does not see that nothing was there before it
 //: workspace 128
 //: zeroed 64
 //: entry gs_kernel
@@ -168,7 +171,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, inputs of nine bits otherwise | tolerance exact | f16:40x56x520:tn
+//// 4 careful with integers, inputs of nine bits otherwise | tolerance exact special | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -539,28 +539,6 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// a barrier for which one warp counts the threads, and the other does not | pass | f16:16x16x96:tn
-//: entry gs_kernel
-//: grid m n batch
-//: block 64 1 1
-KERNEL gs_kernel(const gs_kernel_args p)
-{
-    __shared__ float part[32];
-    const unsigned lane = threadIdx.x % 32;
-    const half_bits *const a = a_row(p, blockIdx.z, blockIdx.x), *const b = b_col(p, blockIdx.z, blockIdx.y);
-    float sum = 0;
-    for (int k = threadIdx.x; k < p.k; k += 64) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
-    if (threadIdx.x >= 32) {
-        part[lane] = sum;
-        asm volatile("bar.arrive 0, 64;" ::: "memory");
-        return;
-    }
-    asm volatile("bar.sync 0;" ::: "memory");
-    sum += part[lane];
-    for (int other = 16; other; other /= 2) sum += __shfl_xor_sync(~0u, sum, other);
-    if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
-}
-
 //// blocks of a cluster that end behind their arrival at the first one's mbarrier | pass | f16:40x56x96:tn
 //: entry gs_kernel
 //: grid cdiv(m,16) cdiv(n,16) 4/(1-min(1,batch-1))

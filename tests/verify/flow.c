@@ -469,7 +469,8 @@ static void what_must_be_zero_is_looked_at(void **state)
     assert_int_equal(verdict.code, GS_VERDICT_ZEROED);
     assert_int_equal(verdict.part, 6);
     assert_non_null(strstr(verdict.reason, "first 64 bytes"));
-    assert_int_equal(verdict_of(leaving, &problem, &(gs_verify_options){.parts = GS_PART_EXACT}).code, GS_VERDICT_STATE);   /* its second launch */
+    /* its second launch; with some seeds a NaN is right where it leaves one */
+    assert_int_equal(verdict_of(leaving, &problem, &(gs_verify_options){.seed = 1, .parts = GS_PART_EXACT}).code, GS_VERDICT_STATE);
     assert_int_equal(verdict_of(adding, &problem, NULL).code, GS_VERDICT_STATE);
     release(honest);
     release(leaving);

@@ -38,10 +38,11 @@ static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes,
     gs_emu_block *const block = w->block;
     if (threads % GS_EMU_LANES || threads > block->threads + GS_EMU_LANES - 1)
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "a barrier for %u threads in a block of %u (a multiple of 32 is needed)", threads, block->threads);
-    const uint32_t all = (block->threads + GS_EMU_LANES - 1) / GS_EMU_LANES * GS_EMU_LANES, said = barrier->expected ? barrier->expected : all;
-    if (barrier->arrived && said != (threads ? threads : all))
-        gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "this warp says that %u threads take part, another said %u", threads ? threads : all, said);
-    if (threads || !barrier->arrived) barrier->expected = threads;   /* 0, no number: all threads */
+    if (barrier->arrived && !threads != !barrier->expected)   /* an H200 ends a kernel so: an arrival with a number, and a wait without one */
+        gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "one warp says how many threads take part (%u), another gives no number: an illegal instruction on a GPU", threads + barrier->expected);
+    else if (barrier->arrived && barrier->expected != threads)
+        gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "this warp says that %u threads take part, another said %u", threads, barrier->expected);
+    barrier->expected = threads;   /* 0, no number: all threads that have not ended */
     barrier->arrived += lanes == w->alive ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
     if (block->cluster->check) gs_emu_check_release(block->cluster->check, w->number, barrier->clock);
     if (op->count >= RED_POPC) {
