@@ -195,28 +195,39 @@ GS_KERNEL void gs_verify_words(const gs_range p)
 
 /* ---- after a timed replay ---- */
 
-GS_SHARED bool is_poison(gs_u64 at, int type, unsigned int pattern)
+GS_SHARED gs_u64 count_unit(gs_u64 at, unsigned int pattern, bool poison) { return (*(const unit *)at == poison_unit(pattern, at / 2)) == poison; }
+
+/* Elements from `at` to `end` that hold the poison, or that do not. Whoever counts takes each `step`-th word from `first` on. */
+GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int pattern, bool poison, gs_u64 first, gs_u64 step)
 {
-    return type == F32 ? *(const unsigned int *)at == pattern : *(const unit *)at == poison_unit(pattern, at / 2);
+    const gs_u64 from = (at + 3) / 4 * 4, to = end / 4 * 4;
+    gs_u64 found = 0;
+    if (first == 0 && at < from && at < end) found += count_unit(at, pattern, poison);
+    if (first == 0 && to >= from && to < end) found += count_unit(to, pattern, poison);
+    for (gs_u64 i = from + first * 4; i < to; i += step * 4) {
+        const unsigned int word = *(const unsigned int *)i ^ pattern;
+        found += type == F32 ? (word == 0) == poison : ((word & 0xffffu) == 0) == poison;
+        found += type != F32 && (word >> 16 == 0) == poison;
+    }
+    return found;
 }
 
-/* A warp for each row, and one for what lies around D: every element has a value, and nothing beside them was written. */
+/* Every element has a value, and nothing beside them was written. */
 GS_KERNEL void gs_verify_timed(const gs_timed p)
 {
     const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes, size = p.out == F32 ? 4 : 2;
     const gs_u64 rows = (gs_u64)(p.m * p.batch);
     gs_u64 found = 0;
-    for (gs_u64 i = first_index() / lanes; i < p.count * (rows + 1); i += index_step() / lanes) {
-        const gs_timed_set *const s = &p.sets[i / (rows + 1)];
-        const gs_u64 row = i % (rows + 1), at = s->d + row * (gs_u64)p.ldd * size, behind = at + (gs_u64)p.n * size;
+    for (gs_u64 i = first_index() / lanes; i < p.count * (rows + GS_TIMED_AROUND); i += index_step() / lanes) {
+        const gs_timed_set *const s = &p.sets[i / (rows + GS_TIMED_AROUND)];
+        const gs_u64 row = i % (rows + GS_TIMED_AROUND), at = s->d + row * (gs_u64)p.ldd * size, behind = at + (gs_u64)p.n * size;
         if (row < rows) {
-            for (gs_u64 col = at + lane * size; col < behind; col += lanes * size) found += is_poison(col, p.out, p.poison);
-            if (row + 1 < rows)
-                for (gs_u64 col = behind + lane * size; col < at + (gs_u64)p.ldd * size; col += lanes * size) found += !is_poison(col, p.out, p.poison);
+            found += count_poison(at, behind, p.out, p.poison, true, lane, lanes);
+            if (row + 1 < rows) found += count_poison(behind, at + (gs_u64)p.ldd * size, p.out, p.poison, false, lane, lanes);
         } else {
-            const gs_u64 last = s->d + ((rows - 1) * (gs_u64)p.ldd + (gs_u64)p.n) * size;
-            for (gs_u64 u = s->begin + lane * size; u < s->d; u += lanes * size) found += !is_poison(u, p.out, p.poison);
-            for (gs_u64 u = last + lane * size; u < s->end; u += lanes * size) found += !is_poison(u, p.out, p.poison);
+            const gs_u64 last = s->d + ((rows - 1) * (gs_u64)p.ldd + (gs_u64)p.n) * size, first = (row - rows) * lanes + lane;
+            found += count_poison(s->begin, s->d, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
+            found += count_poison(last, s->end, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
         }
     }
     add_count(&p.found[0], found);

@@ -60,7 +60,8 @@ typedef struct gs_timed_set {
     gs_u64 a, b, c, d, begin, end;   /* addresses; of 4 bytes */
 } gs_timed_set;
 
-/* What a replay wrote, set by set. */
+/* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
+#define GS_TIMED_AROUND 64
 typedef struct gs_timed {
     const gs_timed_set *sets;
     gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */

@@ -182,14 +182,9 @@ static gs_status run_again(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; run->options.check && i < run->count; i++) {
         const gs_samples *const samples = &run->out->samples[i];
-        const gs_args args = gs_sets_args(&run->sets, i, run->checked);
         gs_error found = {0};
         gs_status status = GS_OK;
-        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_bench_run_alive(run, i) && !samples->wrong; n++) {
-            status = gs_sets_poison(&run->sets, run->device, i, GS_POISON_FIRST, run->queue, &found);
-            if (status == GS_OK) status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
-            if (status == GS_OK) status = gs_bench_run_compare(run, i, &found);
-        }
+        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_bench_run_alive(run, i) && !samples->wrong; n++) status = gs_bench_run_repeat(run, i, &found);
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
     }
     return GS_OK;

@@ -112,15 +112,25 @@ static gs_status make_tables(gs_sets *sets, gs_device *device, int count, gs_err
 
 static gs_pointer counter(const gs_sets *sets, int contender) { return sets->counters + (gs_pointer)contender * 2 * sizeof(uint64_t); }
 
+static gs_status begin_hash(gs_device *device, gs_pointer sum, gs_error *error)
+{
+    static const uint64_t zero;
+    return device->ops->copy_in(device, sum, &zero, sizeof zero, error);
+}
+
+static gs_status end_hash(gs_device *device, gs_pointer sum, uint64_t *out, gs_queue queue, gs_error *error)
+{
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    return device->ops->copy_out(device, out, sum, sizeof *out, error);
+}
+
 static gs_status hash(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, uint64_t *out, gs_queue queue, gs_error *error)
 {
     const gs_pointer sum = counter(sets, contenders);
-    *out = 0;
-    GS_TRY(device->ops->copy_in(device, sum, out, sizeof *out, error));
+    GS_TRY(begin_hash(device, sum, error));
     for (int i = 0; i < sets->operand_count; i++)
         if (sets->operands[i].name != 'd') GS_TRY(gs_words_hash(verifier, sets->operands[i].memory, sets->operands[i].size, sum, queue, error));
-    GS_TRY(device->ops->queue_wait(device, queue, error));
-    return device->ops->copy_out(device, out, sum, sizeof *out, error);
+    return end_hash(device, sum, out, queue, error);
 }
 
 gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, bool *intact, gs_queue queue, gs_error *error)
@@ -129,6 +139,15 @@ gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *ve
     GS_TRY(hash(sets, device, verifier, contenders, &now, queue, error));
     *intact = now == sets->hash;
     return GS_OK;
+}
+
+gs_status gs_sets_hash_d(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error)
+{
+    const gs_operand *const d = &sets->operands[sets->use[contender][3]];
+    const gs_pointer sum = counter(sets, contenders);
+    GS_TRY(begin_hash(device, sum, error));
+    GS_TRY(gs_words_hash(verifier, d->at[set], (d->bytes + 7) / 8 * 8, sum, queue, error));   /* the gap behind it is poisoned too */
+    return end_hash(device, sum, out, queue, error);
 }
 
 gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,

@@ -72,6 +72,9 @@ gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, 
 gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
                        gs_queue queue, gs_error *error);
 
+/* Of a contender's D in one set, with what lies between its rows. Waits. */
+gs_status gs_sets_hash_d(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error);
+
 /* What gs_sets_look has found of a contender so far: places and elements. Waits. */
 gs_status gs_sets_found(const gs_sets *sets, gs_device *device, int contender, uint64_t found[2], gs_queue queue, gs_error *error);
 
@@ -93,7 +96,9 @@ typedef struct gs_bench_run {
     gs_event          start, end;
     gs_graph         *graphs;     /* per contender; NULL: none */
     bool              left[GS_MAX_CONTENDERS];   /* a narrowing run goes on without it */
-    int               calls;      /* per replay */
+    int               calls;      /* per replay, but of slow contenders: see gs_bench_run_calls */
+    double            us[GS_MAX_CONTENDERS];     /* a first estimate of a call; 0: none yet */
+    uint64_t          right[GS_MAX_CONTENDERS];  /* gs_sets_hash_d of the checked set, once that was compared and is right */
     gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_bench_run_lead_in */
     size_t            scratch_bytes;
     double           *reference;  /* f64 result of the checked set, in host memory, where no kernel reaches; NULL: nothing is checked */
@@ -108,6 +113,9 @@ static inline bool gs_bench_run_alive(const gs_bench_run *run, int contender)
 {
     return run->out->samples[contender].status == GS_OK && !run->left[contender];
 }
+
+/* Calls per replay of a contender. All have as many, but one that is so slow that its replay would be SLOW times what is asked for has fewer. */
+int gs_bench_run_calls(const gs_bench_run *run, int contender);
 
 /* A failure while a contender was served is written down and the others go on; a lost device ends the run (then *error is
  * filled and the status returned). */
@@ -124,6 +132,9 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error);
 /* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. The reference is on the
  * device from when the queue is empty until the comparison has ended. */
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error);
+
+/* Runs the contender once more over the checked set, D poisoned as in the last round and nothing else, and sees whether D is what was right before; if not, as above. */
+gs_status gs_bench_run_repeat(gs_bench_run *run, int contender, gs_error *error);
 
 /* Before and after everything that is timed in a round: D and the workspace are poisoned, as in verification, and every output is looked at. Does
  * nothing on an emulated device, whose one call is compared as a whole, nor in a run that checks nothing. first, count: the sets that were used. */

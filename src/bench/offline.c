@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Offline mode: calls back to back. Device time from replays of a graph of n calls, call time from the same n calls issued
- * by the host. All contenders have the same n, which rotates through the operand sets from set 0. */
+ * by the host. All contenders have the same n, which rotates through the operand sets from set 0; very slow ones have fewer. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +10,13 @@
 
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
 #define LONG        4   /* times the replay that is asked for: one timing of that length is estimate enough */
+#define SLOW        3   /* times the replay that is asked for: a replay longer than that has fewer calls */
+
+int gs_bench_run_calls(const gs_bench_run *run, int contender)
+{
+    const double most = SLOW * run->options.replay_us / run->us[contender];
+    return run->us[contender] > 0 && most < run->calls ? (int)fmax(most, 1) : run->calls;
+}
 
 static gs_status issue(gs_bench_run *run, int contender, int calls, gs_error *error)
 {
@@ -28,7 +35,7 @@ static gs_status capture(gs_bench_run *run, int contender, gs_error *error)
     if (*graph) device->ops->graph_destroy(device, *graph);
     *graph = NULL;
     GS_TRY(device->ops->capture_begin(device, run->queue, error));
-    const gs_status issued = issue(run, contender, run->calls, error);
+    const gs_status issued = issue(run, contender, gs_bench_run_calls(run, contender), error);
     gs_error second;
     const gs_status ended = device->ops->capture_end(device, run->queue, graph, issued == GS_OK ? error : &second);
     return issued == GS_OK ? ended : issued;
@@ -54,12 +61,13 @@ static gs_status time_device(gs_bench_run *run, int contender, bool replay, int 
 static gs_status time_calls(gs_bench_run *run, int contender, double *us, gs_error *error)
 {
     gs_device *const device = run->device;
+    const int calls = gs_bench_run_calls(run, contender);
     GS_TRY(gs_bench_run_lead_in(run, contender, error));
     GS_TRY(device->ops->queue_wait(device, run->queue, error));
     const int64_t began = gs_clock_ns();
-    GS_TRY(issue(run, contender, run->calls, error));
+    GS_TRY(issue(run, contender, calls, error));
     GS_TRY(device->ops->queue_wait(device, run->queue, error));
-    *us = (double)(gs_clock_ns() - began) * 1e-3 / run->calls;
+    *us = (double)(gs_clock_ns() - began) * 1e-3 / calls;
     return GS_OK;
 }
 
@@ -72,12 +80,13 @@ static gs_status estimate(gs_bench_run *run, bool replay, double *fastest, gs_er
         double us = NAN;
         gs_status status = replay ? capture(run, i, &found) : GS_OK;
         for (int repeat = 0; status == GS_OK && repeat < 2; repeat++) {   /* the first replay uploads the graph */
-            const int calls = replay ? run->calls : repeat == 0 ? 1 : TRIAL_CALLS;
+            const int calls = replay ? gs_bench_run_calls(run, i) : repeat == 0 ? 1 : TRIAL_CALLS;
             status = time_device(run, i, replay, calls, &us, &found);
             if (us * calls > LONG * run->options.replay_us) break;
         }
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
         if (status == GS_OK && us < *fastest) *fastest = us;
+        if (status == GS_OK && !replay) run->us[i] = us;
     }
     return GS_OK;
 }
@@ -124,6 +133,15 @@ static int alive(const gs_bench_run *run)
     return count;
 }
 
+/* All contenders use that many sets. */
+static int fewest_calls(const gs_bench_run *run)
+{
+    int calls = run->calls;
+    for (int i = 0; i < run->count; i++)
+        if (gs_bench_run_alive(run, i)) calls = GS_MIN(calls, gs_bench_run_calls(run, i));
+    return calls;
+}
+
 static gs_status warm_up(gs_bench_run *run, gs_error *error)
 {
     const int64_t end = gs_clock_ns() + (int64_t)(run->options.warmup_s * 1e9);
@@ -132,7 +150,7 @@ static gs_status warm_up(gs_bench_run *run, gs_error *error)
             if (!gs_bench_run_alive(run, i)) continue;
             gs_error found = {0};
             double us;
-            const gs_status status = time_device(run, i, true, run->calls, &us, &found);
+            const gs_status status = time_device(run, i, true, gs_bench_run_calls(run, i), &us, &found);
             GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
         }
     }
@@ -161,9 +179,9 @@ static void narrow(gs_bench_run *run, int rounds)
 static gs_status serve(gs_bench_run *run, int contender, int round, bool check, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
-    const int sets = GS_MIN(run->calls, run->sets.count);
+    const int calls = gs_bench_run_calls(run, contender), sets = GS_MIN(calls, run->sets.count);
     GS_TRY(gs_bench_run_poison(run, contender, round, error));
-    GS_TRY(time_device(run, contender, true, run->calls, &samples->device_us[round], error));
+    GS_TRY(time_device(run, contender, true, calls, &samples->device_us[round], error));
     if (run->device->ops->untrusted) run->device->ops->untrusted(run->device, run->queue, samples->untrusted, sizeof samples->untrusted);
     GS_TRY(gs_bench_run_look(run, contender, round, 0, sets, error));
     if (check) GS_TRY(gs_bench_run_compare(run, contender, error));
@@ -178,7 +196,7 @@ gs_status gs_bench_offline(gs_bench_run *run, gs_error *error)
     run->graphs = calloc((size_t)run->count, sizeof *run->graphs);
     if (!run->graphs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the graphs of %d contenders", run->count);
     GS_TRY(calibrate(run, error));
-    GS_TRY(gs_bench_run_reference(run, GS_MIN(run->calls, run->sets.count), error));
+    GS_TRY(gs_bench_run_reference(run, GS_MIN(fewest_calls(run), run->sets.count), error));
     GS_TRY(warm_up(run, error));
     run->device->ops->clocks(run->device, &run->out->before, NULL);
     bool last = alive(run) == 0;

@@ -221,7 +221,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
         .beta = p->beta, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
-    GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + 1) * 32, queue, error));
+    GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + GS_TIMED_AROUND) * 32, queue, error));
     return launch(verifier, GS_CHECK_TIMED_SAMPLES, &timed, SAMPLES * 32, queue, error);
 }
 

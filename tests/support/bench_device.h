@@ -21,6 +21,7 @@ typedef struct work {
     bool   writes;
     gs_args args;
     const void **kept;           /* the A of the call before it, whose D is still there; NULL: it remembers nothing */
+    bool   wobbles;
 } work;
 
 typedef struct graph {
@@ -39,6 +40,7 @@ static struct {
     int  references;             /* so often it was there */
     int  exposed;                /* calls of contenders that could have read it */
     int  looks;                  /* so often all outputs were looked at */
+    uint32_t wobble;
 } sim;
 
 static inline gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
@@ -154,6 +156,7 @@ static inline void execute(const work *item)
     if (item->kept) *item->kept = same ? NULL : item->args.a;
     sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us);
     if (item->writes && !same) *(uint32_t *)item->args.d = *(const uint32_t *)item->args.a + 1;
+    if (item->wobbles) ((uint32_t *)item->args.d)[1] = ++sim.wobble;
 }
 
 static inline gs_status sim_graph_launch(gs_device *device, gs_graph handle, gs_queue queue, gs_error *error)
@@ -265,6 +268,7 @@ typedef struct player {
     int       fails_at;          /* returns `status` at that run; 0: never */
     gs_status status;
     bool      remembers;         /* computes nothing where it was called with the same A before, every other time */
+    bool      wobbles;           /* another D every time, and always right */
     const void *kept;
     int       faults_at;         /* the device is lost after that run; 0: never */
     const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS], *c[GS_BENCH_SETS], *d[GS_BENCH_SETS];   /* addresses seen, by run */
@@ -284,7 +288,7 @@ static inline gs_status player_run(gs_contender *contender, const gs_args *args,
     if (self->fails_at && self->runs >= self->fails_at) return gs_fail(error, self->status, NULL, "refused");
     if (self->faults_at && self->runs >= self->faults_at) sim.fault = true;
     const bool writes = !self->honest_runs || self->runs <= self->honest_runs;
-    const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL};
+    const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL, self->wobbles};
     if (!sim.capturing) {
         execute(&item);
         return GS_OK;
