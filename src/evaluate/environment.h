@@ -40,12 +40,16 @@ typedef struct gs_preparation {
     double compile_s, emulator_s;
 } gs_preparation;
 
+#define GS_BESIDE 15   /* most schedules that are timed beside another one */
+
 /* Either schedule, or source and manifest. Texts end with '\0' and are the caller's. */
 typedef struct gs_submission {
     const char *schedule;         /* "ws/128x256x64/..." */
     const char *source;           /* CUDA C, as kernel/manifest.h says: entries with C linkage that take a gs_kernel_args by value */
     const char *manifest;         /* "manifest 1 ..." */
     const gs_preparation *prepared;   /* the emulated device has had it already; NULL: nobody has */
+    const char *const *beside;    /* beside a schedule: schedules that will be evaluated next, for the same problem. A GPU times them in the same rounds, against the same cuBLASLt, and */
+    int         besides;          /* their evaluations find the figures: it takes a third of the time. At most GS_BESIDE count */
 } gs_submission;
 
 typedef struct gs_evaluation {
@@ -104,8 +108,9 @@ gs_status gs_evaluate_prepare(gs_environment *environment, const gs_problem *pro
 gs_status gs_evaluate_race_prepare(gs_environment *environment, const gs_problem *problem, const char *schedule, gs_error *error);
 
 /* Times of all, measured against each other and cuBLASLt in groups, few rounds for all and more for the fastest, as a search races its candidates; nothing is verified but what timing looks
- * at. out: of each, in their order: the verdict UNKNOWN and its times, or what speaks against it. Codes: as gs_evaluate. */
-gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *problem, const char *const *schedules, int count, gs_evaluation *out, gs_error *error);
+ * at. alone: without cuBLASLt, whose tuning takes longer than the race of a few; ratios are to the floor then, and nothing is kept. out: of each, in their order: the verdict UNKNOWN and its
+ * times, or what speaks against it. Codes: as gs_evaluate. */
+gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *problem, const char *const *schedules, int count, bool alone, gs_evaluation *out, gs_error *error);
 
 /* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);

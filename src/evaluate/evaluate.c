@@ -28,6 +28,7 @@
 #define LIST_WARMUP_S    0.1
 #define SEARCH_WARMUP_S  0.005
 #define SEARCH_REPLAY_US 200.0
+#define HOT_S            0.3   /* since the last measurement: the clocks have not moved yet */
 
 static const char *const stages[] = {
     [GS_STAGE_NONE] = "", [GS_STAGE_SEARCH] = "search", [GS_STAGE_RACE] = "race", [GS_STAGE_FINAL] = "final", [GS_STAGE_CONFIRM] = "confirm",
@@ -152,7 +153,7 @@ static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
 /* Puts the candidate as it stands into the store. reason may be NULL. */
 static gs_status keep(gs_evaluator *e, const gs_candidate *c, gs_stage stage, int part, const char *reason, gs_error *error)
 {
-    if (!e->store || !c->text[0]) return GS_OK;   /* what cannot be read has no name */
+    if (!e->store || !c->text[0] || c->ahead) return GS_OK;   /* what cannot be read has no name */
     gs_trial trial = trial_of(e, c);
     trial.part = part;
     snprintf(trial.reason, sizeof trial.reason, "%s", reason ? reason : "");
@@ -241,11 +242,16 @@ void gs_evaluator_uncompare(const gs_evaluator *e, gs_candidate *const *list, in
     }
 }
 
-static gs_status keep_samples(gs_evaluator *e, const gs_candidate *c, const gs_worker_timing *ours, const gs_worker_timing *theirs, gs_error *error)
+static gs_status keep_samples(gs_evaluator *e, const gs_candidate *c, const double *ours, const double *theirs, int count, gs_error *error)
 {
-    const int count = GS_MIN(ours->sample_count, theirs->sample_count);
+    if (c->ahead) {
+        c->ahead->count = GS_MIN(count, GS_AHEAD_ROUNDS);
+        memcpy(c->ahead->ours, ours, (size_t)c->ahead->count * sizeof *ours);
+        memcpy(c->ahead->theirs, theirs, (size_t)c->ahead->count * sizeof *theirs);
+        return GS_OK;
+    }
     if (count == 0 || !e->store) return GS_OK;
-    return gs_store_samples(e->store, e->session, e->text, c->text, "device", ours->samples, theirs->samples, count, error);
+    return gs_store_samples(e->store, e->session, e->text, c->text, "device", ours, theirs, count, error);
 }
 
 static bool jumps(const gs_evaluator *e, double us)
@@ -286,7 +292,21 @@ static gs_status take_timing(gs_evaluator *e, gs_candidate *c, const gs_worker_t
     c->doubted = !c->untrusted[0] && !c->second && stage != GS_STAGE_CONFIRM && jumps(e, us);
     if (c->doubted) return GS_OK;
     GS_TRY(keep(e, c, stage, 0, NULL, error));
-    return !reference || stage == GS_STAGE_RACE ? GS_OK : keep_samples(e, c, timing, reference, error);
+    return !reference || stage == GS_STAGE_RACE ? GS_OK
+                                                : keep_samples(e, c, timing->samples, reference->samples, GS_MIN(timing->sample_count, reference->sample_count), error);
+}
+
+gs_status gs_evaluator_take_ahead(gs_evaluator *e, gs_candidate *c, const gs_candidate *timed, gs_error *error)
+{
+    c->measured = true;
+    c->us = timed->us;
+    e->library_us = c->library_us = timed->library_us;
+    c->ratio = timed->ratio;
+    c->rounds = timed->rounds;
+    e->mhz = c->mhz = timed->mhz;
+    e->counts.measured++;
+    GS_TRY(keep(e, c, GS_STAGE_FINAL, 0, NULL, error));
+    return keep_samples(e, c, timed->ahead->ours, timed->ahead->theirs, timed->ahead->count, error);
 }
 
 static void note_lack(gs_evaluator *e, const gs_worker_timing *reference)
@@ -327,11 +347,12 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
         .subject = subject_of(e, count == 1 ? list[0] : NULL), .contenders = names, .count = count + beside, .rounds = rounds, .samples = decides,
         .warmup_s = -1, .narrow = search, .unchecked = search,   /* the fastest is verified right away */
     };
-    if (search) request.replay_us = SEARCH_REPLAY_US;
-    if (search) request.warmup_s = SEARCH_WARMUP_S;
+    const bool hot = e->follows && e->worker->timed && gs_clock_since(e->worker->timed) < HOT_S;
+    if (search || (e->follows && !decides)) request.replay_us = SEARCH_REPLAY_US;
+    if (search || (hot && !decides)) request.warmup_s = SEARCH_WARMUP_S;
     /* under the power limit clocks take that long to settle, and who wins in a burst need not win then; in a list the reference's own tuning
-     * has just settled them */
-    if (decides && e->floor_us > 20) request.warmup_s = e->search ? LIST_WARMUP_S : WARMUP_S;
+     * has just settled them, and where candidates follow each other the last one has */
+    if (decides && e->floor_us > 20) request.warmup_s = e->search || hot ? LIST_WARMUP_S : WARMUP_S;
     gs_worker_timings timings;
     gs_status status = gs_worker_bench(e->worker, &request, bench_timeout(e, count > 0 ? list[0] : NULL, count, rounds), &timings, error);
     free(names);

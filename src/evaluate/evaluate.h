@@ -35,6 +35,13 @@ typedef enum gs_step { GS_STEP_NONE, GS_STEP_TEXT, GS_STEP_COMPILE, GS_STEP_EMUL
 
 const char *gs_step_name(gs_step step);   /* "", "text", "compile", "emulator", "verify", "time" */
 
+/* Paired samples of a candidate that was timed for an evaluation which has not begun. */
+#define GS_AHEAD_ROUNDS 64
+typedef struct gs_samples_ahead {
+    int    count;
+    double ours[GS_AHEAD_ROUNDS], theirs[GS_AHEAD_ROUNDS];
+} gs_samples_ahead;
+
 typedef struct gs_candidate {
     gs_schedule     schedule;
     char            text[GS_SCHEDULE_TEXT];
@@ -55,6 +62,7 @@ typedef struct gs_candidate {
     gs_ratio        ratio;
     char            untrusted[160];    /* why the predicted time does not count; "": it does */
     int             rounds, mhz;
+    gs_samples_ahead       *ahead;            /* where its samples go: its evaluation has not begun, and nothing of it is kept. NULL: it has */
 } gs_candidate;
 
 static inline bool gs_candidate_passed(const gs_candidate *c) { return c->verdict == GS_VERDICT_PASS; }
@@ -88,6 +96,7 @@ typedef struct gs_evaluator {
     uint32_t             parts;       /* of a verification; 0: all */
     bool                 search;      /* one of a list: candidates race without cuBLASLt */
     bool                 may_lack;    /* where cuBLASLt computes nothing right, candidates are timed without it (gs_evaluator_lacks) */
+    bool                 follows;     /* candidates follow each other on the worker: a warm-up is short where the device was busy just before */
     bool                 doubts;      /* a jump over what is known is measured again (gs_evaluator_doubted) */
     double               known_us;    /* the best known time of ours for the problem; 0: none */
 
@@ -138,6 +147,9 @@ gs_status gs_evaluator_refuse(gs_evaluator *e, gs_candidate *candidate, gs_statu
  * In the stage SEARCH the reference is left out, the run narrows, outputs are not checked, and nothing but bad verdicts is kept.
  * WORKER_HUNG, WORKER_DIED, FAULT: one of them took the worker down; nothing is filled. */
 gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int count, int rounds, gs_stage stage, gs_error *error);
+
+/* Gives a candidate the figures of the same one that was timed ahead of its evaluation, in the stage FINAL, and keeps them. */
+gs_status gs_evaluator_take_ahead(gs_evaluator *e, gs_candidate *candidate, const gs_candidate *timed, gs_error *error);
 
 /* Compiles one candidate, inspects it where it is a user kernel, and fills its resources, or its verdict. Whatever the worker cannot survive here
  * is the verdict `compile`, if a fresh worker answers. */

@@ -12,6 +12,14 @@ typedef struct gs_known_best {
     double us;
 } gs_known_best;
 
+/* Schedules that were timed beside a candidate of the same problem, because they are about to be evaluated. */
+typedef struct gs_timed_ahead {
+    char         problem[GS_PROBLEM_TEXT];
+    int          count;
+    gs_candidate list[GS_BESIDE];
+    gs_samples_ahead     samples[GS_BESIDE];
+} gs_timed_ahead;
+
 struct gs_environment {
     gs_worker             *worker;
     gs_caps                caps;
@@ -22,6 +30,7 @@ struct gs_environment {
     uint64_t               seed;       /* goes from run to run */
     gs_known_best              *known;
     int                    known_count, known_capacity;
+    gs_timed_ahead        *ahead;
 };
 
 gs_evaluator gs_environment_evaluator(const gs_environment *e, const gs_problem *problem);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * A race of schedules that somebody names: few paired rounds for everyone, more for those near the best, in groups beside cuBLASLt. A group that takes its worker down is halved until it is
  * known who did. Nothing is verified here but what timing itself looks at. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "evaluate/internal.h"
 
-enum { GROUP = 12, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };   /* those of a search (tune/race.c) */
+enum { GROUP = 24, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };   /* rounds as in a search (tune/race.c) */
 #define FIRST_WITHIN 1.5    /* of the best: stays in after the first rounds */
 
 gs_status gs_evaluate_race_prepare(gs_environment *e, const gs_problem *problem, const char *schedule, gs_error *error)
@@ -71,13 +72,17 @@ static bool came_to_run(const gs_candidate *c)
     return c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG || c->verdict == GS_VERDICT_TIMED || c->verdict == GS_VERDICT_FLOOR;
 }
 
-gs_status gs_evaluate_race(gs_environment *e, const gs_problem *problem, const char *const *schedules, int count, gs_evaluation *out, gs_error *error)
+gs_status gs_evaluate_race(gs_environment *e, const gs_problem *problem, const char *const *schedules, int count, bool alone, gs_evaluation *out, gs_error *error)
 {
     GS_TRY(gs_evaluator_takes(problem, "race", error));
     gs_evaluator run = gs_environment_evaluator(e, problem);
     gs_candidate *const all = calloc((size_t)count + 1, sizeof *all), **const list = calloc((size_t)count + 1, sizeof(gs_candidate *));
     gs_status status = all && list ? gs_environment_take_known(e, &run, error) : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
-    run.doubts = true;
+    run.doubts = run.follows = true;
+    if (alone) {
+        run.store = NULL;
+        snprintf(run.lacks, sizeof run.lacks, "not asked for");
+    }
     for (int i = 0; i < count && status == GS_OK; i++) status = gs_evaluator_read_schedule(&run, schedules[i], &all[i], error);
     if (status == GS_OK) status = race(&run, all, list, count, error);
     for (int i = 0; i < count && status == GS_OK; i++) {

@@ -24,8 +24,10 @@ struct gs_service_job {
     gs_jobs_stage        stage;          /* where it waits or is under way */
     int                  parts, next;    /* that may be prepared at once, and the next of them: the schedules of a race. parts 0: nobody has looked yet */
     gs_preparation       prepared;
+    const struct gs_service_evaluator *timed;   /* the device that has timed it beside another one, and has its figures; NULL: none */
     int64_t              turn;           /* jobs with smaller ones go first */
     uint64_t             alike;          /* the same for all jobs of a problem; 0: not known */
+    bool                 schedule;       /* its candidate is one; false: not known */
     int64_t              expires;        /* gs_date_ms after which nobody wants its answer; 0: somebody always does */
     int64_t              bytes;          /* of its request */
     gs_status            status;         /* why it could not be kept */
@@ -124,6 +126,8 @@ int64_t gs_service_share_at(const gs_service_jobs *jobs);   /* when it wants to 
 
 /* The next job of a thread's stage, which is at work on it from now on, and the part of it that is to be prepared; waits. NULL: the service stops. */
 gs_service_job *gs_service_take(gs_service_evaluator *e, int *part);
+/* Ids of schedules of the same problem that wait for a device, too, at most so many, which this device will have timed; returns how many. */
+int             gs_service_peers(gs_service_evaluator *e, const gs_service_job *job, char (*ids)[GS_HASH_TEXT], int most);
 void            gs_service_leave(gs_service_evaluator *e, gs_service_job *job);   /* the thread is at work on it no more; the lock is held */
 
 /* What a thread does with a job. false: it is to be given back, and begun again. */

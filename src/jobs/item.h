@@ -15,6 +15,7 @@ typedef struct gs_service_item {
     char          *fault;      /* why a completion's edits make no candidate, in one line; owned; NULL: there is nothing to say */
     char           id[GS_HASH_TEXT];   /* empty without a candidate, or with one that is refused */
     gs_problem     problem;
+    bool           schedule;  /* the candidate is one */
     gs_reward_kind reward;
 } gs_service_item;
 

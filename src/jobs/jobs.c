@@ -92,6 +92,7 @@ static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_se
     if (job) {
         job->owner = op;
         job->alike = gs_service_alike(&item->problem);
+        job->schedule = item->schedule;
         gs_service_hold(found, job);
         op->fresh++;
     }

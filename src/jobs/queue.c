@@ -110,14 +110,19 @@ uint64_t gs_service_alike(const gs_problem *problem)
     return gs_hash64(text, strlen(text));
 }
 
-/* A device stays with a problem for a while: its worker has tuned cuBLASLt for it, which takes longer than timing a candidate beside it. */
+/* A device stays with a problem for a while: its worker has tuned cuBLASLt for it, which takes longer than timing a candidate beside it. What another device has timed already is left to
+ * that one, as long as there is something else. */
 static gs_service_job *choose(const gs_jobs_queue *q, const gs_service_evaluator *e)
 {
-    gs_service_job *job = q->head;
-    if (e->stage != GS_JOBS_DEVICE || e->alike == 0 || e->streak >= STREAK_MOST) return job;
-    for (int i = 0; job && i < LOOK_MOST; i++, job = job->after)
+    if (e->stage != GS_JOBS_DEVICE) return q->head;
+    gs_service_job *first = NULL, *job = q->head;
+    for (int i = 0; job && i < LOOK_MOST; i++, job = job->after) {
+        if (job->timed && job->timed != e) continue;
+        if (!first) first = job;
+        if (e->alike == 0 || e->streak >= STREAK_MOST) break;
         if (job->alike == e->alike) return job;
-    return q->head;
+    }
+    return first ? first : q->head;
 }
 
 gs_service_job *gs_service_take(gs_service_evaluator *e, int *part)
@@ -146,6 +151,20 @@ gs_service_job *gs_service_take(gs_service_evaluator *e, int *part)
     }
     pthread_mutex_unlock(&jobs->lock);
     return job;
+}
+
+int gs_service_peers(gs_service_evaluator *e, const gs_service_job *job, char (*ids)[GS_HASH_TEXT], int most)
+{
+    gs_service_jobs *const jobs = e->jobs;
+    int count = 0, looked = 0;
+    pthread_mutex_lock(&jobs->lock);
+    for (gs_service_job *at = job->timed == e ? NULL : jobs->queue[GS_JOBS_DEVICE].head; at && count < most && looked < LOOK_MOST; at = at->after, looked++) {
+        if (at->alike != job->alike || job->alike == 0 || at->cancelled || at->timed || !at->schedule) continue;
+        at->timed = e;
+        memcpy(ids[count++], at->id, sizeof at->id);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return count;
 }
 
 void gs_service_leave(gs_service_evaluator *e, gs_service_job *job)

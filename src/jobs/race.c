@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Races: {"problem":P,"race":[S,...]}, and what is kept of one. */
+ * Races: {"problem":P,"race":[S,...],"alone":true}, the last only where cuBLASLt is left out; and what is kept of one. */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static double speed_of(const gs_evaluation *got) { return got->ratio.median; }
 
 static void put_rewards(gs_json *json, const gs_evaluation *got)
 {
-    const gs_judged judged = {.passed = !gs_verdict_failed(got->verdict), .alone = got->predicted, .untrusted = got->untrusted[0] != '\0', .ratio = got->ratio,
+    const gs_judged judged = {.passed = !gs_verdict_failed(got->verdict), .alone = got->predicted || !(got->library_us > 0), .untrusted = got->untrusted[0] != '\0', .ratio = got->ratio,
                               .us = got->untrusted[0] ? got->untrusted_us : got->us, .library_us = got->library_us, .floor_us = got->floor_us, .bytes = got->bytes, .l2_hit = got->l2_hit};
     gs_json_begin(json, "rewards", '{');
     for (int kind = 0; kind < GS_REWARDS; kind++) gs_json_double(json, gs_reward_name((gs_reward_kind)kind), gs_reward_of((gs_reward_kind)kind, &judged));

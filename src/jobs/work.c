@@ -192,13 +192,16 @@ typedef struct task {
     gs_submission   submission;    /* a candidate, or */
     const char    **race;          /* schedules */
     int             count, part;   /* 1 or how many schedules; which of them is to be prepared */
+    bool            alone;         /* the race is one without cuBLASLt */
+    json_t         *peer[GS_BESIDE];   /* requests of schedules of the same problem that wait for the device as well */
+    const char     *beside[GS_BESIDE];
     gs_evaluation  *got;           /* of each */
 } task;
 
 static gs_status step(gs_service_evaluator *e, gs_environment *environment, task *t, gs_error *error)
 {
     if (t->race && e->stage == GS_JOBS_PREPARE) return gs_evaluate_race_prepare(environment, &t->problem, t->race[t->part], error);
-    if (t->race) return gs_evaluate_race(environment, &t->problem, t->race, t->count, t->got, error);
+    if (t->race) return gs_evaluate_race(environment, &t->problem, t->race, t->count, t->alone, t->got, error);
     if (e->stage == GS_JOBS_PREPARE) return gs_evaluate_prepare(environment, &t->problem, &t->submission, t->got, &t->job->prepared, error);
     t->submission.prepared = &t->job->prepared;
     return gs_evaluate(environment, &t->problem, &t->submission, t->got, error);
@@ -289,9 +292,31 @@ static gs_status read_task(task *t, const json_t *request, gs_error *error)
     t->submission = (gs_submission){.schedule = text_of(request, "schedule"), .source = text_of(request, "source"), .manifest = text_of(request, "manifest")};
     t->count = 1;
     t->race = gs_service_race_list(request, &t->count);
+    t->alone = json_is_true(json_object_get(request, "alone"));
     t->got = calloc((size_t)t->count, sizeof *t->got);
     if (!t->got) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an evaluation");
     return t->text ? gs_problem_parse(&t->problem, t->text, error) : gs_fail(error, GS_ERROR_CORRUPT, "request", "cannot be read");
+}
+
+/* Schedules of the same problem that wait are timed with this one. They stay where they are, and find their figures when their turn comes. */
+static void find_peers(gs_service_evaluator *e, task *t)
+{
+    char ids[GS_BESIDE][GS_HASH_TEXT];
+    if (e->stage != GS_JOBS_DEVICE || e->jobs->options.prepare < 1 || !t->submission.schedule || e->session.caps->emulated) return;   /* what waits there is compiled */
+    const int count = gs_service_peers(e, t->job, ids, GS_BESIDE);
+    for (int i = 0; i < count; i++) {
+        loaded one = {0};
+        if (gs_store_job_get(e->session.store, ids[i], load, &one, NULL) != GS_OK) continue;
+        const char *const schedule = text_of(one.request, "schedule"), *const problem = text_of(one.request, "problem");
+        free(one.answer);
+        if (schedule && problem && strcmp(problem, t->text) == 0) {
+            t->peer[t->submission.besides] = one.request;
+            t->beside[t->submission.besides++] = schedule;
+        } else {
+            json_decref(one.request);
+        }
+    }
+    t->submission.beside = t->beside;
 }
 
 /* What comes before a job is begun: it may have been given up, or begun too often. */
@@ -316,6 +341,7 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, task *
             put_aside(e, t->job);
             return true;
         }
+        find_peers(e, t);
         status = evaluate(e, environment, t, &error);
         if (status == GS_ERROR_INTERRUPTED && !gs_service_stops(e)) is = wish_for(e, t->job, true);
         const bool stopped = status != GS_OK && is == WANTED && (status == GS_ERROR_INTERRUPTED || gs_service_stops(e));
@@ -399,6 +425,7 @@ bool gs_service_work(gs_service_evaluator *e, gs_environment *environment, gs_se
     }
     free(t.race);
     free(t.got);
+    for (int i = 0; i < t.submission.besides; i++) json_decref(t.peer[i]);
     json_decref(what.request);
     return done;
 }

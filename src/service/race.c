@@ -73,7 +73,8 @@ static gs_status read_race(asked *a, const json_t *root, const gs_service_terms 
 {
     gs_problem problem;
     gs_reward_kind kind;
-    GS_TRY(gs_service_race_head(root, &a->request, &problem, &kind, terms, error));
+    bool alone;
+    GS_TRY(gs_service_race_head(root, &a->request, &problem, &kind, &alone, terms, error));
     GS_TRY(read_schedules(a, json_object_get(root, "schedules"), &problem, terms, error));
     a->request.item = calloc(1, sizeof *a->request.item);
     if (!a->request.item) return gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for a race");
@@ -89,6 +90,7 @@ static gs_status read_race(asked *a, const json_t *root, const gs_service_terms 
     gs_json_begin(&json, "race", '[');
     for (int i = 0; i < a->racing; i++) gs_json_string(&json, NULL, a->racer[i]);
     gs_json_end(&json, ']');
+    if (alone) gs_json_bool(&json, "alone", true);
     gs_json_end(&json, '}');
     return gs_service_item_take(&a->request.item[0], &text, terms, error);
 }

@@ -156,6 +156,7 @@ gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, co
     if (source) gs_json_string(&json, "source", source);
     if (manifest) gs_json_string(&json, "manifest", manifest);
     gs_json_end(&json, '}');
+    item->schedule = schedule != NULL;
     return gs_service_item_take(item, &text, terms, error);
 }
 
@@ -194,9 +195,10 @@ static gs_status read_item(gs_service_item *item, const json_t *object, const ch
     return gs_service_item_finish(item, schedule, source, manifest, terms, error);
 }
 
-gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, const gs_service_terms *terms, gs_error *error)
+gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, bool *alone, const gs_service_terms *terms, gs_error *error)
 {
-    static const char *const fields[] = {"problem", "schedules", "reward", "deadline_s", NULL};
+    static const char *const fields[] = {"problem", "schedules", "alone", "reward", "deadline_s", NULL};
+    const json_t *const value = json_object_get(object, "alone");
     place where = {0};
     const char *reward;
     GS_TRY(only(object, fields, &where, error));
@@ -204,6 +206,8 @@ gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs
     GS_TRY(problem_of(object, problem, terms, &where, error));
     GS_TRY(text_of(object, "reward", 32, &reward, &where, error));
     *kind = reward ? gs_reward_find(reward) : GS_REWARD_HEADROOM;
+    if (value && !json_is_boolean(value)) return gs_fail(error, GS_ERROR_PARSE, "alone", "must be true or false");
+    *alone = json_is_true(value);
     return *kind == GS_REWARDS ? gs_fail(error, GS_ERROR_ARGUMENT, "reward", "must be " GS_REWARD_WORDS) : GS_OK;
 }
 

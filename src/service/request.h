@@ -39,7 +39,7 @@ bool      gs_service_number_read(const char *text, double low, double high, doub
 /* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
 gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error);
 /* The fields of a race but its schedules: deadline, problem, reward; whether there are others. */
-gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, const gs_service_terms *terms, gs_error *error);
+gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, bool *alone, const gs_service_terms *terms, gs_error *error);
 /* Whether a request of this text has this id on a service with such a device, version and options. */
 bool      gs_service_request_ours(const char *scope, const char *device, const char *version, const char *request, const char *id);
 /* The item takes this text, and has its id. */

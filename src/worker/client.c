@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "worker/wire.h"
@@ -203,6 +204,7 @@ gs_status gs_worker_bench(gs_worker *worker, const gs_worker_bench_request *requ
     *out = (gs_worker_timings){.reference = -1};
     gs_worker_bench_text(request, &text);
     GS_TRY(send(worker, &text, timeout_s, &out->json, error));
+    worker->timed = gs_clock_ns();
     const json_t *const entries = json_object_get(out->json, "contenders"), *const clocks = json_object_get(out->json, "clocks");
     out->reference = (int)gs_reply_int(out->json, "reference", -1);
     out->rounds = (int)gs_reply_int(out->json, "rounds", 0);

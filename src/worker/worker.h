@@ -75,6 +75,7 @@ typedef struct gs_worker {
     gs_text pending;            /* bytes of the line being read */
     int     started;            /* how many children so far */
     int     signal;             /* that ended the child during the last call; 0: none did */
+    int64_t timed;              /* gs_clock_ns: when the last gs_worker_bench ended; 0: there was none */
     int64_t until;              /* gs_clock_ns: a call that is not answered by then is given up, whatever its own time; 0: none is */
     bool  (*unwanted)(void *self);   /* asked several times a second during a call: true gives it up; NULL: nobody does */
     void   *self;               /* of unwanted */

@@ -257,6 +257,65 @@ static void without_a_store(void **state)
     gs_environment_destroy(&e);
 }
 
+static int requests(bench *b, const char *op)
+{
+    char line[65536];
+    int count = 0;
+    FILE *const log = fopen(b->log_path, "r");
+    assert_non_null(log);
+    while (fgets(line, sizeof line, log)) count += strstr(line, op) != NULL;
+    fclose(log);
+    return count;
+}
+
+static gs_evaluation evaluate_beside(gs_environment *e, const char *schedule, const char *const *beside, int count)
+{
+    return evaluate(e, &(gs_submission){.schedule = schedule, .beside = beside, .besides = count});
+}
+
+/* One run times all of them; of those whose turn has not come nothing is kept. */
+static void schedules_are_timed_together(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "wrong=%s;timed=%s;leap=%s", best[3].text, best[4].text, best[5].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, true);
+    const char *const beside[] = {best[2].text, best[0].text, "nonsense", best[3].text, best[2].text, best[4].text, best[5].text};
+    const gs_evaluation first = evaluate_beside(e, best[0].text, beside, GS_COUNT(beside));
+    assert_string_equal(gs_verdict_word(first.verdict), "pass");
+    assert_int_equal(requests(b, "\"op\":\"bench\""), 1);
+    assert_int_equal(trials(b, PROBLEM), 1);
+
+    const gs_evaluation second = evaluate_schedule(e, best[2].text);   /* proved, not timed again */
+    assert_string_equal(gs_verdict_word(second.verdict), "pass");
+    assert_int_equal(requests(b, "\"op\":\"bench\""), 1);
+    assert_int_equal(requests(b, "\"op\":\"verify\""), 2);
+    assert_float_equal(second.us / best[2].us, 1, 0.01);
+    assert_float_equal(second.library_us, first.library_us, 0);
+    assert_true(second.rounds == first.rounds && second.ratio.low > 0 && second.mhz == first.mhz);
+    assert_string_equal(trial_of(b, PROBLEM, best[2].text).stage, "final");
+    assert_float_equal(evaluate_schedule(e, best[2].text).us / best[2].us, 1, 0.01);   /* once more: measured */
+    assert_int_equal(requests(b, "\"op\":\"bench\""), 2);
+
+    /* what is wrong with the others is theirs to hear */
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[3].text).verdict), "exact");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[4].text).verdict), "timed");
+    assert_int_equal(requests(b, "\"op\":\"bench\""), 3);
+    assert_true(evaluate_schedule(e, best[5].text).jumped);   /* doubted: not taken */
+    gs_environment_destroy(&e);
+
+    /* one that takes the worker down is left out, and costs the others nothing */
+    snprintf(rules, sizeof rules, "crash=%s", best[1].text);
+    e = environment_of(b, rules, &(gs_environment_options){0}, false);
+    const char *const bad[] = {best[1].text, best[2].text};
+    assert_string_equal(gs_verdict_word(evaluate_beside(e, best[0].text, bad, 2).verdict), "pass");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[1].text).verdict), "fault");
+    assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[2].text).verdict), "pass");
+    gs_environment_destroy(&e);
+}
+
 static void bad_ones_get_verdicts(void **state)
 {
     /* legend: what the kernel does, the verdict that follows */
@@ -512,7 +571,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         TEST(rewards_have_names), TEST(rewards_of_measured_times), TEST(rewards_of_predicted_times), TEST(rewards_of_the_paper), TEST(rewards_of_times_that_nobody_trusts), TEST(the_hit_rate_follows_the_traffic),
-        TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(bad_ones_get_verdicts),
+        TEST(the_rules_of_disbelief), TEST(rewards_of_a_run), TEST(a_good_schedule_gets_figures), TEST(a_good_kernel_too), TEST(without_a_store), TEST(schedules_are_timed_together), TEST(bad_ones_get_verdicts),
         TEST(texts_that_cannot_be_read), TEST(a_jump_is_measured_again), TEST(a_jump_that_does_not_survive), TEST(what_a_jump_is_over), TEST(confirmed_on_request),
         TEST(tuning_measures_jumps_again), TEST(what_is_not_the_candidates_fault),
     };

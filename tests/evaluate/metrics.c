@@ -91,7 +91,7 @@ static void races_have_metrics(void **state)
     char rules[256];
     snprintf(rules, sizeof rules, "timed=%s", best[2].text);
     gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
-    assert_int_equal(gs_evaluate_race(e, &problem, list, 4, got, &error), GS_OK);
+    assert_int_equal(gs_evaluate_race(e, &problem, list, 4, false, got, &error), GS_OK);
     assert_true(metric_of(&got[0], "tflops") > 0 && metric_of(&got[2], "occupancy") > 0);
     assert_non_null(strstr(json_of(&got[1]), "none: its text was refused"));
     assert_string_equal(gs_verdict_word(got[3].verdict), "timed");

@@ -294,7 +294,7 @@ def run(arguments, folder):
     service = Service(arguments, os.path.join(folder, "measured"))
     try:
         emulated = service.device.startswith("emu")
-        problems = arguments.problems.split(",") if arguments.problems else ["f16:64x64x64:tn", "f16:64x64x128:tn"] if emulated else ["f16:2048x2048x2048:tn", "f16:4096x1024x2048:tn", "bf16:512x4096x4096:tn"]
+        problems = arguments.problems.split(",") if arguments.problems else ["f16:64x64x64:tn", "f16:64x64x128:tn"] if emulated else ["f16:2048x2048x2048:tn", "f16:4096x1024x2048:tn", "f16:512x4096x4096:tn"]
         counts = [arguments.schedules or (4 if emulated else 96), arguments.kernels or (3 if emulated else 32), arguments.raced or (6 if emulated else 128)]
         names = schedules(arguments, os.path.join(folder, "screen"), problems, "mma" if emulated else "ws", counts[0] + counts[2])
         with open(PLAIN, encoding="utf-8") as file:
@@ -318,6 +318,11 @@ def run(arguments, folder):
         service.end()
 
 
+def has_nvrtc(program):
+    told = subprocess.run([program, "info"], capture_output=True, text=True, check=False).stdout
+    return not any(line.split()[:2] == ["NVRTC", "none"] for line in told.splitlines())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", type=os.path.abspath)
@@ -337,8 +342,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    told = subprocess.run([arguments.program, "info"], capture_output=True, text=True, check=False).stdout
-    if any(line.split()[:2] == ["NVRTC", "none"] for line in told.splitlines()):
+    if not has_nvrtc(arguments.program):
         print("no NVRTC")
         return 77
     folder = tempfile.mkdtemp(prefix="gs-rate-")
