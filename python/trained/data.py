@@ -19,11 +19,12 @@ import concurrent.futures
 import itertools
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from common import Test, opened, problems, rows
+from common import Test, extents, opened, problems, rows
 
 import json
 
@@ -72,19 +73,36 @@ def write_lessons(program, times, split, each, seed, test, path):
     return kept, near
 
 
-def tasks(program, out, listed):
-    """The questions of problems of which nothing was measured."""
+def tasks(program, out, listed, jobs):
+    """The questions of problems of which nothing was measured, in their order."""
     (out / "empty.tuned").write_text("gemmsmith-tuned 1\n", encoding="utf-8")
     subprocess.run([program, "db", "import", out / "empty.tuned", "--store", out / "empty.db", "--gpu", "nvidia-h200", "--quiet"], check=True, stdout=subprocess.DEVNULL)
-    (out / "tasks.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
-    for row in export(program, "tasks", "--file", out / "tasks.txt", "--modes", "schedule", "--held-out", 0, "--store", out / "empty.db"):
-        yield {name: row[name] for name in ("problem", "floor_us", "prompt")}
+
+    def part(i):
+        mine = listed[len(listed) * i // jobs:len(listed) * (i + 1) // jobs]
+        if not mine:
+            return []
+        path = out / f"tasks.{i}.txt"
+        path.write_text("\n".join(mine) + "\n", encoding="utf-8")
+        made = [{name: row[name] for name in ("problem", "floor_us", "prompt")}
+                for row in export(program, "tasks", "--file", path, "--modes", "schedule", "--held-out", 0, "--store", out / "empty.db")]
+        path.unlink()
+        return made
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return list(itertools.chain.from_iterable(pool.map(part, range(jobs))))
 
 
-def random_problems(count, seed, test):
+def about_us(problem):
+    """The floor, roughly: a prompt takes a fifth of a second, and those of long problems are not used."""
+    m, n, k = extents(problem)
+    return max(2 * m * n * k / 900e6, 2 * (m * k + k * n + m * n) / 4.5e6)
+
+
+def random_problems(count, floor_us, seed, test):
     text = subprocess.run([sys.executable, ROOT / "scripts" / "list_problems.py", "random", "--seed", str(seed), "--count", str(4 * count)], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
-    return [one for line in text.splitlines() if not test.near(one := line.partition("#")[0].strip())]
+    listed = [one for line in text.splitlines() if not test.near(one := line.partition("#")[0].strip())]
+    return [one for one in listed if about_us(one) <= 0.8 * floor_us][:count]
 
 
 def questions(program, out, lessons, asked, test):
@@ -97,8 +115,7 @@ def questions(program, out, lessons, asked, test):
         elif (place := source.randrange(at + 1)) < asked.random:
             chosen[place] = row
     both = [{name: row[name] for name in ("problem", "floor_us", "prompt")} for row in chosen]
-    small = (row for row in tasks(program, out, random_problems(len(chosen), asked.seed, test)) if row["floor_us"] <= asked.floor)
-    both += list(small)[:len(chosen)]
+    both += [row for row in tasks(program, out, random_problems(len(chosen), asked.floor, asked.seed, test), asked.jobs) if row["floor_us"] <= asked.floor]
     source.shuffle(both)
     with opened(out / "questions.jsonl.gz", "wt") as file:
         for row in both:
@@ -121,6 +138,7 @@ def main():
     out, listed = asked.out, problems(asked.test)
     test = Test(listed)
     out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(out / "tokens", ignore_errors=True)   # imitate.py's, of the lessons before
     times = split_rows(asked.times, out, asked.jobs)
     lessons = [out / f"lessons.{i}.jsonl.gz" for i in range(asked.jobs)]
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
@@ -130,7 +148,7 @@ def main():
         raise SystemExit("data.py: there are no lessons: no group of 8 times and more that is neither held out nor near to the test")
     asked_of = questions(asked.program, out, lessons, asked, test)
     with open(out / "test.jsonl", "w", encoding="utf-8") as file:
-        for row in tasks(asked.program, out, listed):
+        for row in tasks(asked.program, out, listed, asked.jobs):
             file.write(json.dumps(row) + "\n")
     for path in times:
         os.remove(path)

@@ -10,24 +10,29 @@ import argparse
 import math
 import random
 import time
+import zlib
 from pathlib import Path
 
 import numpy
 import torch
 
 from common import ARMS, rows
-from model import SIZES, Log, create, device_of, load, text_of, train_tokenizer
+from model import SIZES, Log, create, device_of, load, load_words, text_of, train_tokenizer
 
-IGNORED = -100
 RATE, WARM, DECAY, CLIP = 1e-3, 200, 0.1, 1.0
+GRAIN = 128   # tokens: few shapes, or the allocator of a GPU begins anew at each step
 
 
 class Examples:
     """Token numbers of all lessons in one array, with where each begins and where its answer does."""
 
-    def __init__(self, paths, words, arm, most=None, longest=6000):
+    def __init__(self, flat, starts, answers):
+        self.flat, self.starts, self.answers = flat, starts.tolist(), answers.tolist()
+
+    @classmethod
+    def made(cls, paths, words, arm, most=None, longest=6000):
         flat, starts, answers = [], [0], []
-        for batch in self.batches(paths, arm, most):
+        for batch in cls.batches(paths, arm, most):
             asked = words([text_of(prompt) for prompt, _ in batch], add_special_tokens=False)["input_ids"]
             answered = words([text_of([], answer).removeprefix("<|assistant|>") for _, answer in batch], add_special_tokens=False)["input_ids"]
             for question, answer in zip(asked, answered, strict=True):   # a mark ends the question, so no token crosses it
@@ -35,7 +40,17 @@ class Examples:
                     flat.append(numpy.array(question + answer, dtype=numpy.uint16))
                     starts.append(starts[-1] + len(flat[-1]))
                     answers.append(len(question))
-        self.flat, self.starts, self.answers = numpy.concatenate(flat) if flat else None, starts, answers
+        return cls(numpy.concatenate(flat) if flat else numpy.array([], dtype=numpy.uint16), numpy.array(starts), numpy.array(answers, dtype=numpy.int64))
+
+    @classmethod
+    def read(cls, path):
+        with numpy.load(path) as file:
+            return cls(file["flat"], file["starts"], file["answers"])
+
+    def write(self, path):
+        with open(f"{path}.new", "wb") as file:
+            numpy.savez_compressed(file, flat=self.flat, starts=numpy.array(self.starts), answers=numpy.array(self.answers))
+        Path(f"{path}.new").replace(path)
 
     @staticmethod
     def batches(paths, arm, most):
@@ -59,14 +74,34 @@ class Examples:
         return self.starts[i + 1] - self.starts[i]
 
     def batch(self, chosen, device):
-        longest = max(map(self.length, chosen))
+        """Token numbers, padded on the right; where those stand that are followed by one of an answer; and these."""
+        longest = (max(map(self.length, chosen)) + GRAIN - 1) // GRAIN * GRAIN
         ids = numpy.ones((len(chosen), longest), dtype=numpy.int64)            # 1: padding
-        labels = numpy.full((len(chosen), longest), IGNORED, dtype=numpy.int64)
+        places, wanted = [], []
         for row, i in enumerate(chosen):
             own = self.flat[self.starts[i]:self.starts[i + 1]]
             ids[row, :len(own)] = own
-            labels[row, self.answers[i]:len(own)] = own[self.answers[i]:]
-        return torch.from_numpy(ids).to(device), torch.from_numpy(labels).to(device)
+            places.append(row * longest + numpy.arange(self.answers[i] - 1, len(own) - 1))
+            wanted.append(own[self.answers[i]:].astype(numpy.int64))
+        return tuple(torch.from_numpy(one).to(device) for one in (ids, numpy.concatenate(places), numpy.concatenate(wanted)))
+
+
+def tokens(data, words, arm, most, paths, name):
+    """The examples of an arm; kept in DATA/tokens, which data.py removes, for the other seeds."""
+    kept = data / "tokens" / f"{name}.{arm}.{zlib.crc32(words.backend_tokenizer.to_str().encode()):08x}.{most or 'all'}.npz"
+    if kept.exists():
+        return Examples.read(kept)
+    made = Examples.made(paths, words, arm, most)
+    kept.parent.mkdir(exist_ok=True)
+    made.write(kept)
+    return made
+
+
+def words_of(data, paths, vocabulary):
+    kept = data / "tokens" / f"words.{vocabulary}"
+    if not kept.exists():
+        train_tokenizer(paths, vocabulary).save_pretrained(kept)
+    return load_words(kept)
 
 
 def order(examples, batch, steps, seed):
@@ -87,12 +122,11 @@ def order(examples, batch, steps, seed):
 
 def loss_of(model, examples, chosen, device):
     """Of the answers' tokens alone. Padding stands on the right, so no token sees it. Logits are made only where an answer is."""
-    ids, labels = examples.batch(chosen, device)
+    ids, places, wanted = examples.batch(chosen, device)
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        hidden = model.model(input_ids=ids).last_hidden_state[:, :-1]
-        wanted = labels[:, 1:] != IGNORED
-        logits = model.lm_head(hidden[wanted])
-    return torch.nn.functional.cross_entropy(logits.float(), labels[:, 1:][wanted])
+        hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state
+        logits = model.lm_head(hidden.flatten(0, 1)[places])
+    return torch.nn.functional.cross_entropy(logits.float(), wanted)
 
 
 @torch.no_grad()
@@ -101,6 +135,12 @@ def check(model, examples, batch, device):
     losses = [loss_of(model, examples, list(range(at, min(at + batch, len(examples)))), device).item() for at in range(0, len(examples), batch)]
     model.train()
     return sum(losses) / len(losses)
+
+
+def finite(loss, step):
+    if loss is not None and not torch.isfinite(loss):
+        raise SystemExit(f"imitate.py: a loss up to step {step} is not finite; the model of the last save stays")
+    return None if loss is None else loss.item()
 
 
 def rate_of(step, steps, rate):
@@ -140,16 +180,17 @@ def main():
     if state:
         model, words = load(out, device)
     else:
-        words = train_tokenizer(paths, asked.vocabulary)
+        words = words_of(asked.data, paths, asked.vocabulary)
         model = create(asked.size, len(words), asked.seed).to(device)
     model.train()
-    examples, checked = Examples(paths, words, asked.arm, asked.most), Examples([asked.data / "check.jsonl.gz"], words, asked.arm, 512)
+    examples = tokens(asked.data, words, asked.arm, asked.most, paths, "lessons")
+    checked = tokens(asked.data, words, asked.arm, 512, [asked.data / "check.jsonl.gz"], "check")
     if not len(examples):
         raise SystemExit("imitate.py: there are no lessons")
-    optimizer = torch.optim.AdamW(model.parameters(), lr=asked.rate, betas=(0.9, 0.95), weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=asked.rate, betas=(0.9, 0.95), weight_decay=DECAY, fused=device.type == "cuda")
     if state:
         optimizer.load_state_dict(state["optimizer"])
-    log, first, last = Log(out / "log.jsonl"), state["step"] if state else 0, None
+    log, first, last = Log(out / "log.jsonl"), state["step"] if state else 0, None   # last: a mean, on the device: to read it takes the time of a step
     print(f"{sum(p.numel() for p in model.parameters())} parameters, {len(words)} words, {len(examples)} lessons of {len(examples.flat) / len(examples):.0f} tokens, {device}", flush=True)
     step = first
     for step, chosen in enumerate(order(examples, asked.batch, asked.steps, asked.seed)):
@@ -158,21 +199,20 @@ def main():
         for group in optimizer.param_groups:
             group["lr"] = rate_of(step, asked.steps, asked.rate)
         loss = loss_of(model, examples, chosen, device)
-        if not torch.isfinite(loss):
-            raise SystemExit(f"imitate.py: the loss of step {step} is not finite; the model of the last save stays")
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        last = loss.item() if last is None else 0.98 * last + 0.02 * loss.item()
+        last = loss.detach() if last is None else 0.98 * last + 0.02 * loss.detach()
         if (step + 1) % asked.every == 0:
-            log.add(step=step + 1, loss=last, grad_norm=norm.item(), learning_rate=optimizer.param_groups[0]["lr"], seconds=time.monotonic() - began)
+            log.add(step=step + 1, loss=finite(last, step), grad_norm=norm.item(), learning_rate=optimizer.param_groups[0]["lr"], seconds=time.monotonic() - began)
         if (step + 1) % (20 * asked.every) == 0:
             if len(checked):
                 log.add(step=step + 1, eval_loss=check(model, checked, asked.batch, device))
             save(out, model, words, optimizer, step + 1)
         if time.monotonic() - began > asked.seconds:
             break
+    finite(last, step)
     save(out, model, words, optimizer, step + 1)
     if len(checked):
         log.add(step=step + 1, eval_loss=check(model, checked, asked.batch, device))

@@ -137,7 +137,8 @@ def main():
     words = load_words(asked.start)
     function = functools.partial(rewarded, judge_of(asked))
     function.__name__ = asked.arm.replace("-", "_")
-    trainer = trl.RLOOTrainer(transformers.LlamaForCausalLM.from_pretrained(asked.start), reward_funcs=function, args=settings(asked, device), processing_class=words,
+    # eager: a question that is padded has rows that see nothing, of which the gradient of faster ones is NaN on a GPU
+    trainer = trl.RLOOTrainer(transformers.LlamaForCausalLM.from_pretrained(asked.start, attn_implementation="eager"), reward_funcs=function, args=settings(asked, device), processing_class=words,
                               train_dataset=datasets.Dataset.from_list(questions), callbacks=[Until(asked.seconds)])
     trainer.train(resume_from_checkpoint=bool(list(asked.out.glob("checkpoint-*"))))
     trainer.save_model()

@@ -6,13 +6,15 @@
 #
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
 # ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
-# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), MORE (options of imitate.py and reinforce.py)
+# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), MORE (options of imitate.py and reinforce.py)
 set -eu
 here=$(dirname "$0")
 out=${OUT:-trained.out} build=${BUILD:-build/release} python=${PYTHON:-python3} seeds=${SEEDS:-1 2 3} steps=${STEPS:-6000} rollouts=${ROLLOUTS:-120}
+rounds=${ROUNDS:-1 4 8 16}
 arms=${ARMS:-imitation rl rl-no-examples rl-no-metrics rl-surrogate}
 limit=${SECONDS_EACH:+--seconds $SECONDS_EACH}
 export PYTHONPATH="$here/.." TOKENIZERS_PARALLELISM=true
+export PYTORCH_CUDA_ALLOC_CONF=${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}   # questions differ in length: half the time of a step
 serve=
 
 start_of() { case $1 in rl-no-*) echo "$out/imitation-$1.$2" ;; *) echo "$out/imitation.$2" ;; esac; }   # each arm begins from a model that has seen such questions
@@ -41,7 +43,11 @@ valid() {   # PAIRS: those that are schedules of their problems
 
 timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER PAIRS in place of time_pairs for tests without a GPU
     valid "$1" >"$1.valid"
-    if [ -n "${TIMER:-}" ]; then $TIMER "$1.valid"; else "$build/tools/time_pairs" time "$1.valid" 100000 "$2"; fi
+    if [ -n "${TIMER:-}" ]; then $TIMER "$1.valid"; return; fi
+    cores=$(nproc)
+    for core in $(seq 0 $((cores - 1))); do "$build/tools/time_pairs" compile "$1.valid" "$core" "$cores" >&2 & done
+    wait
+    "$build/tools/time_pairs" time "$1.valid" 100000 "$2"
 }
 
 case ${1:-} in
@@ -69,12 +75,19 @@ reinforce)
     ;;
 evaluate)
     mkdir -p "$out/proposals" "$out/times"
-    for seed in $seeds; do
-        for arm in $arms; do
-            proposals=$out/proposals/$arm.$seed.csv times=$out/times/$arm.$seed.csv
-            for count in 1 4 8 16; do   # each round is told what the ones before have measured
-                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$proposals" $count --arm "$arm" --seed "$seed" --times "$times"
-                timed "$proposals" 7 >"$times.new"
+    for count in $rounds; do   # each round is told what the ones before have measured
+        waiting=
+        for seed in $seeds; do
+            for arm in $arms; do   # at the same time; nothing is timed meanwhile
+                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/$arm.$seed.csv" &
+                waiting="$waiting $!"
+            done
+        done
+        for one in $waiting; do wait "$one"; done
+        for seed in $seeds; do
+            for arm in $arms; do
+                times=$out/times/$arm.$seed.csv
+                timed "$out/proposals/$arm.$seed.csv" 7 >"$times.new"
                 mv "$times.new" "$times"
             done
         done
