@@ -18,7 +18,7 @@
 
 typedef struct settings {
     cli_common  common;
-    const char *file[4];      /* a, b, c, d */
+    const char *file[5];      /* a, b, c, d, bias */
     const char *device;
     int64_t     seed;
     bool        no_check, counters, dependent, json;
@@ -28,6 +28,7 @@ static const cli_option options[] = {
     {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A as stored: nn, tn M x K; nt, tt K x M; default: random data"},
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
+    {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -179,10 +180,11 @@ static int run(const cli_command *command, int argc, char **argv)
         return cli_fail(command, argv[1], &error);
     if (s.file[2] && problem.beta == 0)
         return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
+    if (s.file[4] && !problem.bias) return cli_usage(command, "--bias: the problem has none; write %s:ep=bias", argv[1]);
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);
-    for (int i = 0; i < 3 && code < 0; i++)
-        if (s.file[i] && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
+    for (int i = 0; i < (int)GS_COUNT(s.file) && code < 0; i++)
+        if (i != 3 && s.file[i] && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
     if (code < 0) {
         if (multiply(&j, &error) != GS_OK) {
             code = cli_fail(command, cli_needs(error.status, s.device, text), &error);

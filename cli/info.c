@@ -15,7 +15,7 @@
 #include "learn/weights.h"
 #include "output.h"
 #include "cublas/library.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "schedule/schedule.h"
 #include "session.h"
 #include "store/store.h"

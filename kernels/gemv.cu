@@ -26,6 +26,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 #include "common/cp_async.cuh"
 #include "common/mma_sync.cuh"
 #include "common/peers.cuh"
@@ -513,10 +514,12 @@ __device__ __forceinline__ void put(const gs_kernel_args &p, const target &to, i
     column += to.column;
     if (column < to.owned) return;
     const long long row = to.index * gs_size_m(p) + (GS_SWAP ? column : token), col = GS_SWAP ? token : column;
-    float x = p.alpha * sum;
 #if GS_BETA
-    x = fmaf(p.beta, read_c(p.c, row * gs_size_ldc(p) + col), x);
+    const float own = read_c(p.c, row * gs_size_ldc(p) + col);
+#else
+    const float own = 0;
 #endif
+    const float x = gs_finished(p, p.alpha * sum, own, row - to.index * gs_size_m(p), col, gs_size_m(p), gs_size_n(p));
     const long long at = row * gs_size_ldd(p) + col;
 #if GS_OUT == 2
     ((float *)p.d)[at] = x;

@@ -21,6 +21,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 #include "common/cp_async.cuh"
 #include "common/mbarrier.cuh"
 #include "common/mma_sync.cuh"
@@ -377,7 +378,16 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
 #endif
 }
 
-/* D = alpha * acc + beta * C for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
+#if GS_BETA
+/* An element of C, which is added at once, or as a residual later. */
+__device__ __forceinline__ void add_c(const gs_kernel_args &p, long long at, float &x, float &residual)
+{
+    if (GS_RESIDUAL) residual = read_c(p.c, at);
+    else x = fmaf(p.beta, read_c(p.c, at), x);
+}
+#endif
+
+/* D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
                                          int column, int lane)
@@ -397,11 +407,14 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
                 float2 x = accumulated(acc[m][n], half);
                 x.x *= p.alpha;
                 x.y *= p.alpha;
+                float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
                 const long long at = (index * p.m + first + r) * p.ldc + column + c;
-                if (first + r < p.m && c < columns) x.x = fmaf(p.beta, read_c(p.c, at), x.x);
-                if (first + r < p.m && c + 1 < columns) x.y = fmaf(p.beta, read_c(p.c, at + 1), x.y);
+                if (first + r < p.m && c < columns) add_c(p, at, x.x, own.x);
+                if (first + r < p.m && c + 1 < columns) add_c(p, at + 1, x.y, own.y);
 #endif
+                x.x = gs_activated_sum(p, x.x, own.x, first + r, column + c, p.m, p.n);
+                x.y = gs_activated_sum(p, x.y, own.y, first + r, column + c + 1, p.m, p.n);
                 put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
             }
         }
@@ -453,11 +466,14 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         unsigned char *const d = (unsigned char *)p.d + (line * p.ldd + n0 + column) * OUT_BYTES;
         x.x *= p.alpha;
         x.y *= p.alpha;
+        float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
         const long long at = line * p.ldc + n0 + column;
-        x.x = fmaf(p.beta, read_c(p.c, at), x.x);
-        if (both) x.y = fmaf(p.beta, read_c(p.c, at + 1), x.y);
+        add_c(p, at, x.x, own.x);
+        if (both) add_c(p, at + 1, x.y, own.y);
 #endif
+        x.x = gs_activated_sum(p, x.x, own.x, m0 + row, n0 + column, p.m, p.n);
+        x.y = gs_activated_sum(p, x.y, own.y, m0 + row, n0 + column + 1, p.m, p.n);
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);
         if (both && GS_VEC_D > 1) {

@@ -52,7 +52,11 @@ KERNEL void gs_race_sample(const gs_race_check p)
         if (lane) continue;
         const double got = load(p.d, (batch * p.m + row) * p.ldd + col, p.out);
         double right = p.alpha * sum;
-        if (p.beta != 0) right += p.beta * (double)load(p.c, (batch * p.m + row) * p.ldc + col, p.out);
+        const double c = p.beta != 0 ? p.beta * (double)load(p.c, (batch * p.m + row) * p.ldc + col, p.out) : 0;
+        if (!p.residual) right += c;
+        if (p.along) right += load(p.bias, p.along == 1 ? col : row, p.out);
+        right = gs_activate(p.activation, right);
+        if (p.residual) right += c;
         if (p.out == F16 && fabs(right) > 60000.0) continue;
         if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * fabs((double)p.alpha) * sqrt(squares) + 1e-6)) atomicAdd(p.wrong, 1ull);
     }

@@ -2,11 +2,12 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read). */
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 
 #if GS_IN == 1
 #define LOAD_IN(bits) gs_bf16_to_f32(bits)
@@ -78,11 +79,9 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     if (row >= p.m) return;
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
-            float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
-#if GS_BETA
-            value = fmaf(p.beta, LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
-#endif
-            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);
+            const float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+            const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
+            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n));
         }
     }
 }

@@ -24,6 +24,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 #include "common/direct.cuh"
 #include "common/exchange.cuh"
 #include "common/mbarrier.cuh"
@@ -405,15 +406,12 @@ template <int COUNT> __device__ __forceinline__ float element(const piece<COUNT>
 #endif
 }
 
-/* D = alpha * x + beta * C. */
-template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_kernel_args &p, float (&x)[COUNT], const piece<COUNT> &c)
+/* Neighbours of a row of D from their sums x. */
+template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
 {
     piece<COUNT> d;
 #pragma unroll
-    for (int e = 0; e < COUNT; e++) {
-        x[e] *= p.alpha;
-        if (GS_BETA) x[e] = fmaf(p.beta, element(c, e), x[e]);
-    }
+    for (int e = 0; e < COUNT; e++) x[e] = gs_finished(p, p.alpha * x[e], GS_BETA ? element(c, e) : 0, row, column + e, gs_size_m(p), gs_size_n(p));
 #pragma unroll
     for (int i = 0; i < COUNT * OUT_BYTES / 4; i++) {
 #if GS_OUT == 2
@@ -429,7 +427,7 @@ template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_ker
 
 template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
 {
-    const piece<COUNT> d = result(p, x, c);
+    const piece<COUNT> d = result(p, row, column, x, c);
     copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p)), d.words, left_of(p, row, column, COUNT));
 }
 
@@ -438,7 +436,7 @@ __device__ __forceinline__ void finish_run(const gs_kernel_args &p, int row, int
 {
 #if RAGGED
     const int first = column - (int)(lane / ROW_STRIDE % ROW_LANES) * RUN;
-    const piece<RUN> d = result(p, x, c);
+    const piece<RUN> d = result(p, row, column, x, c);
     gs_store_run<OUT_BYTES, RUN, ROW_LANES, ROW_STRIDE>((unsigned char *)p.d + offset_of(p, row, first, (int)gs_size_ldd(p)), d.words,
                                                         left_of(p, row, first, ROW_LANES * RUN), (int)lane);
 #else

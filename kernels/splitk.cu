@@ -16,6 +16,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 #include "common/exchange.cuh"
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
@@ -472,25 +473,24 @@ typedef struct target {
 static __device__ __forceinline__ bool inside_m(const target &to, int row) { return row < to.m; }
 static __device__ __forceinline__ bool inside_n(const target &to, int col) { return !GUARD_N || col < to.n; }
 
-/* alpha times an accumulator, plus beta times its element of C. x, y: its place in the tile of wgmma. */
+/* An accumulator as it is stored. x, y: its place in the tile of wgmma. */
 static __device__ __forceinline__ float output(float sum, const gs_kernel_args &p, const target &to, int x, int y)
 {
-    float value = p.alpha * sum;
-#if GS_BETA
     const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
+    float own = 0;   /* of C */
+#if GS_BETA
     if (row < to.m && col < to.n) {
         const long long at = row * gs_size_ldc(p) + col;
 #if GS_OUT == 2
-        value += p.beta * ((const float *)p.c)[at];
+        own = ((const float *)p.c)[at];
 #elif GS_OUT == 1
-        value += p.beta * gs_bf16_to_f32(((const unsigned short *)p.c)[at]);
+        own = gs_bf16_to_f32(((const unsigned short *)p.c)[at]);
 #else
-        value += p.beta * gs_f16_to_f32(((const unsigned short *)p.c)[at]);
+        own = gs_f16_to_f32(((const unsigned short *)p.c)[at]);
 #endif
     }
 #endif
-    (void)to, (void)x, (void)y;
-    return value;
+    return gs_finished(p, p.alpha * sum, own, row, col, to.m, to.n);
 }
 
 #if GS_OUT == 2

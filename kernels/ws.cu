@@ -22,6 +22,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/epilogue.cuh"
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
 #include "common/rows.cuh"
@@ -308,11 +309,12 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
 #else
     float2 value = scaled_pair(acc[2 * g + h], p->alpha);
 #endif
+    float2 own = make_float2(0, 0);   /* of C */
 #if GS_BETA
-    value.x += p->beta * load_c(p, row, col);
-    value.y += p->beta * load_c(p, row + GS_SWAP_AB, col + !GS_SWAP_AB);
+    own = make_float2(load_c(p, row, col), load_c(p, row + GS_SWAP_AB, col + !GS_SWAP_AB));
 #endif
-    return value;
+    return make_float2(gs_finished(*p, value.x, own.x, row, col, p->m, p->n),
+                       gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n));
 }
 
 template <int PART>
@@ -328,7 +330,7 @@ template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at)
 {
     const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * ACC_COUNT / GS_WY;
-#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA
+#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_BIAS && !GS_ACTIVATION
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
@@ -659,7 +661,7 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_BETA || GS_DIRECT) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_DIRECT) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
         gs_tile_walk walk = walk_start(&p, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);

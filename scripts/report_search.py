@@ -262,7 +262,7 @@ def report_wide(asked):
 
 # ---- rows that stand for a problem ----
 
-FAR = 3   # MAX_DISTANCE of src/plan/table.c
+FAR = 3   # MAX_DISTANCE of src/table/table.c
 
 
 def tuned_rows(path):

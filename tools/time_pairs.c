@@ -20,6 +20,7 @@
 #include "schedule/schedule.h"
 #include "timing.h"
 #include "tune/tune.h"
+#include "verify/operands.h"
 
 #define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
 
@@ -120,19 +121,18 @@ static gs_status time_all(reader *in, group *g, double seconds, int rounds, gs_e
 static gs_status count_launch(gs_device *device, const gs_problem *problem, const char *schedule, gs_emu_last *last, gs_error *error)
 {
     gs_contender contender;
-    gs_pointer operand[4] = {0};
+    gs_pointer operand[GS_OPERANDS] = {0};
     GS_TRY(gs_contender_schedule(&contender, device, schedule, error));
     gs_status status = contender.prepare(&contender, problem, error);
-    for (int i = 0; i < 4 && status == GS_OK; i++) {
-        const size_t bytes = (gs_problem_bytes(problem, "abcd"[i]) + 3) / 4 * 4;
+    for (int i = 0; i < gs_operand_count(problem) && status == GS_OK; i++) {
+        const size_t bytes = (gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]) + 3) / 4 * 4;
         status = device->ops->alloc(device, bytes, &operand[i], error);
-        if (status == GS_OK && i < 3) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
+        if (status == GS_OK && i != 3) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
     }
-    const gs_args args = {.a = (void *)(uintptr_t)operand[0], .b = (void *)(uintptr_t)operand[1], .c = (void *)(uintptr_t)operand[2],
-                          .d = (void *)(uintptr_t)operand[3]};
+    const gs_args args = gs_operand_args(operand);
     if (status == GS_OK) status = contender.run(&contender, &args, NULL, error);
     if (status == GS_OK && !gs_emu_last_launch(device, last)) status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "nothing was launched");
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < GS_OPERANDS; i++)
         if (operand[i]) device->ops->free(device, operand[i]);
     contender.destroy(&contender);
     return status;

@@ -3,6 +3,8 @@
  *
  *     D[M x N] = alpha * A[M x K] * B[K x N] + beta * C[M x N]        all row-major
  *
+ * and, where it has an epilogue, D = activation(alpha A B + beta C + bias), computed in f32 before the one rounding to D's type.
+ *
  * Layout nn: A is stored M x K, B is stored K x N. tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
  * nt: A is stored K x M, B is stored K x N (the gradient of a weight matrix). tt: A is stored K x M, B is stored N x K.
  * Text form, the same on the command line, in logs, in the store and in tuned tables:
@@ -16,6 +18,12 @@
  *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
  *     b=             batch                                    1
  *     alpha= beta=                                            1, 0
+ *     ep=            epilogue: words joined by +, in this order:     none
+ *         bias, bias_m         a vector is added: an element per column of D, or one per row
+ *         relu, gelu, gelu_erf, silu    the activation
+ *         residual             beta * C is added behind the activation, not before it
+ *
+ *     bf16:2048x11008x4096:tn:ep=bias+gelu
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -36,6 +44,22 @@ typedef enum gs_type { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
  * first place, B is stored N x K, else K x N; t in the second, A is stored K x M, else M x K. Of our kernels simple, mma, ws and splitk take A stored K x M. */
 typedef enum gs_layout { GS_NN = 0, GS_TN = 1, GS_NT = 2, GS_TT = 3 } gs_layout;
 
+/* What is applied to an element of D before it is rounded. Minus infinity gives 0 or NaN with the last three. */
+typedef enum gs_activation {
+    GS_ACTIVATION_NONE = 0,
+    GS_RELU            = 1,   /* max(x, 0); NaN stays NaN */
+    GS_GELU            = 2,   /* the approximation by tanh: x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))) */
+    GS_GELU_ERF        = 3,   /* x / 2 (1 + erf(x / sqrt(2))) */
+    GS_SILU            = 4    /* x / (1 + exp(-x)) */
+} gs_activation;
+
+/* A vector that is added to D before the activation, of D's type; all matrices of a batch have the same. */
+typedef enum gs_bias {
+    GS_BIAS_NONE = 0,
+    GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer */
+    GS_BIAS_M    = 2          /* M elements, one for each row */
+} gs_bias;
+
 #define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
@@ -52,7 +76,11 @@ typedef struct gs_problem {
     int64_t   lda, ldb, ldc, ldd; /* leading dimensions in elements; never 0 once initialised */
     int64_t   batch;              /* >= 1; matrices of a batch follow each other at ld * rows */
     float     alpha, beta;        /* beta = 0 never reads C */
-    uint64_t  reserved[12];       /* zero */
+    gs_activation activation;
+    gs_bias   bias;
+    uint32_t  residual;           /* 1: beta * C is added behind the activation; needs both, else 0 */
+    uint32_t  reserved_epilogue;  /* zero */
+    uint64_t  reserved[10];       /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */
@@ -68,8 +96,7 @@ static inline gs_problem gs_problem_make(gs_type in, gs_layout layout, int64_t m
 }
 
 /* Reads a text form. On failure *problem is unchanged and *error (may be NULL) names field and column.
- * Returns GS_OK, GS_ERROR_PARSE (syntax), GS_ERROR_RANGE (a value no problem may have) or GS_ERROR_UNSUPPORTED (ep=: no kernel computes
- * one yet). */
+ * Returns GS_OK, GS_ERROR_PARSE (syntax) or GS_ERROR_RANGE (a value no problem may have). */
 static inline gs_status gs_problem_parse(gs_problem *problem, const char *text, gs_error *error)
 {
     return gs_problem_read(problem, sizeof *problem, text, error);
@@ -82,7 +109,8 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
  * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
-/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch. */
+/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, or of the bias ('e'), 0
+ * without one. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
 /* 2 M N K batch. */

@@ -13,6 +13,7 @@ typedef struct gs_kernel_args {
     long long   lda, ldb, ldc, ldd;
     int         m, n, k, batch;
     float       alpha, beta;
+    const void *bias;       /* not read where the problem has none */
 } gs_kernel_args;
 
 #endif

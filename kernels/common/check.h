@@ -4,7 +4,7 @@
 #ifndef GS_KERNELS_CHECK_H
 #define GS_KERNELS_CHECK_H
 
-#include "common/datagen.h"
+#include "common/epilogue.h"
 
 #ifdef __CUDACC_RTC__
 #define GS_KERNEL extern "C" __global__
@@ -44,20 +44,22 @@ typedef struct gs_check_counts {
 
 typedef struct gs_check {
     const void      *d;
-    const double    *reference;      /* rows x cols, packed */
+    const double    *reference;      /* rows x cols, packed: what the epilogue is applied to */
+    gs_epilogue      epilogue;
     gs_u64           rows, cols, ld; /* rows of the whole batch */
     int              type;           /* gs_type of d */
     int              exact;          /* 1: bit for bit after one rounding (zeros of either sign are equal) */
     double           relative;       /* bound: relative * |R| + spread * rms(R) + absolute */
     double           spread;
     double           absolute;
+    double           activation;     /* more: of what the activation gave; 0 where it is exact */
     unsigned int     poison;         /* 32-bit pattern */
     gs_check_counts *counts;
 } gs_check;
 
 /* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
 typedef struct gs_timed_set {
-    gs_u64 a, b, c, d, begin, end;   /* addresses; of 4 bytes */
+    gs_u64 a, b, c, d, begin, end, bias;   /* addresses; of 4 bytes */
 } gs_timed_set;
 
 /* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
@@ -68,7 +70,9 @@ typedef struct gs_timed {
     long long    m, n, k, batch, lda, ldb, ldc, ldd;
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
-    double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms */
+    int          activation, along, residual;   /* as in gs_epilogue */
+    double       least;
+    double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */
     gs_u64      *found;                  /* adds elements without a value and places beside D that were written; and samples that are wrong */
 } gs_timed;

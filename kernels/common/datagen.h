@@ -10,6 +10,7 @@
 #define GS_SHARED static __device__ __forceinline__
 #else
 #include <math.h>
+#include <stdbool.h>
 #define GS_SHARED static inline
 #endif
 

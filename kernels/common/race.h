@@ -3,7 +3,7 @@
 #ifndef GS_KERNELS_RACE_H
 #define GS_KERNELS_RACE_H
 
-#include "common/datagen.h"
+#include "common/epilogue.h"
 
 typedef struct gs_race_fill {
     void  *to;
@@ -14,12 +14,13 @@ typedef struct gs_race_fill {
 
 /* A result to look at. Elements of D are compared with sums that are computed for them anew: those in the corners and random others. */
 typedef struct gs_race_check {
-    const void  *a, *b, *c, *d;
+    const void  *a, *b, *c, *d, *bias;
     long long    lda, ldb, ldc, ldd;
     long long    m, n, k, batch;
     int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;
     float        alpha, beta;
+    int          activation, along, residual;   /* as in gs_epilogue */
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
     gs_u64       seed;
     gs_u64      *wrong;        /* adds the samples that are wrong and the elements that are NaN */

@@ -8,7 +8,8 @@
         plan.run(a, b, d)                 # device pointers, or anything with data_ptr() or __cuda_array_interface__
 
 D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn and nt have B stored K x N, tn and tt N x K; nn and tn have
-A stored M x K, nt and tt K x M. Of an operand only the address is taken: shape, strides, type and device are the caller's to get
+A stored M x K, nt and tt K x M. A problem with ep= has a bias, an activation or both: plan("bf16:2048x11008x4096:tn:ep=bias+gelu")
+computes gelu(A B + bias) in one kernel, plan.run(a, b, d, bias=bias). Of an operand only the address is taken: shape, strides, type and device are the caller's to get
 right. Nothing waits: synchronise the stream before the result is read.
 
 From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is
@@ -32,7 +33,8 @@ class _Problem(_c.Structure):
                 ("m", _c.c_int64), ("n", _c.c_int64), ("k", _c.c_int64),
                 ("lda", _c.c_int64), ("ldb", _c.c_int64), ("ldc", _c.c_int64), ("ldd", _c.c_int64),
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
-                ("reserved", _c.c_uint64 * 12)]
+                ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("reserved_epilogue", _c.c_uint32),
+                ("reserved", _c.c_uint64 * 10)]
 
 
 class _Config(_c.Structure):
@@ -50,7 +52,8 @@ class _PlanOptions(_c.Structure):
 class _Args(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("reserved_flags", _c.c_uint32)] + \
                [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")] + \
-               [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("reserved", _c.c_uint64 * 6)]
+               [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("bias", _c.c_void_p),
+                ("reserved", _c.c_uint64 * 5)]
 
 
 _P = _c.POINTER
@@ -144,7 +147,7 @@ class Problem:
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
-        """Bytes of operand "a", "b", "c" or "d"."""
+        """Bytes of operand "a", "b", "c" or "d", or of the bias, "e"."""
         return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
 
     def __str__(self):
@@ -176,9 +179,9 @@ def _pointer(value):
     raise TypeError(f"no device pointer: {type(value).__name__}")
 
 
-def _args(a, b, d, c, workspace=None, alpha=None, beta=None):
+def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None):
     scalar = lambda value: None if value is None else _c.pointer(_c.c_float(value))
-    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta))
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta), _pointer(bias))
 
 
 def _problem_of(plan):
@@ -215,12 +218,13 @@ class Plan:
         _check(status, error)
         context._plans.add(self)
 
-    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None):
-        """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0.
+    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None):
+        """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
+        (N or M elements of D's type) where the problem has one.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta)), stream))
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias)), stream))
 
     def save(self):
         """The plan as bytes, compiled code included, for Context.load."""
@@ -301,11 +305,11 @@ class Context:
         self._open()
         return Plan(self, None, saved=bytes(saved))
 
-    def gemm(self, problem, a, b, d, c=None, stream=0):
+    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None):
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
-        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c)), stream, _c.byref(error)), error)
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias)), stream, _c.byref(error)), error)
 
     def _open(self):
         if not self._c:

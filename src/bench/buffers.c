@@ -13,7 +13,8 @@ static int64_t leading(const gs_problem *problem, char name)
     case 'a': return problem->lda;
     case 'b': return problem->ldb;
     case 'c': return problem->ldc;
-    default:  return problem->ldd;
+    case 'd': return problem->ldd;
+    default:  return 0;
     }
 }
 
@@ -36,7 +37,7 @@ static void collect(gs_sets *sets, const gs_problem *problems, int count)
 {
     for (int i = 0; i < count; i++) {
         const size_t used = gs_operand_used(&problems[i]);
-        for (int j = 0; j < 4; j++) sets->use[i][j] = find_or_add(sets, &problems[i], "abcd"[j]);
+        for (int j = 0; j < GS_OPERANDS; j++) sets->use[i][j] = j < gs_operand_count(&problems[i]) ? find_or_add(sets, &problems[i], GS_OPERAND_LETTERS[j]) : -1;
         if (i == 0 || used < sets->used_bytes) sets->used_bytes = used;
     }
 }
@@ -68,6 +69,14 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 
 /* ---- what is looked at behind a replay ---- */
 
+static void addresses(const gs_sets *sets, int contender, int set, gs_pointer at[GS_OPERANDS])
+{
+    for (int j = 0; j < GS_OPERANDS; j++) {
+        const int operand = sets->use[contender][j];
+        at[j] = operand < 0 ? 0 : sets->operands[operand].at[set];
+    }
+}
+
 /* The addresses of a contender's sets. What lies before the D that comes first in memory is counted as its own, and what lies behind each. */
 static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *table)
 {
@@ -75,11 +84,11 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
     const gs_pointer end = d->memory + d->size;
     int first = 0;
     for (int set = 0; set < sets->count; set++) {
-        gs_pointer at[4], next = end;
-        for (int j = 0; j < 4; j++) at[j] = sets->operands[sets->use[contender][j]].at[set];
+        gs_pointer at[GS_OPERANDS], next = end;
+        addresses(sets, contender, set, at);
         for (int other = 0; other < sets->count; other++)
             if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
-        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next};
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4]};
         if (at[3] < table[first].d) first = set;
     }
     table[first].begin = d->memory;
@@ -88,7 +97,7 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
 static bool same_use(const gs_sets *sets, int one, int other)
 {
     bool same = true;
-    for (int j = 0; j < 4; j++) same &= sets->use[one][j] == sets->use[other][j];
+    for (int j = 0; j < GS_OPERANDS; j++) same &= sets->use[one][j] == sets->use[other][j];
     return same;
 }
 
@@ -179,7 +188,7 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
                          size_t spare, gs_random *random, gs_queue queue, gs_error *error)
 {
     *sets = (gs_sets){.seed = gs_random_next(random)};
-    sets->operands = calloc((size_t)count * 4, sizeof *sets->operands);
+    sets->operands = calloc((size_t)count * GS_OPERANDS, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
     if (!sets->operands || !sets->use)
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory to list the operands of %d contenders", count);
@@ -221,8 +230,8 @@ void gs_sets_destroy(gs_sets *sets, gs_device *device, int count)
 
 gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
 {
-    gs_pointer at[4];
-    for (int j = 0; j < 4; j++) at[j] = sets->operands[sets->use[contender][j]].at[set];
+    gs_pointer at[GS_OPERANDS];
+    addresses(sets, contender, set, at);
     return gs_operand_args(at);
 }
 

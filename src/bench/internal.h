@@ -47,7 +47,7 @@ typedef struct gs_sets {
     int         count;
     int         operand_count;
     gs_operand *operands;
-    int       (*use)[4];          /* per contender: its a, b, c, d among the operands */
+    int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d and bias among the operands; -1: it has none */
     size_t      used_bytes;       /* per call, of the contender that touches least */
     uint64_t    seed;             /* of the data */
     uint64_t    hash;             /* of A, B and C of all sets, as they were generated */

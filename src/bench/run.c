@@ -62,7 +62,7 @@ static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error
     gs_samples *const samples = &run->out->samples[contender];
     const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
     GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], (uintptr_t)args.d, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
                                 run->queue, error));
     samples->wrong = samples->compare.mismatches > 0;
     if (samples->wrong || run->device->caps.emulated) return GS_OK;

@@ -17,7 +17,7 @@
 #include "compare/rows.h"
 #include "compare/torch.h"
 #include "learn/weights.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "problem/layout.h"
 #include "tune/tune.h"
 #include "verify/verify.h"

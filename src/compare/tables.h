@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "store/store.h"
 
 typedef struct gs_tables_side {

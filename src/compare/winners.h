@@ -3,7 +3,7 @@
 #ifndef GS_COMPARE_WINNERS_H
 #define GS_COMPARE_WINNERS_H
 
-#include "plan/table.h"
+#include "table/table.h"
 #include "store/store.h"
 
 /* The row of a table that a winner of the store makes; gpu as the store names it. false: no table can hold it (a user kernel). */

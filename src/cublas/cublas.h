@@ -20,7 +20,11 @@ enum {                                                                          
 };
 
 enum { GS_LT_LAYOUT_BATCH_COUNT = 5, GS_LT_LAYOUT_BATCH_STRIDE = 6 };            /* cublasLtMatrixLayoutAttribute_t: int32, int64 */
-enum { GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4 };                           /* cublasLtMatmulDescAttributes_t: int32 */
+enum {                                                                           /* cublasLtMatmulDescAttributes_t */
+    GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4, GS_LT_DESC_EPILOGUE = 7,       /* int32, int32, uint32 */
+    GS_LT_DESC_BIAS = 8                                                          /* const void *, of D's type, an element for each row of the column-major D */
+};
+enum { GS_LT_EPILOGUE_NONE = 1, GS_LT_EPILOGUE_RELU = 2, GS_LT_EPILOGUE_BIAS = 4, GS_LT_EPILOGUE_GELU = 32 };   /* cublasLtEpilogue_t; bias is a bit */
 enum {                                                                           /* cublasLtMatmulPreferenceAttributes_t */
     GS_LT_PREF_WORKSPACE = 1,                                                    /* uint64 */
     GS_LT_PREF_REDUCTION_MASK = 3,                                               /* uint32 */

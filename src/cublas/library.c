@@ -4,13 +4,17 @@
 #include "cublas/library.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cublas/cublas.h"
+#include "cublas/finishing.h"
 #include "problem/layout.h"
+
+#define BIAS_ALIGNMENT 16   /* bytes, of a bias that cuBLASLt adds */
 
 struct gs_library {
     gs_device         *device;
@@ -18,11 +22,17 @@ struct gs_library {
     gs_problem         problem;
     gs_cublas_math     math;
     gs_lt_handle       handle;
-    gs_lt_desc         desc;
+    gs_lt_desc         desc;                /* with its epilogue; NULL: cuBLASLt has none of this kind */
+    gs_lt_desc         plain;               /* the product alone, which `finishing` follows; NULL: there is no epilogue */
     gs_lt_layout       b, a, c, d;          /* in the order in which cuBLASLt takes them */
+    gs_lt_layout       middle;              /* a product on its way to `finishing`, where D may hold the residual; else NULL: it is in D */
+    size_t             middle_bytes;
+    gs_finishing       finishing;
+    pthread_mutex_t    bias;                /* one bias pointer at a time is in desc */
     int                count, first, chosen;  /* first: the best that may be chosen */
     gs_lt_heuristic    list[GS_LIBRARY_MOST];
     bool               rounds[GS_LIBRARY_MOST];   /* its sums to D's type: may not be chosen */
+    bool               apart[GS_LIBRARY_MOST];    /* the product alone */
     gs_pointer         workspace;
     size_t             workspace_size;      /* largest that any chosen algorithm has needed so far */
     size_t             workspace_most;      /* of a suggestion */
@@ -41,6 +51,14 @@ static gs_status failed(gs_error *error, const char *call, int status)
         const int try_status_ = (call);                                     \
         if (try_status_ != GS_CUBLAS_SUCCESS) return failed(error, name, try_status_); \
     } while (0)
+
+/* What cuBLASLt multiplies: a residual is added behind it. */
+static gs_problem of_product(const gs_problem *problem)
+{
+    gs_problem product = *problem;
+    if (product.residual) product.beta = 0;
+    return product;
+}
 
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
@@ -66,21 +84,63 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
     return GS_OK;
 }
 
-static gs_status describe_problem(gs_library *library, gs_error *error)
+/* cublasLtEpilogue_t of the problem's; 0: there is none. */
+static uint32_t fused_epilogue(const gs_problem *p)
+{
+    const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
+    if (p->residual || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
+    const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
+    return both ? both : GS_LT_EPILOGUE_NONE;
+}
+
+static gs_status set_bias(const gs_library *library, const void *bias, gs_error *error)
+{
+    TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS, &bias, sizeof bias));
+    return GS_OK;
+}
+
+static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t epilogue, gs_error *error)
 {
     const gs_cublaslt *const lt = library->lt;
     const gs_problem *const p = &library->problem;
     const int32_t op_b = gs_is_b_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = gs_is_a_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
-    TRY_LT("cublasLtMatmulDescCreate", lt->desc_create(&library->desc, library->math.compute_type, library->math.scale_type));
-    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSA, &op_b, sizeof op_b));
-    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(library->desc, GS_LT_DESC_TRANSB, &op_a, sizeof op_a));
-    gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
-    for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
+    TRY_LT("cublasLtMatmulDescCreate", lt->desc_create(out, library->math.compute_type, library->math.scale_type));
+    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(*out, GS_LT_DESC_TRANSA, &op_b, sizeof op_b));
+    TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(*out, GS_LT_DESC_TRANSB, &op_a, sizeof op_a));
+    if (epilogue != GS_LT_EPILOGUE_NONE) TRY_LT("cublasLtMatmulDescSetAttribute", lt->desc_set(*out, GS_LT_DESC_EPILOGUE, &epilogue, sizeof epilogue));
     return GS_OK;
 }
 
+/* M x N of the whole batch, packed but for rows of a multiple of 16 bytes. */
+static gs_status make_middle(gs_library *library, gs_error *error)
+{
+    gs_problem *const p = &library->problem;
+    const int64_t ldd = p->ldd;
+    p->ldd = (p->n + 7) / 8 * 8;
+    library->middle_bytes = (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
+    const gs_status status = make_layout(library, &library->middle, 'd', error);
+    p->ldd = ldd;
+    return status;
+}
+
+static gs_status describe_problem(gs_library *library, gs_error *error)
+{
+    const gs_problem *const p = &library->problem;
+    const uint32_t epilogue = fused_epilogue(p);
+    if (epilogue) GS_TRY(make_desc(library, &library->desc, epilogue, error));
+    if (epilogue != GS_LT_EPILOGUE_NONE) GS_TRY(make_desc(library, &library->plain, GS_LT_EPILOGUE_NONE, error));
+    if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
+    gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
+    for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
+    return p->residual ? make_middle(library, error) : GS_OK;
+}
+
 /* C is not read when beta is 0: D stands in for it. */
-static gs_lt_layout layout_c(const gs_library *library) { return library->problem.beta == 0 ? library->d : library->c; }
+static gs_lt_layout layout_d(const gs_library *library, bool apart) { return apart && library->middle ? library->middle : library->d; }
+static gs_lt_layout layout_c(const gs_library *library, bool apart)
+{
+    return library->problem.beta == 0 || library->problem.residual ? layout_d(library, apart) : library->c;
+}
 
 /* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are. */
 static uint32_t row_alignment(int64_t ld, gs_type type)
@@ -96,7 +156,7 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 ? p->ldd : p->ldc, p->out),
+    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 || p->residual ? p->ldd : p->ldc, p->out),
                                    row_alignment(p->ldd, p->out)};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
@@ -119,26 +179,28 @@ static uint32_t config(const gs_library *library, int index, int attribute, size
     return status == GS_CUBLAS_SUCCESS ? value : 0;
 }
 
-static int place_of(const gs_library *library, const gs_lt_heuristic *one)
+static int place_of(const gs_library *library, const gs_lt_heuristic *one, bool apart)
 {
     int i = 0;
-    while (i < library->count && memcmp(&library->list[i].algo, &one->algo, sizeof one->algo) != 0) i++;
+    while (i < library->count && (library->apart[i] != apart || memcmp(&library->list[i].algo, &one->algo, sizeof one->algo) != 0)) i++;
     return i;
 }
 
 /* Puts what the library suggests, and fits, behind the list, unless it is in it; *best is where its first choice is, -1 if nothing fits. */
-static gs_status ask(gs_library *library, gs_lt_preference preference, int *best, gs_error *error)
+static gs_status ask(gs_library *library, gs_lt_preference preference, bool apart, bool again, int *best, gs_error *error)
 {
     gs_lt_heuristic answer[GS_LIBRARY_ASKED];
     int returned = 0;
-    const bool again = library->count > 0;
     *best = -1;
-    TRY_LT("cublasLtMatmulAlgoGetHeuristic", library->lt->heuristic(library->handle, library->desc, library->b, library->a, layout_c(library), library->d,
-                                                                    preference, GS_LIBRARY_ASKED, answer, &returned));
+    TRY_LT("cublasLtMatmulAlgoGetHeuristic",
+           library->lt->heuristic(library->handle, apart ? library->plain : library->desc, library->b, library->a, layout_c(library, apart), layout_d(library, apart),
+                                  preference, GS_LIBRARY_ASKED, answer, &returned));
     for (int i = 0; i < returned; i++) {
         if (answer[i].state != GS_CUBLAS_SUCCESS || answer[i].workspace > library->workspace_most) continue;
-        const int at = again ? place_of(library, &answer[i]) : library->count;
+        const int at = again ? place_of(library, &answer[i], apart) : library->count;
+        if (at == GS_LIBRARY_MOST) break;
         if (at == library->count) library->list[library->count++] = answer[i];
+        library->apart[at] = apart;
         library->rounds[at] = !gs_library_accumulates(&library->problem, config(library, at, GS_LT_CONFIG_REDUCTION, 4));
         if (*best < 0 && !library->rounds[at]) *best = at;
     }
@@ -146,18 +208,41 @@ static gs_status ask(gs_library *library, gs_lt_preference preference, int *best
 }
 
 /* First whatever the library suggests, because tables hold places in that list; then, if some of that may not be chosen, what it suggests instead. */
-static gs_status list_algorithms(gs_library *library, gs_lt_preference preference, gs_error *error)
+static gs_status list_with(gs_library *library, gs_lt_preference preference, bool apart, int *best, gs_error *error)
 {
     const uint32_t mask = GS_LT_REDUCTION_COMPUTE_TYPE;
+    const int first = library->count;
     bool rounds = false;
     int instead;
     GS_TRY(set_preference(library, preference, error));
-    GS_TRY(ask(library, preference, &library->first, error));
-    for (int i = 0; i < library->count; i++) rounds |= library->rounds[i];
-    if (rounds) {
-        TRY_LT("cublasLtMatmulPreferenceSetAttribute", library->lt->preference_set(preference, GS_LT_PREF_REDUCTION_MASK, &mask, sizeof mask));
-        if (ask(library, preference, &instead, NULL) == GS_OK && instead >= 0) library->first = instead;   /* without an answer the list is what it was */
+    GS_TRY(ask(library, preference, apart, false, best, error));
+    for (int i = first; i < library->count; i++) rounds |= library->rounds[i];
+    if (!rounds) return GS_OK;
+    TRY_LT("cublasLtMatmulPreferenceSetAttribute", library->lt->preference_set(preference, GS_LT_PREF_REDUCTION_MASK, &mask, sizeof mask));
+    if (ask(library, preference, apart, true, &instead, NULL) == GS_OK && instead >= 0) *best = instead;   /* without an answer the list is what it was */
+    return GS_OK;
+}
+
+static gs_status list_of(gs_library *library, bool apart, int *best, gs_error *error)
+{
+    const gs_cublaslt *const lt = library->lt;
+    gs_lt_preference preference;
+    TRY_LT("cublasLtMatmulPreferenceCreate", lt->preference_create(&preference));
+    const gs_status status = list_with(library, preference, apart, best, error);
+    lt->preference_destroy(preference);
+    return status;
+}
+
+/* Those with the epilogue, then those of the product alone. */
+static gs_status list_algorithms(gs_library *library, gs_error *error)
+{
+    int best[2] = {-1, -1};
+    if (library->desc) {
+        const gs_status status = list_of(library, false, &best[0], error);
+        if (status != GS_OK && !(library->plain && status == GS_ERROR_UNSUPPORTED)) return status;
     }
+    if (library->plain) GS_TRY(list_of(library, true, &best[1], error));
+    library->first = best[0] >= 0 ? best[0] : best[1];
     if (library->count == 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt suggests no algorithm for this problem");
     if (library->first < 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "all %d algorithms that cuBLASLt suggests for this problem round partial sums to the type of D",
@@ -178,11 +263,8 @@ static gs_status fill(gs_library *library, gs_error *error)
     GS_TRY(make_current(library, error));
     TRY_LT("cublasLtCreate", lt->create(&library->handle));
     GS_TRY(describe_problem(library, error));
-    gs_lt_preference preference;
-    TRY_LT("cublasLtMatmulPreferenceCreate", lt->preference_create(&preference));
-    const gs_status status = list_algorithms(library, preference, error);
-    lt->preference_destroy(preference);
-    GS_TRY(status);
+    GS_TRY(list_algorithms(library, error));
+    if (library->plain) GS_TRY(gs_finishing_open(&library->finishing, library->device, &library->problem, error));
     return gs_library_choose(library, library->first);
 }
 
@@ -204,7 +286,9 @@ gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs
     library->device = device;
     library->lt = lt;
     library->problem = *problem;
-    library->math = gs_cublas_math_of(problem);
+    const gs_problem product = of_product(problem);
+    library->math = gs_cublas_math_of(&product);
+    pthread_mutex_init(&library->bias, NULL);
     library->workspace_most = GS_MIN(workspace_most, GS_LIBRARY_WORKSPACE);
     const gs_status status = fill(library, error);
     if (status == GS_OK)
@@ -218,10 +302,13 @@ void gs_library_destroy(gs_library **library_address)
 {
     if (!library_address || !*library_address) return;
     gs_library *const library = *library_address;
-    const gs_lt_layout layouts[] = {library->a, library->b, library->c, library->d};
+    const gs_lt_layout layouts[] = {library->a, library->b, library->c, library->d, library->middle};
     for (size_t i = 0; i < GS_COUNT(layouts); i++)
         if (layouts[i]) library->lt->layout_destroy(layouts[i]);
     if (library->desc) library->lt->desc_destroy(library->desc);
+    if (library->plain) library->lt->desc_destroy(library->plain);
+    gs_finishing_close(&library->finishing);
+    pthread_mutex_destroy(&library->bias);
     if (library->handle) library->lt->destroy(library->handle);
     if (library->workspace) library->device->ops->free(library->device, library->workspace);
     free(library);
@@ -231,11 +318,18 @@ void gs_library_destroy(gs_library **library_address)
 int gs_library_count(const gs_library *library) { return library->count; }
 int gs_library_chosen(const gs_library *library) { return library->chosen; }
 
+/* The product on its way to `finishing` stands behind the algorithm's own. */
+static size_t middle_at(const gs_library *library, int index) { return (library->list[index].workspace + 255) / 256 * 256; }
+static size_t workspace_of(const gs_library *library, int index)
+{
+    return library->apart[index] && library->middle ? middle_at(library, index) + library->middle_bytes : library->list[index].workspace;
+}
+
 gs_status gs_library_choose(gs_library *library, int index)
 {
     if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
     if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
-    const size_t need = library->list[index].workspace;
+    const size_t need = workspace_of(library, index);
     if (need > library->workspace_size) {
         gs_pointer larger;
         GS_TRY(library->device->ops->alloc(library->device, need, &larger, NULL));
@@ -258,11 +352,13 @@ void gs_library_describe(const gs_library *library, char *text, size_t size)
              config(library, chosen, GS_LT_CONFIG_CUSTOM, 4), library->list[chosen].workspace, chosen + 1, library->count);
 }
 
-size_t gs_library_workspace(const gs_library *library) { return library->list[library->chosen].workspace; }
+size_t gs_library_workspace(const gs_library *library) { return workspace_of(library, library->chosen); }
+bool   gs_library_is_fused(const gs_library *library) { return !library->apart[library->chosen]; }
 
 size_t gs_library_alignment(const gs_library *library, char operand)
 {
     const gs_problem *const p = &library->problem;
+    if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
     const int64_t ld = operand == 'a' ? p->lda : operand == 'b' ? p->ldb : operand == 'c' ? p->ldc : p->ldd;
     const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */
@@ -276,29 +372,60 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     return GS_MAX((size_t)value, gs_type_size(type));
 }
 
-static int matmul(const gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue)
+static int multiply(const gs_library *library, const gs_cublas_math *math, const gs_args *args, const void *c, void *d, void *workspace, gs_queue queue)
 {
     const gs_lt_heuristic *const chosen = &library->list[library->chosen];
-    void *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
-    const void *const c = library->problem.beta == 0 ? args->d : args->c;
-    return library->lt->matmul(library->handle, library->desc, &math->alpha, args->b, library->b, args->a, library->a, &math->beta,
-                               c, layout_c(library), args->d, library->d, &chosen->algo, workspace, chosen->workspace, queue);
+    const bool apart = library->apart[library->chosen];
+    return library->lt->matmul(library->handle, apart ? library->plain : library->desc, &math->alpha, args->b, library->b, args->a, library->a, &math->beta,
+                               c, layout_c(library, apart), d, layout_d(library, apart), &chosen->algo, workspace, chosen->workspace, queue);
 }
 
-static gs_status run_with(const gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue, gs_error *error)
+static int multiply_with_bias(gs_library *library, const gs_cublas_math *math, const gs_args *args, const void *c, void *workspace, gs_queue queue)
 {
-    int status = matmul(library, math, args, queue);
-    if (status != GS_CUBLAS_SUCCESS && make_current(library, NULL) == GS_OK) status = matmul(library, math, args, queue);
-    return status == GS_CUBLAS_SUCCESS ? GS_OK : failed(error, "cublasLtMatmul", status);
+    pthread_mutex_lock(&library->bias);
+    int status = library->lt->desc_set(library->desc, GS_LT_DESC_BIAS, &args->bias, sizeof args->bias);
+    if (status == GS_CUBLAS_SUCCESS) status = multiply(library, math, args, c, args->d, workspace, queue);
+    pthread_mutex_unlock(&library->bias);
+    return status;
+}
+
+static int matmul(gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue)
+{
+    char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
+    const bool apart = library->apart[library->chosen];
+    if (apart && library->middle) {
+        void *const middle = workspace + middle_at(library, library->chosen);
+        return multiply(library, math, args, middle, middle, workspace, queue);
+    }
+    const void *const c = library->problem.beta == 0 ? args->d : args->c;
+    if (!apart && library->problem.bias) return multiply_with_bias(library, math, args, c, workspace, queue);
+    return multiply(library, math, args, c, args->d, workspace, queue);
+}
+
+/* The epilogue of what was chosen without it. */
+static gs_status finish(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const gs_problem *const p = &library->problem;
+    const char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
+    if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, args, queue, error);
+    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), (p->n + 7) / 8 * 8, args, queue, error);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */
-gs_status gs_library_run(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
+static gs_status run_with(gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    int status = matmul(library, math, args, queue);
+    if (status != GS_CUBLAS_SUCCESS && make_current(library, NULL) == GS_OK) status = matmul(library, math, args, queue);
+    if (status != GS_CUBLAS_SUCCESS) return failed(error, "cublasLtMatmul", status);
+    return library->apart[library->chosen] ? finish(library, args, queue, error) : GS_OK;
+}
+
+gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
     if (!args->alpha && !args->beta) return run_with(library, &library->math, args, queue, error);
-    gs_problem scaled = library->problem;
+    gs_problem scaled = of_product(&library->problem);
     if (args->alpha) scaled.alpha = *args->alpha;
-    if (args->beta) scaled.beta = *args->beta;
+    if (args->beta && !library->problem.residual) scaled.beta = *args->beta;
     if (scaled.acc == GS_F16 && !gs_cublas_fits_f16(&scaled))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
     const gs_cublas_math math = gs_cublas_math_of(&scaled);

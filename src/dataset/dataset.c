@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "train/train.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "schedule/profile.h"
 #include "dataset/rows.h"
 

@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "evaluate/emulate.h"
 #include "kernel/kernel.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "schedule/profile.h"
 #include "worker/client.h"
 

@@ -97,7 +97,7 @@ static int registers_of(const shape *s, const gs_problem *problem)
 {
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
-    const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 ? 8 : 0);
+    const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
     return accumulators + fragments + addresses;
 }
 
@@ -112,10 +112,27 @@ static int blocks_with(const shape *s, int registers, const gs_problem *problem,
     return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(by_threads, by_slots)));
 }
 
+static bool has_ends(const gs_problem *problem) { return problem->bias || problem->activation; }
+
+/* Registers that are promised beyond the need. */
+static int spare_of(const shape *s, const gs_problem *problem)
+{
+    if (has_ends(problem)) return problem->beta != 0 ? 2 * SPARE : SPARE;
+    return s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0;
+}
+
+/* Registers that C costs at least, found by compiling: little alone, more where something follows it or rows of odd places are put together. */
+static int beside_c(const shape *s, const gs_problem *problem)
+{
+    if (problem->beta == 0) return 0;
+    const bool widens = problem->acc == GS_F16 && problem->out == GS_F32;
+    return has_ends(problem) || ((s->raw_a || s->raw_b) && widens) ? SPARE : 8;
+}
+
 /* The same, promised. */
 static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
 {
-    return blocks_with(s, registers_of(s, problem) + (s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0), problem, caps);
+    return blocks_with(s, registers_of(s, problem) + spare_of(s, problem), problem, caps);
 }
 
 /* Blocks that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
@@ -144,7 +161,9 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %lld blocks for %d parts", (long long)((problem->k + s.bk - 1) / s.bk), s.split);
     if (tiles_m * tiles_n > MOST_TILES / s.split) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "too many blocks for one grid");
-    const int registers = registers_of(&s, problem);
+    if (problem->beta != 0 && has_ends(problem) && s.warp_m * s.warp_n >= 32 * 128)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "128 results per thread are too many for C beside a bias or an activation; take more warps");
+    const int registers = registers_of(&s, problem) + beside_c(&s, problem);
     if (registers > MOST_REGISTERS)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d of the tile per warp take about %d registers, a thread has %d; take more warps",
                        s.warp_m, s.warp_n, registers, MOST_REGISTERS);

@@ -8,6 +8,7 @@
 #include "family/direct.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -118,7 +119,7 @@ static int registers_of(const shape *s, const gs_problem *p)
     const int loop = is_straight(s, p) ? 0 : LOOP_REGISTERS + 4 * (tn && s->mt * 2 <= s->nt ? s->mt : s->nt / 2);
     const int raw = s->raw_a || s->raw_b ? RAW_REGISTERS + s->nt * 2 : 0;
     const int strided = !tn && !s->fixed ? STRIDED_REGISTERS : 0;
-    return sums + s->depth * step_registers(s, p) + 2 * (rows + columns) + (p->beta != 0 ? C_REGISTERS : 0) + loop + strided + raw + BESIDE;
+    return sums + s->depth * step_registers(s, p) + 2 * (rows + columns) + (gs_has_epilogue(p) ? C_REGISTERS : 0) + loop + strided + raw + BESIDE;
 }
 
 /* What the compiler is allowed: in a loop it likes to load a step before it has used up the one whose place it takes. */

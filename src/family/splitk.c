@@ -81,6 +81,8 @@ enum {
     MOST_SPLIT_C     = 64,       /* the same where K is split */
     MOST_OF_THREE    = 80,       /* of three consumers, who have 128 registers each */
     MOST_OF_THREE_C  = 40,       /* and read C */
+    MOST_BOTH        = 48,       /* with C beside a bias or an activation */
+    MOST_OF_THREE_BOTH = 24,
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
     MOST_RESIDENT    = 8,
     MOST_WAVES       = 32,       /* more tiles are for a persistent kernel */
@@ -140,7 +142,7 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
-    const int sums = s->accumulators + REGISTERS_BESIDE + (problem->beta != 0 ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + (problem->beta != 0 && (problem->bias || problem->activation) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
     const int needed = s->feeds ? GS_MAX(sums, REGISTERS_FEED) : sums;
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
     while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
@@ -173,13 +175,15 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     if (!takes_columns(p, (const int16_t[]){(int16_t)s->bm, (int16_t)s->bn}))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "what is not stored along K is copied 64 columns at a time");
     if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
-    if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && p->beta != 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for beta", s->accumulators);
-    if (s->feeds && s->bk > 64 && p->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill where C is read");
-    if (s->fixed && s->bk > 64 && !s->swap_ab && p->beta != 0 && p->n % 8 != 0)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "a tail of N that is compiled in beside 128 of K spills where C is read");
+    if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && gs_has_epilogue(p))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for an epilogue", s->accumulators);
+    if (p->beta != 0 && (p->bias || p->activation) && s->accumulators > (s->consumers == 3 ? MOST_OF_THREE_BOTH : MOST_BOTH))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for C beside a bias or an activation", s->accumulators);
+    if (s->feeds && s->bk > 64 && gs_has_epilogue(p)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill with an epilogue");
+    if (s->fixed && s->bk > 64 && !s->swap_ab && gs_has_epilogue(p) && p->n % 8 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "a tail of N that is compiled in beside 128 of K spills with an epilogue");
     if (s->feeds && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
-    if (s->consumers == 3 && s->accumulators > (p->beta != 0 ? MOST_OF_THREE_C : MOST_OF_THREE))
+    if (s->consumers == 3 && s->accumulators > (gs_has_epilogue(p) ? MOST_OF_THREE_C : MOST_OF_THREE))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for three consumers", s->accumulators);
     if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
     return GS_OK;

@@ -134,10 +134,15 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
-    if (s->accumulators > 128 && s->consumers == 2 && (problem->beta != 0 || is_direct(problem)))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta or unaligned rows of D");
-    if (s->swap_ab && s->wy > 192 && problem->beta != 0 && problem->out == GS_F32)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta and f32 output");
+    if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
+    const bool both = problem->beta != 0 && (problem->bias || problem->activation);
+    if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 4 * 3)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
+    if (problem->beta != 0 && feeds(schedule, problem) && ((s->mode == GS_WS_PP && s->accumulators > 96) || (s->consumers == 4 && s->accumulators > 48)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta and rows that threads bring");
+    if (s->swap_ab && s->wy > 192 && gs_has_epilogue(problem) && problem->out == GS_F32)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue and f32 output");
     if (s->accumulators > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
     return GS_OK;
@@ -152,8 +157,8 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     const int16_t *const mode = value_of(schedule, GS_WS_MODE);
     if (mode[0] > 0 && s->bx != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
-    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without beta for rows of D at multiples of 16 bytes");
+    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || gs_has_epilogue(problem) || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without an epilogue for rows of D at multiples of 16 bytes");
     if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
     if (!is_y_along_k(s, problem) && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "an operand that is not stored along K needs tiles of whole boxes of 32");

@@ -25,6 +25,9 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     gs_kernel_define(kernel, "GS_OUT", (int)problem->out);
     gs_kernel_define(kernel, "GS_LAYOUT", (int)problem->layout);
     gs_kernel_define(kernel, "GS_BETA", problem->beta != 0);
+    if (problem->bias) gs_kernel_define(kernel, "GS_BIAS", (int)problem->bias);
+    if (problem->activation) gs_kernel_define(kernel, "GS_ACTIVATION", (int)problem->activation);
+    if (problem->residual) gs_kernel_define(kernel, "GS_RESIDUAL", 1);
 }
 
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)

@@ -9,7 +9,7 @@
 #include "kernel/manifest.h"
 #include "schedule/schedule.h"
 
-#define GS_MAX_OPTIONS 32
+#define GS_MAX_OPTIONS 40
 #define GS_OPTION      48
 
 typedef struct gs_kernel {

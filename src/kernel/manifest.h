@@ -42,7 +42,7 @@
 /* Parameters of an entry, bytes: a tensor map, gs_kernel_args (verify/kernels.c compares). */
 #define GS_MAP_BYTES  128u
 #define GS_MAP_ALIGN  64u
-#define GS_ARGS_BYTES 96u
+#define GS_ARGS_BYTES 104u
 #define GS_ARGS_ALIGN 8u
 
 typedef struct gs_formula {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "problem/layout.h"
 #include "problem/sized.h"
 
 typedef struct entry entry;
@@ -88,13 +89,13 @@ static bool same_problem(const gs_problem *x, const gs_problem *y)
     if (x->acc == GS_F16 && (x->alpha != y->alpha || x->beta != y->beta)) return false;
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->layout == y->layout && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->lda == y->lda && x->ldb == y->ldb && x->ldc == y->ldc && x->ldd == y->ldd && x->batch == y->batch &&
-           (x->beta != 0) == (y->beta != 0);
+           gs_same_epilogue(x, y);
 }
 
 static uint64_t hash_of(const gs_problem *p, bool unaligned)
 {
     const int64_t key[] = {(int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 | (int64_t)(p->beta != 0) << 16 |
-                           (int64_t)unaligned << 17, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
+                           (int64_t)unaligned << 17 | (int64_t)p->bias << 18 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
     return gs_hash64(key, sizeof key);
 }
 
@@ -292,7 +293,7 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
 {
     gs_problem own;
     if (!context || !problem || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "context, problem and args must not be NULL");
-    if (unusual(problem->size, sizeof *problem, problem->reserved_flags, problem->reserved, GS_COUNT(problem->reserved))) {
+    if (unusual(problem->size, sizeof *problem, problem->reserved_flags | problem->reserved_epilogue, problem->reserved, GS_COUNT(problem->reserved))) {
         GS_TRY(gs_problem_check(problem, error));
         gs_sized_copy(&own, problem, sizeof own);
         problem = &own;

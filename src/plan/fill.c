@@ -2,7 +2,9 @@
  * What a plan is filled with once a choice is made: one of our kernels or cuBLASLt, and a workspace. */
 #include "plan/plan_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "problem/sized.h"
@@ -19,7 +21,7 @@ gs_plan *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *e
     gs_sized_copy(&plan->problem, problem, sizeof plan->problem);
     plan->workspace_limit = context->config.workspace_limit;
     plan->measure_ms = context->config.measure > 0 ? context->config.measure_ms : 0;
-    for (int i = 0; i < 4; i++) plan->align[i] = 1;
+    for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = 1;
     return plan;
 }
 
@@ -45,6 +47,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
     for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
+    plan->align[4] = (int)gs_type_size(plan->problem.out);
     gs_schedule_format(schedule, plan->schedule);
     return GS_OK;
 }
@@ -57,16 +60,27 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
     if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
         return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
     suggestion = gs_library_chosen(plan->library) + 1;
-    for (int i = 0; i < 4; i++) plan->align[i] = (int)gs_library_alignment(plan->library, "abcd"[i]);
+    for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = (int)gs_library_alignment(plan->library, GS_OPERAND_LETTERS[i]);
     gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
     return GS_OK;
+}
+
+/* Behind what was said of the choice. A plan that was saved says it already. */
+static void say_epilogue(gs_plan *plan)
+{
+    const size_t length = strlen(plan->why);
+    if ((!plan->problem.bias && !plan->problem.activation) || strstr(plan->why, "; epilogue ")) return;
+    const bool fused = plan->loaded || (plan->library && gs_library_is_fused(plan->library));
+    if (fused || plan->library) snprintf(plan->why + length, sizeof plan->why - length, "; epilogue %s", fused ? "fused" : "by a kernel behind the product");
 }
 
 gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
 {
     plan->origin = origin;
+    say_epilogue(plan);
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
+    plan->reads_bias = plan->problem.bias != GS_BIAS_NONE;
     for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
     if (plan->empty) {   /* nothing is launched, whatever was chosen */
         gs_loaded_destroy(&plan->loaded);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
-#include "plan/table.h"
+#include "table/table.h"
 
 static gs_status update_table(gs_table *table, const char *path, const gs_row *row, bool only_if_absent, gs_error *error)
 {

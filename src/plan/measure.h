@@ -7,7 +7,7 @@
 #include <gemmsmith/plan.h>
 
 #include "base/file.h"
-#include "plan/table.h"
+#include "table/table.h"
 
 /* What a context has measured. */
 typedef struct gs_measurer {

@@ -276,10 +276,10 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
-    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c)) return GS_ERROR_ARGUMENT;
+    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias)) return GS_ERROR_ARGUMENT;
     if (args->beta && (*args->beta != 0) != reads_c) return GS_ERROR_ARGUMENT;
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
-        !aligned(args->d, plan->align[3]))
+        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;
 }
@@ -288,10 +288,10 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
 static inline bool unusual(const gs_plan *plan, const gs_args *args)
 {
     typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
-    _Static_assert(sizeof args->reserved == 3 * sizeof(pair) && offsetof(gs_args, c) == offsetof(gs_args, a) + sizeof(pair), "as they are read here");
-    const pair *const reserved = (const pair *)args->reserved, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
+    _Static_assert(offsetof(gs_args, bias) + 3 * sizeof(pair) == sizeof *args && offsetof(gs_args, c) == offsetof(gs_args, a) + sizeof(pair), "as they are read here");
+    const pair *const reserved = (const pair *)(const void *)&args->bias, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
     const pair bits = reserved[0] | reserved[1] | reserved[2] | (pointers[0] & below[0]) | (pointers[1] & below[1]);
-    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c);
+    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_bias;
     const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | bits[0] | bits[1];
     return odd != 0;
 }
@@ -314,5 +314,5 @@ size_t            gs_plan_workspace(const gs_plan *plan) { return plan->workspac
 
 size_t gs_plan_alignment(const gs_plan *plan, char operand)
 {
-    return operand >= 'a' && operand <= 'd' ? (size_t)plan->align[operand - 'a'] : 0;
+    return operand >= 'a' && operand < 'a' + GS_OPERANDS ? (size_t)plan->align[operand - 'a'] : 0;
 }

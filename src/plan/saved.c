@@ -21,7 +21,7 @@ static const char magic[9] = {'g', 's', 'p', 'l', 'a', 'n', ' ', '1', '\n'};
 enum { HEAD = sizeof magic + sizeof(gs_hash) + sizeof(uint64_t), KIND_EMPTY = 0, KIND_OWN = 1, KIND_LIBRARY = 2 };
 
 typedef struct saved_numbers {
-    int32_t origin, kind, suggestion, align[4];
+    int32_t origin, kind, suggestion, align[GS_OPERANDS];
 } saved_numbers;
 
 typedef struct saved_image {
@@ -64,7 +64,7 @@ static void put_plan(gs_text *to, const gs_plan *plan)
     const int suggestion = plan->library ? gs_library_chosen(plan->library) + 1 : 0;
     const saved_numbers numbers = {
         .origin = plan->origin, .kind = plan->library ? KIND_LIBRARY : plan->loaded ? KIND_OWN : KIND_EMPTY, .suggestion = suggestion,
-        .align = {plan->align[0], plan->align[1], plan->align[2], plan->align[3]},
+        .align = {plan->align[0], plan->align[1], plan->align[2], plan->align[3], plan->align[4]},
     };
     target_of(plan->device, target);
     put_string(to, GS_VERSION_TEXT);
@@ -208,7 +208,7 @@ static gs_status load_plan(gs_context *context, reader *r, gs_plan **out, gs_err
     gs_plan *const plan = *out;
     get_string(r, plan->schedule, sizeof plan->schedule);
     get_string(r, plan->why, sizeof plan->why);
-    for (int i = 0; i < 4; i++) plan->align[i] = numbers.align[i];
+    for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = numbers.align[i];
     if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_MEASURED) return corrupt(error);
     if (numbers.kind == KIND_OWN) GS_TRY(load_own(plan, r, error));
     if (numbers.kind == KIND_LIBRARY) GS_TRY(gs_plan_use_cublaslt(plan, numbers.suggestion, error));

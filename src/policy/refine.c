@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "policy/policies.h"
+#include "problem/layout.h"
 
 enum { NEIGHBOURS = 2 };           /* of what is asked for, one in so many comes from other problems */
 #define OTHER_LAYOUT 0.25          /* as far as an extent by a quarter of an octave */
@@ -32,7 +33,7 @@ typedef struct refine {
 
 static bool same_kind(const gs_problem *a, const gs_problem *b)
 {
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->batch == b->batch && (a->beta != 0) == (b->beta != 0);
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->batch == b->batch && gs_same_epilogue(a, b);
 }
 
 static double distance(const gs_problem *a, const gs_problem *b)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/error.h"
+
 static const char *const names[GS_LAYOUTS] = {[GS_NN] = "nn", [GS_TN] = "tn", [GS_NT] = "nt", [GS_TT] = "tt"};
 
 const char *gs_layout_name(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS ? names[layout] : "?"; }
@@ -24,6 +26,10 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     case 'a': return (gs_shape){a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in};
     case 'b': return (gs_shape){b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in};
     case 'c': return (gs_shape){p->m, p->n, p->ldc, p->out};
+    case 'e': {
+        const int64_t count = p->bias == GS_BIAS_N ? p->n : p->bias == GS_BIAS_M ? p->m : 0;
+        return (gs_shape){1, count, GS_MAX(count, 1), p->out};
+    }
     default:  return (gs_shape){p->m, p->n, p->ldd, p->out};
     }
 }
@@ -51,6 +57,16 @@ gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout)
     other.layout = gs_layout_with_b(problem->layout, layout);
     other.ldb += row_of_b(&other) - row_of_b(problem);
     return other;
+}
+
+gs_problem gs_problem_sums(const gs_problem *problem)
+{
+    gs_problem sums = *problem;
+    sums.beta = 0;
+    sums.bias = GS_BIAS_NONE;
+    sums.activation = GS_ACTIVATION_NONE;
+    sums.residual = 0;
+    return sums;
 }
 
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k)

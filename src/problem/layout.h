@@ -17,12 +17,27 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 /* A as in `own`, B as in `b`. */
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
-/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. */
+/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row
+ * for the whole batch, empty where there is none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
     gs_type type;
 } gs_shape;
 gs_shape gs_shape_of(const gs_problem *problem, char operand);
+
+/* A, B, C, D and the bias, by their letters. */
+enum { GS_OPERANDS = 5 };
+#define GS_OPERAND_LETTERS "abcde"
+
+/* Elements of an operand are read: C where beta is not 0, the bias where there is one. */
+static inline bool gs_is_read(const gs_problem *p, char operand) { return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand != 'd'; }
+
+/* More than alpha is applied to a sum. */
+static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }
+static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
+{
+    return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual;
+}
 
 /* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. */
 int64_t gs_place_in_a(const gs_problem *problem, int64_t row, int64_t k);
@@ -30,6 +45,9 @@ int64_t gs_place_in_b(const gs_problem *problem, int64_t batch, int64_t k, int64
 
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
+
+/* The sums alone: beta 0, no bias, no activation. */
+gs_problem gs_problem_sums(const gs_problem *problem);
 
 /* With other extents; every row keeps its padding. */
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k);

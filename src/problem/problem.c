@@ -13,6 +13,8 @@
 #include "problem/layout.h"
 #include "problem/sized.h"
 
+#define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
+
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
 _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem),
@@ -23,6 +25,9 @@ static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16",
 /* The optional fields in the order in which they are printed. */
 enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
 static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "alpha", "beta", "ep"};
+
+static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
+static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
 static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS; }
@@ -54,8 +59,9 @@ size_t gs_problem_bytes(const gs_problem *problem, char operand)
 {
     const gs_shape s = gs_shape_of(problem, operand);
     if (s.rows <= 0 || s.row <= 0 || problem->batch <= 0 || s.ld <= 0) return 0;
-    if (s.rows > INT64_MAX / problem->batch) return SIZE_MAX;
-    const int64_t steps = s.rows * problem->batch - 1;   /* rows before the last one */
+    const int64_t batch = operand == 'e' ? 1 : problem->batch;
+    if (s.rows > INT64_MAX / batch) return SIZE_MAX;
+    const int64_t steps = s.rows * batch - 1;   /* rows before the last one */
     const int64_t size = (int64_t)gs_type_size(s.type);
     if (steps > (INT64_MAX / size - s.row) / s.ld) return SIZE_MAX;
     return (size_t)((steps * s.ld + s.row) * size);
@@ -126,6 +132,35 @@ static gs_status read_extents(reader *r, const char *separator)
     return read_int(r, "k", 0, GS_MAX_EXTENT, &p->k);
 }
 
+/* Index of the word among names from 1 on; 0: it is none of them. */
+static int place_among(const char *word, const char *const *names, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(word, names[i]) == 0) return (int)i;
+    return 0;
+}
+
+/* "bias+gelu": each part once, in any order. */
+static gs_status read_epilogue(reader *r, const char *field)
+{
+    gs_problem *const p = r->problem;
+    do {
+        const int column = gs_scan_column(&r->scan);
+        char word[16];
+        if (!gs_scan_word(&r->scan, word, sizeof word)) word[0] = '\0';
+        const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, activation_names, GS_COUNT(activation_names));
+        const bool residual = strcmp(word, "residual") == 0;
+        if (!bias && !activation && !residual)
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected bias or bias_m, relu, gelu, gelu_erf or silu, residual, joined by +");
+        if ((bias && p->bias) || (activation && p->activation) || (residual && p->residual))
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : "residual");
+        if (bias) p->bias = (gs_bias)bias;
+        if (activation) p->activation = (gs_activation)activation;
+        if (residual) p->residual = 1;
+    } while (gs_scan_take(&r->scan, "+"));
+    return GS_OK;
+}
+
 static gs_status read_field(reader *r)
 {
     const int column = gs_scan_column(&r->scan);
@@ -135,7 +170,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -159,7 +194,7 @@ static gs_status read_field(reader *r)
     case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
-    default:    return gs_fail_at(r->error, GS_ERROR_UNSUPPORTED, column, name, "no kernel computes an epilogue yet; leave the field out");
+    default:    return read_epilogue(r, name);
     }
 }
 
@@ -171,6 +206,8 @@ static gs_status join_fields(reader *r)
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[ACC], "acc", "f16 accumulation needs f16 inputs, not %s",
                           type_names[p->in]);
     if (!r->column[D]) p->out = p->in;
+    if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0))
+        return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -248,6 +285,8 @@ static void append_float(char *text, const char *name, float value)
     append(text, ":%s=%s", name, digits);
 }
 
+static const char *name_of(const char *const *names, size_t count, unsigned index) { return index < count ? names[index] : "?"; }
+
 char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
 {
     const gs_problem *const p = problem;
@@ -262,6 +301,14 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
+    const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
+                                 p->residual ? "residual" : ""};
+    const char *before = ":ep=";
+    for (int i = 0; i < 3; i++) {
+        if (!*words[i]) continue;
+        append(text, "%s%s", before, words[i]);
+        before = "+";
+    }
     return text;
 }
 
@@ -278,6 +325,15 @@ static gs_status check_types(const gs_problem *p, gs_error *error)
     if (p->out != p->in && p->out != GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "%s inputs give %s or f32, not %s", type_names[p->in], type_names[p->in],
                        type_names[p->out]);
+    return GS_OK;
+}
+
+static gs_status check_epilogue(const gs_problem *p, gs_error *error)
+{
+    if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu");
+    if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m");
+    if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");
+    if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0)) return gs_fail(error, GS_ERROR_RANGE, "residual", NEEDS_BOTH);
     return GS_OK;
 }
 
@@ -309,10 +365,10 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
-    if (problem->reserved_flags) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
+    if (problem->reserved_flags || problem->reserved_epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
-    return GS_OK;
+    return check_epilogue(problem, error);
 }

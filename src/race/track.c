@@ -26,7 +26,7 @@ static void *address(gs_pointer pointer) { return (void *)(uintptr_t)pointer; }
 
 static gs_status load(gs_track *track, gs_error *error)
 {
-    static const char *const headers[] = {"common/race.h", "common/datagen.h", "common/convert.cuh"};
+    static const char *const headers[] = {"common/race.h", "common/datagen.h", "common/epilogue.h", "common/convert.cuh"};
     const char *texts[GS_COUNT(headers)];
     gs_device *const device = track->device;
     for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
@@ -54,7 +54,7 @@ static gs_status launch(const gs_track *track, gs_function function, void *param
 
 static gs_status fill_random(const gs_track *track, int operand, gs_error *error)
 {
-    const gs_type type = operand == 2 ? track->problem.out : track->problem.in;
+    const gs_type type = operand < 2 ? track->problem.in : track->problem.out;
     gs_race_fill fill = {
         .to = address(track->at[operand]), .elements = track->room[operand] * (size_t)track->sets / gs_type_size(type), .seed = SEED + (gs_u64)operand, .type = type,
     };
@@ -70,9 +70,9 @@ gs_status gs_track_size(gs_track *track, gs_error *error)
     gs_device *const device = track->device;
     const gs_problem *const problem = &track->problem;
     size_t used = 0, set = 0, free_bytes, total_bytes;
-    for (int i = 0; i < 4; i++) {
-        if (i == 2 && problem->beta == 0) continue;
-        const size_t bytes = gs_problem_bytes(problem, "abcd"[i]);
+    for (int i = 0; i < GS_OPERANDS; i++) {
+        if (i != 3 && !gs_is_read(problem, GS_OPERAND_LETTERS[i])) continue;
+        const size_t bytes = gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]);
         track->room[i] = round_up(bytes) + GAP;
         used += bytes;
         set += track->room[i];
@@ -98,7 +98,7 @@ static gs_status place(gs_track *track, gs_error *error)
     gs_pointer next = track->memory;
     track->wrong = next;
     next += 256;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < GS_OPERANDS; i++) {
         if (track->room[i] == 0) continue;
         track->at[i] = next;
         next += track->room[i] * (size_t)track->sets;
@@ -109,9 +109,11 @@ static gs_status place(gs_track *track, gs_error *error)
 
 gs_args gs_track_args(const gs_track *track, int set)
 {
-    gs_pointer at[4];
-    for (int i = 0; i < 4; i++) at[i] = track->at[i] + track->room[i] * (size_t)set;
-    return gs_args_make(address(at[0]), address(at[1]), address(at[2]), address(at[3]));
+    gs_pointer at[GS_OPERANDS];
+    for (int i = 0; i < GS_OPERANDS; i++) at[i] = track->at[i] + track->room[i] * (size_t)set;
+    gs_args args = gs_args_make(address(at[0]), address(at[1]), address(at[2]), address(at[3]));
+    args.bias = address(at[4]);
+    return args;
 }
 
 /* ---- the clock ---- */
@@ -175,9 +177,10 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
     const gs_problem *const p = &track->problem;
     uint64_t count = 0;
     gs_race_check check = {
-        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .wrong = address(track->wrong),
+        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .wrong = address(track->wrong),
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
-        .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta, .seed = SEED,
+        .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
+        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */
@@ -206,8 +209,8 @@ gs_status gs_track_open(gs_track *track, gs_device *device, const gs_problem *pr
     GS_TRY(place(track, error));
     GS_TRY(load(track, error));
     GS_TRY(ops->event_record(device, track->lead, track->queue, error));
-    for (int i = 0; i < 3; i++)
-        if (track->at[i]) GS_TRY(fill_random(track, i, error));
+    for (int i = 0; i < GS_OPERANDS; i++)
+        if (i != 3 && track->at[i]) GS_TRY(fill_random(track, i, error));
     return stop(track, NULL, error);
 }
 

@@ -7,6 +7,7 @@
 #include <gemmsmith/plan.h>
 
 #include "device/device.h"
+#include "problem/layout.h"
 
 typedef struct gs_track {
     gs_device  *device;
@@ -16,8 +17,8 @@ typedef struct gs_track {
     gs_function fill, sample, scan;
     gs_event    lead, start, end;       /* lead: before the cache is filled */
     gs_pointer  memory, wrong;
-    gs_pointer  at[4];                  /* set 0 of a b c d; c 0 if it is not read */
-    size_t      room[4];                /* bytes from a set to the next */
+    gs_pointer  at[GS_OPERANDS];        /* set 0 of a b c d and the bias; 0 if it is not read */
+    size_t      room[GS_OPERANDS];                /* bytes from a set to the next */
     gs_pointer  scratch;                /* filled before every replay; 0: nothing is */
     size_t      scratch_bytes;
     size_t      bytes;                  /* of memory */

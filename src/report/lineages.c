@@ -7,7 +7,7 @@
 
 #include "author/ancestry.h"
 #include "base/error.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "report/internal.h"
 
 typedef struct search {

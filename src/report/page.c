@@ -8,7 +8,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "report/internal.h"
 
 extern const gs_embedded gs_embedded_report[];   /* share/report/ */

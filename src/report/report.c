@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "report/internal.h"
 
 void *gs_report_more(gs_report *r, void *list, int *count, int *capacity, size_t size)

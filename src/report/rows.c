@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/csv.h"
 #include "base/version.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "problem/layout.h"
 #include "report/internal.h"
 #include "report/training.h"

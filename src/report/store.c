@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "device/device.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "report/internal.h"
 #include "schedule/profile.h"
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "bench/stats.h"
 #include "evaluate/reward.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "policy/llm.h"
 #include "policy/policy.h"
 #include "store/store.h"

@@ -10,7 +10,12 @@
 #include "base/error.h"
 #include "problem/layout.h"
 
-enum { SLOT_GUARD = 0 /* to 3: a b c d */, SLOT_WORKSPACE = 4, SLOT_PADDING = 5, SLOT_HASH = 6 /* to 8 */, SLOT_OUTPUT = 9, SLOT_ZEROED = 10 };
+enum {
+    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_OUTPUT, SLOT_ZEROED, SLOTS
+};
+_Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
+
+static bool is_input(int operand) { return operand != 3; }
 
 static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
@@ -71,9 +76,9 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     int sets = 1;
     gs_status status = as_timed ? gs_operand_sets_of(device, &trial->problem, &sets, error) : GS_OK;
     gs_watch_pause(&trial->watch, true);
-    for (int i = 0; status == GS_OK && i < 4; i++) {
+    for (int i = 0; status == GS_OK && i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
-        buffer->bytes = gs_problem_bytes(&trial->problem, (char)('a' + i));
+        buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->at = at[0];
     }
@@ -96,7 +101,7 @@ gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error
 {
     gs_device *const device = trial->verifier->device;
     GS_TRY(place(trial, as_timed, error));
-    for (int i = 0; i < 4; i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
+    for (int i = 0; i < gs_operand_count(&trial->problem); i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
 }
@@ -104,7 +109,7 @@ gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error
 void gs_check_run_free(gs_check_run *trial)
 {
     gs_device *const device = trial->verifier->device;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < GS_OPERANDS; i++)
         if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
@@ -119,11 +124,11 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
     GS_TRY(gs_check_counters_clear(verifier, error));
-    for (int i = 0; i < 3; i++) {
-        const gs_datagen g = gs_datagen_make(&trial->problem, (char)('a' + i), i == 2 ? c_kind : kind,
-                                             gs_mix(trial->seed + (uint64_t)kind));
+    for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
+        if (!is_input(i)) continue;
+        const gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
         GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
-        GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), trial->operand[i].at, SLOT_HASH + i, queue, error));
+        GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
     GS_TRY(gs_reference(verifier, &trial->problem, trial->operand[0].at, trial->operand[1].at, trial->operand[2].at,
                         trial->reference, queue, error));
@@ -136,16 +141,18 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
 static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias"};
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);
+    const int count = gs_operand_count(&trial->problem);
     GS_TRY(gs_check_counters_clear(verifier, error));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < count; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
         const uint32_t around = i == 3 ? trial->around : GS_POISON_FIRST;
         GS_TRY(gs_check_pattern(verifier, buffer->at - guard, guard, around, SLOT_GUARD + i, queue, error));
         GS_TRY(gs_check_pattern(verifier, buffer->at + buffer->bytes, guard, around, SLOT_GUARD + i, queue, error));
-        if (i < 3) GS_TRY(gs_check_hash(verifier, &trial->problem, (char)('a' + i), buffer->at, SLOT_HASH + i, queue, error));
+        if (is_input(i)) GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], buffer->at, SLOT_HASH + i, queue, error));
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
@@ -153,10 +160,10 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < count; i++) {
         if (!counters[SLOT_GUARD + i]) continue;
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %c: %llu half-words of its guard bands changed",
-                       "ABCD"[i], (unsigned long long)counters[SLOT_GUARD + i]);
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %s: %llu half-words of its guard bands changed",
+                       names[i], (unsigned long long)counters[SLOT_GUARD + i]);
         return GS_OK;
     }
     if (counters[SLOT_WORKSPACE])
@@ -165,8 +172,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     else if (counters[SLOT_PADDING])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING]);
-    for (int i = 0; i < 3 && !gs_check_run_failed(trial); i++)
-        if (counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %c", "ABC"[i]);
+    for (int i = 0; i < count && !gs_check_run_failed(trial); i++)
+        if (is_input(i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
                        "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
@@ -174,9 +181,11 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     return GS_OK;
 }
 
-static gs_args args_of(const gs_check_run *trial)
+gs_args gs_check_run_args(const gs_check_run *trial)
 {
-    return gs_operand_args((const gs_pointer[]){trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at});
+    gs_pointer at[GS_OPERANDS];
+    for (int i = 0; i < GS_OPERANDS; i++) at[i] = trial->operand[i].at;
+    return gs_operand_args(at);
 }
 
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
@@ -193,7 +202,7 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
     GS_TRY(veil(trial, key, error));
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
-    const gs_args args = args_of(trial);
+    const gs_args args = gs_check_run_args(trial);
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
     gs_error later = {0};   /* waits in any case: a fault must not be found by who waits next */
@@ -290,7 +299,7 @@ static gs_status put_edges_of_f16(gs_check_run *trial, uint64_t bits, gs_error *
     const gs_problem *const p = &trial->problem;
     const int type = p->in == GS_BF16;
     const int64_t rows = p->m * p->batch;
-    if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || p->beta != 0 || rows < 3 || p->n < 3) return GS_OK;
+    if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || gs_has_epilogue(p) || rows < 3 || p->n < 3) return GS_OK;
     for (int i = 0; i < 2; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
         const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k), batch = row / p->m;
@@ -343,14 +352,15 @@ gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs
     gs_verifier *const verifier = trial->verifier;
     trial->poison = GS_POISON_FIRST;
     GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
-    const gs_args args = args_of(trial);
+    const gs_args args = gs_check_run_args(trial);
     GS_TRY(other->run(other, &args, verifier->queue, error));
     return verifier->device->ops->queue_wait(verifier->device, verifier->queue, error);
 }
 
 gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error)
 {
-    return gs_check_compare(trial->verifier, &trial->problem, trial->operand[3].at, trial->reference, tolerance, trial->poison,
+    const gs_args args = gs_check_run_args(trial);
+    return gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison,
                             counts, trial->verifier->queue, error);
 }
 

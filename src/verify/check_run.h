@@ -27,9 +27,9 @@ typedef struct gs_check_run {
     uint64_t      seed;        /* of this run of gs_verify */
 
     gs_problem    problem;     /* what the contender is prepared for */
-    gs_buffer     operand[4];  /* a b c d */
+    gs_buffer     operand[GS_OPERANDS];   /* a b c d and the bias, if there is one */
     gs_pointer    reference;
-    uint64_t      hash[3];     /* of the inputs */
+    uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     int           kind;        /* of the data */
     gs_poked      poked;       /* and what has been put into them */
     uint32_t      poison;      /* of the last launch */
@@ -63,6 +63,9 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 
 /* An infinity in one element of A and a NaN in one of B, or the other way round, somewhere; everything else stays. m, n and k must not be 0. */
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
+
+/* What it is launched with. */
+gs_args gs_check_run_args(const gs_check_run *trial);
 
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);

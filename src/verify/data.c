@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "common/epilogue.h"
 #include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
@@ -80,8 +81,8 @@ double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *p
 
 static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
 {
-    const double alpha = fabs((double)problem->alpha), beta = fabs((double)problem->beta);
-    const double unit = fmin(granule(alpha), granule(beta));
+    const double alpha = fabs((double)problem->alpha), beta = fabs((double)problem->beta) + (problem->bias != GS_BIAS_NONE);   /* the bias's integers are as large as C's */
+    const double unit = fmin(granule(alpha), granule(problem->beta));
     const double largest = gs_data_largest(problem, kind, plan), likely = gs_data_likely(problem, kind, plan);
     if (problem->acc == GS_F16) {
         /* the walk must stay exact for certain: no credit for heavy integers of opposite signs */
@@ -193,6 +194,10 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
     gs_datagen g = {.batch = p->batch, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
+    if (operand == 'e') {   /* as a row of another C; it would add to the lone products of RANGE */
+        g.operand = 2, g.batch = 1, g.seed = gs_mix(seed + 0x510e527fu);
+        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_ZERO;
+    }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);
     return g;
@@ -219,13 +224,21 @@ static double typical_accumulation(const gs_problem *problem)
     return problem->acc == GS_F16 ? 0x1p-11 * (1 + 0.5 * sqrt(k)) : 0x1p-24 * (4 + k / 16 + sqrt(k));
 }
 
+double gs_least_sum(const gs_problem *problem)
+{
+    return -fmin(fabs((double)problem->alpha), 1) * (problem->acc == GS_F16 ? F16_LARGE : 0x1.fffffep127);
+}
+
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 {
-    const double accumulation = worst_accumulation(problem);
+    const bool smooth = problem->activation >= GS_GELU;
+    const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
+    const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     return (gs_bound){
-        .relative = tolerance * (unit_of(problem->out) * (1 + 0x1p-10) + accumulation),
-        .spread = tolerance * accumulation,
-        .absolute = tolerance * least_of(problem->out),
+        .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
+        .spread = tolerance * accumulation * steepest,
+        .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * least_of(GS_F16) + (problem->activation >= GS_GELU ? 0x1p-120 : 0),
+        .activation = gs_activation_error((int)problem->activation),
     };
 }
 

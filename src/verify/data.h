@@ -30,7 +30,11 @@ gs_datagen gs_datagen_make(const gs_problem *problem, char operand, int kind, ui
 /* Bound of one element: relative * |R| + spread * rms(R) + absolute. */
 typedef struct gs_bound {
     double relative, spread, absolute;
+    double activation;   /* relative, of what an activation gave */
 } gs_bound;
+/* alpha times sums below this one may have been minus infinity before. */
+double gs_least_sum(const gs_problem *problem);
+
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
 
 /* Largest Frobenius error and bias to be accepted on normal data, whose references have that root mean square; yardstick NULL: what the declared

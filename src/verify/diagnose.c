@@ -2,6 +2,7 @@
  * Why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held
  * before, C, chance, rounding, and then with data that only one kind of fault gets wrong. */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "verify/check_run.h"
@@ -142,6 +143,35 @@ static void blame_plain(gs_check_run *trial, int part, const char *where)
     else gs_check_run_blame(trial, of_part[part], part, "%s%s", where, look[part]);
 }
 
+/* "bias+gelu", as in the problem's text. */
+static const char *epilogue_text(const gs_problem *p, char text[GS_PROBLEM_TEXT])
+{
+    gs_problem_format(p, text);
+    const char *const found = strstr(text, ":ep=");
+    return found ? found + 4 : "none";
+}
+
+/* The result of the launch before, held against other epilogues. Where none of them is what was computed, the sums may be wrong as well. */
+static gs_status diagnose_epilogue(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
+{
+    const gs_problem asked = trial->problem;
+    char text[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
+    const char *const wanted = epilogue_text(&asked, text), *right = NULL;
+    for (int i = 0; i < 2 * (GS_SILU + 1) && !right; i++) {
+        gs_check_counts counts;
+        if (i % 2 && !asked.bias) continue;
+        trial->problem.activation = (gs_activation)(i / 2);
+        trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
+        const gs_status status = gs_check_run_compare(trial, tolerance, &counts, error);
+        if (counts.mismatches == 0) right = epilogue_text(&trial->problem, other);
+        trial->problem = asked;
+        GS_TRY(status);
+    }
+    if (right) gs_check_run_blame(trial, of_part[part], part, "%s; right for the epilogue %s instead of %s", where, right, wanted);
+    else gs_check_run_blame(trial, of_part[part], part, "%s: look at the epilogue, %s, and without it at the sums", where, wanted);
+    return GS_OK;
+}
+
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error)
 {
     char where[GS_WHERE];
@@ -162,10 +192,11 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_poked(trial, part, tolerance, where, error));
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_c(trial, part, tolerance, where, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    if (trial->kind == GS_VALUES_RANGE) gs_check_run_blame_range(trial, part, counts, where);
+    if (trial->kind == GS_VALUES_RANGE && !trial->problem.activation) gs_check_run_blame_range(trial, part, counts, where);
     else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
+    else if (trial->problem.bias || trial->problem.activation) return diagnose_epilogue(trial, part, tolerance, where, error);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else blame_plain(trial, part, where);
     return GS_OK;

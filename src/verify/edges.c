@@ -52,6 +52,9 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.batch = e->batch;
     p.alpha = e->alpha;
     p.beta = e->beta;
+    p.bias = like->bias;
+    p.activation = like->activation;
+    p.residual = like->residual && p.beta != 0;
     p.lda += e->pad;
     p.ldb += 2 * e->pad;
     p.ldc += 3 * e->pad;

@@ -54,7 +54,7 @@ gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes
 gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error);
 
 /* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding ('a' to
- * 'c') or without ('d'), changed units of D's padding. */
+ * 'c', 'e') or without ('d'), changed units of D's padding. */
 gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue,
                          gs_error *error);
 gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
@@ -69,11 +69,11 @@ gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);      
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
 /* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. Waits. */
-gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                            uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
 /* Counts into the public form, with the values of the first mismatch. Waits. */
-gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d,
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,
                            gs_pointer reference, gs_compare *out, gs_error *error);
 
 /* Proves once, on a small problem, that the calls above see what they must on this device; later calls return at once. Waits. */

@@ -121,7 +121,7 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error)
 {
-    if (operand < 'a' || operand > 'c') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b or c");
+    if (operand < 'a' || operand > 'e' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c or e");
     const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
     return gs_check_generate(verifier, &g, to, queue, error);
 }
@@ -219,7 +219,8 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
     gs_timed timed = {
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison, .found = address(found),
+        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .least = gs_least_sum(p), .relative = bound.relative, .spread = bound.spread,
+        .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
     GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + GS_TIMED_AROUND) * 32, queue, error));
     return launch(verifier, GS_CHECK_TIMED_SAMPLES, &timed, SAMPLES * 32, queue, error);
@@ -229,10 +230,12 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 
 static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, gs_function *out, gs_error *error)
 {
-    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + (problem->beta != 0);
+    const bool adds_c = problem->beta != 0 && !problem->residual;
+    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c;
     if (!verifier->reference[index].function) {
-        gs_problem plain = *problem;
+        gs_problem plain = gs_problem_sums(problem);
         plain.acc = GS_F32;
+        plain.beta = adds_c;
         const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
         gs_kernel kernel = {0};
         GS_TRY(gs_kernel_build(&kernel, &schedule, &plain, &verifier->device->caps, error));
@@ -299,16 +302,22 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_
 
 /* ---- comparison ---- */
 
-gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
+{
+    return (gs_epilogue){.c = args->c, .bias = args->bias, .ldc = p->ldc, .m = p->m, .activation = (int)p->activation, .along = (int)p->bias,
+                         .residual = (int)p->residual, .beta = p->beta, .least = gs_least_sum(p)};
+}
+
+gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                            uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     const gs_bound bound = gs_bound_make(problem, tolerance);
     gs_check check = {
-        .d = address(d), .reference = address(reference), .rows = (uint64_t)(problem->m * problem->batch),
-        .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd, .type = (int)problem->out, .exact = tolerance == 0,
-        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .poison = poison,
-        .counts = address(verifier->counts),
+        .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
+        .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
+        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .activation = bound.activation,
+        .poison = poison, .counts = address(verifier->counts),
     };
     *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
@@ -319,7 +328,30 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, gs_
     return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
 }
 
-gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, gs_pointer d,
+static gs_status read_element(const gs_verifier *verifier, gs_type type, const void *matrix, int64_t index, double *out, gs_error *error)
+{
+    const size_t size = gs_type_size(type);
+    float wide = 0;
+    uint16_t narrow = 0;
+    gs_device *const device = verifier->device;
+    const gs_pointer at = (gs_pointer)(uintptr_t)matrix + (gs_pointer)index * size;
+    GS_TRY(device->ops->copy_out(device, size == 4 ? (void *)&wide : (void *)&narrow, at, size, error));
+    *out = (double)(type == GS_F32 ? wide : type == GS_BF16 ? gs_bf16_to_f32(narrow) : gs_f16_to_f32(narrow));
+    return GS_OK;
+}
+
+/* The epilogue of one element, as kernels/verify.cu has it. */
+static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, int64_t row, int64_t col, double *value, gs_error *error)
+{
+    double bias = 0, c = 0;
+    if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, p->bias == GS_BIAS_N ? col : row % p->m, &bias, error));
+    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, row * p->ldc + col, &c, error));
+    *value = gs_activate((int)p->activation, *value + bias);
+    if (p->residual) *value += (double)p->beta * c;
+    return GS_OK;
+}
+
+gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,
                            gs_pointer reference, gs_compare *out, gs_error *error)
 {
     double worst;
@@ -331,12 +363,7 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
 
     out->row = (int64_t)(counts->first / (uint64_t)problem->n);
     out->col = (int64_t)(counts->first % (uint64_t)problem->n);
-    const size_t size = gs_type_size(problem->out);
-    float wide = 0;
-    uint16_t narrow = 0;
-    gs_device *const device = verifier->device;
-    const gs_pointer at = d + (gs_pointer)(out->row * problem->ldd + out->col) * size;
-    GS_TRY(device->ops->copy_out(device, size == 4 ? (void *)&wide : (void *)&narrow, at, size, error));
-    out->got = (double)(problem->out == GS_F32 ? wide : problem->out == GS_BF16 ? gs_bf16_to_f32(narrow) : gs_f16_to_f32(narrow));
-    return device->ops->copy_out(device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error);
+    GS_TRY(read_element(verifier, problem->out, args->d, out->row * problem->ldd + out->col, &out->got, error));
+    GS_TRY(verifier->device->ops->copy_out(verifier->device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error));
+    return finish(verifier, problem, args, out->row, out->col, &out->want, error);
 }

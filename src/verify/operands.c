@@ -36,7 +36,7 @@ size_t gs_operand_used(const gs_problem *problem)
 {
     size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(problem, 'b') + gs_problem_bytes(problem, 'd');
     if (problem->beta != 0) used += gs_problem_bytes(problem, 'c');
-    return used;
+    return used + gs_problem_bytes(problem, 'e');
 }
 
 size_t gs_operand_room(size_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN + (size_t)MOST_GAP * GRAIN; }
@@ -46,7 +46,7 @@ gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *
     *out = 1;
     if (device->caps.emulated) return GS_OK;
     size_t set_bytes = 0, free_bytes, total_bytes;
-    for (const char *name = "abcd"; *name; name++) set_bytes += gs_operand_room(gs_problem_bytes(problem, *name));
+    for (int i = 0; i < gs_operand_count(problem); i++) set_bytes += gs_operand_room(gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]));
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
     if (free_bytes / 10 * 6 / set_bytes >= 2)
         *out = GS_MIN(gs_operand_sets(gs_operand_used(problem), set_bytes, (size_t)device->caps.l2_bytes, free_bytes,
@@ -67,10 +67,11 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
     return GS_OK;
 }
 
-gs_args gs_operand_args(const gs_pointer at[4])
+gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
 {
     return (gs_args){
         .a = (const void *)(uintptr_t)at[0], .b = (const void *)(uintptr_t)at[1], .c = (const void *)(uintptr_t)at[2], .d = (void *)(uintptr_t)at[3],
+        .bias = (const void *)(uintptr_t)at[4],
     };
 }
 

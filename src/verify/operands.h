@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "plan/contender.h"
+#include "problem/layout.h"
 
 #define GS_OPERAND_SETS      2000   /* most operand sets */
 #define GS_OPERAND_REPLAY_US 500    /* of a replay in timing, unless another length is asked for */
@@ -34,7 +35,7 @@ int gs_operand_most_sets(double launch_us, double replay_us);
 /* The sets of a cold run of this problem alone, where the verifier places its operands; 1 on an emulated device, and where two do not fit. */
 gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *out, gs_error *error);
 
-/* What a contender touches per call: A, B and D, and C where it is read. */
+/* What a contender touches per call: A, B and D, C where it is read, the bias. */
 size_t gs_operand_used(const gs_problem *problem);
 
 /* Largest room that one set of an operand of so many bytes can take, with the gap before it; what gs_operand_alloc allocates for so many. */
@@ -46,8 +47,11 @@ size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
  * nothing. The memory is the caller's to free. */
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
-/* The arguments of a launch, of the addresses of A, B, C and D. C is always an operand of its own, also where beta is 0. */
-gs_args gs_operand_args(const gs_pointer at[4]);
+/* Those that have memory: A, B, C, D, and the bias where there is one. */
+static inline int gs_operand_count(const gs_problem *problem) { return problem->bias ? GS_OPERANDS : GS_OPERANDS - 1; }
+
+/* The arguments of a launch, of the addresses of A, B, C, D and the bias. C is always an operand of its own, also where beta is 0. */
+gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 
 /* The data that C holds where A and B hold this kind: all NaN when beta is 0. */
 int gs_operand_c_kind(const gs_problem *problem, int kind);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "problem/layout.h"
+#include "verify/operands.h"
 
 #define FILE_LIMIT ((size_t)1 << 40)
 #define CPU_FLOPS  5e8      /* the CPU computes the reference up to here, a second of work */
@@ -21,14 +22,16 @@ static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 :
 
 static gs_product_operand matrix_of(const gs_problem *p, int index)
 {
-    const gs_shape s = gs_shape_of(p, "abcd"[index]);
-    return (gs_product_operand){.name = (char)('A' + index),
-                    .rows = s.rows * p->batch,
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias"};
+    const char letter = GS_OPERAND_LETTERS[index];
+    const gs_shape s = gs_shape_of(p, letter);
+    return (gs_product_operand){.name = names[index],
+                    .rows = letter == 'e' ? 1 : s.rows * p->batch,
                     .row = s.row,
                     .ld = s.ld,
                     .type = npy_type(s.type),
                     .element = gs_type_size(s.type),
-                    .bytes = gs_problem_bytes(p, (char)('a' + index))};
+                    .bytes = gs_problem_bytes(p, letter)};
 }
 
 static size_t packed_size(const gs_product_operand *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
@@ -41,21 +44,21 @@ static gs_status find_elements(const gs_product_operand *m, const gs_problem *pr
     const size_t want = packed_size(m);
     if (!gs_npy_is(data, size)) {
         if (size == want) return GS_OK;
-        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%zu bytes, %c takes %lld x %lld elements of %zu: %zu bytes", size, m->name,
+        return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%zu bytes, %s takes %lld x %lld elements of %zu: %zu bytes", size, m->name,
                        (long long)m->rows, (long long)m->row, m->element, want);
     }
     gs_npy npy;
     GS_TRY(gs_npy_parse(&npy, data, size, error));
     if (npy.type != m->type) {
         static const char *const names[] = {[GS_NPY_F16] = "<f2", [GS_NPY_F32] = "<f4", [GS_NPY_U16] = "<u2"};
-        return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %c of this problem takes %s", names[npy.type], m->name,
+        return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %s of this problem takes %s", names[npy.type], m->name,
                        names[m->type]);
     }
     const int64_t *const extent = npy.extent + (npy.axes == 3);
-    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1;
-    if (npy.axes < 2 || batch != problem->batch || extent[0] * batch != m->rows || extent[1] != m->row) {
-        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%c of this problem takes %s%lld x %lld", m->name,
-                       problem->batch > 1 ? "batch x " : "", (long long)(m->rows / problem->batch), (long long)m->row);
+    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1, batches = *m->name == 'b' ? 1 : problem->batch;
+    if (npy.axes < 2 || batch != batches || extent[0] * batch != m->rows || extent[1] != m->row) {
+        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%s of this problem takes %s%lld x %lld", m->name,
+                       batches > 1 ? "batch x " : "", (long long)(m->rows / batches), (long long)m->row);
     }
     *start = npy.data;
     return GS_OK;
@@ -68,7 +71,7 @@ static gs_status read_matrix(gs_product_operand *m, const gs_problem *problem, c
     GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
     gs_status status = find_elements(m, problem, data, size, &start, error);
     if (status == GS_OK && !(m->host = calloc(1, m->bytes + 1)))
-        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
+        status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %s", m->name);
     const size_t row = (size_t)m->row * m->element;
     for (int64_t i = 0; status == GS_OK && i < m->rows && row > 0; i++)
         memcpy(m->host + (size_t)(i * m->ld) * m->element, data + start + (size_t)i * row, row);
@@ -96,19 +99,19 @@ static gs_status write_matrix(const gs_product_operand *m, const gs_problem *pro
 void gs_product_make(gs_product *p, const gs_problem *problem)
 {
     *p = (gs_product){.problem = *problem};
-    for (int i = 0; i < 4; i++) p->m[i] = matrix_of(problem, i);
+    for (int i = 0; i < GS_OPERANDS; i++) p->m[i] = matrix_of(problem, i);
 }
 
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error) { return read_matrix(&p->m[index], &p->problem, path, error); }
 
 /* ---- on the device ---- */
 
-static bool needed(const gs_product *p, int index) { return index != 2 || p->problem.beta != 0; }
+static bool needed(const gs_product *p, int index) { return index == 3 || gs_is_read(&p->problem, GS_OPERAND_LETTERS[index]); }
 
 static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
 {
     const gs_device_ops *const ops = p->device->ops;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < GS_OPERANDS; i++) {
         gs_product_operand *const m = &p->m[i];
         if (!needed(p, i)) continue;
         const size_t size = (m->bytes + 255) / 256 * 256 + 256;
@@ -117,8 +120,8 @@ static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
         GS_TRY(ops->queue_wait(p->device, NULL, error));
         if (m->host)
             GS_TRY(ops->copy_in(p->device, m->device, m->host, m->bytes, error));
-        else if (i < 3 && m->bytes > 0)
-            GS_TRY(gs_generate(p->verifier, &p->problem, (char)('a' + i), GS_DATA_NORMAL, (uint64_t)seed, m->device, NULL,
+        else if (i != 3 && m->bytes > 0)
+            GS_TRY(gs_generate(p->verifier, &p->problem, GS_OPERAND_LETTERS[i], GS_DATA_NORMAL, (uint64_t)seed, m->device, NULL,
                                error));
     }
     return ops->queue_wait(p->device, NULL, error);
@@ -128,7 +131,7 @@ static gs_status fetch(gs_product *p, int index, gs_error *error)
 {
     gs_product_operand *const m = &p->m[index];
     if (!m->host && !(m->host = calloc(1, m->bytes + 1)))
-        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %c", m->name);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %s", m->name);
     return m->bytes > 0 ? p->device->ops->copy_out(p->device, m->host, m->device, m->bytes, error) : GS_OK;
 }
 
@@ -147,6 +150,15 @@ static gs_status reference_on_cpu(gs_product *p, size_t bytes, gs_error *error)
     return status;
 }
 
+static gs_args args_of(const gs_product *p)
+{
+    gs_pointer at[GS_OPERANDS];
+    for (int i = 0; i < GS_OPERANDS; i++) at[i] = p->m[i].device;
+    gs_args args = gs_operand_args(at);
+    args.size = sizeof args;
+    return args;
+}
+
 gs_status gs_product_check(gs_product *p, gs_error *error)
 {
     const size_t bytes = (size_t)p->m[3].rows * (size_t)p->m[3].row * sizeof(double);
@@ -157,7 +169,8 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
         GS_TRY(reference_on_cpu(p, bytes, error));
     else
         GS_TRY(gs_reference(p->verifier, &p->problem, p->m[0].device, p->m[1].device, p->m[2].device, p->reference, NULL, error));
-    GS_TRY(gs_compare_reference(p->verifier, &p->problem, p->m[3].device, p->reference, TOLERANCE, &p->compare, NULL, error));
+    const gs_args args = args_of(p);
+    GS_TRY(gs_compare_reference(p->verifier, &p->problem, &args, p->reference, TOLERANCE, &p->compare, NULL, error));
     p->checked = true;
     return GS_OK;
 }
@@ -182,8 +195,7 @@ gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
 {
     GS_TRY(prepare(p, error));
     GS_TRY(fill_operands(p, seed, error));
-    const gs_args args = {.size = sizeof args, .a = (const void *)(uintptr_t)p->m[0].device, .b = (const void *)(uintptr_t)p->m[1].device,
-                          .c = (const void *)(uintptr_t)p->m[2].device, .d = (void *)(uintptr_t)p->m[3].device};
+    const gs_args args = args_of(p);
     GS_TRY(gs_gemm(p->context, &p->problem, &args, NULL, error));
     return p->device->ops->queue_wait(p->device, NULL, error);
 }
@@ -196,7 +208,7 @@ gs_status gs_product_write(gs_product *p, const char *path, gs_error *error)
 
 void gs_product_free(gs_product *p)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < GS_OPERANDS; i++) {
         if (p->device && p->m[i].device) p->device->ops->free(p->device, p->m[i].device);
         free(p->m[i].host);
     }

@@ -27,7 +27,8 @@ static void describe_area(const gs_problem *p, const gs_check_counts *counts, ch
 gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *counts, char text[GS_WHERE], gs_error *error)
 {
     gs_compare compare;
-    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, counts, trial->operand[3].at, trial->reference, &compare, error));
+    const gs_args args = gs_check_run_args(trial);
+    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, counts, &args, trial->reference, &compare, error));
     gs_verdict *const verdict = trial->verdict;
     verdict->mismatches = compare.mismatches;
     verdict->row = compare.row;
@@ -99,8 +100,9 @@ static gs_status find_factor(gs_check_run *trial, double *factor, gs_error *erro
     *factor = v->got / v->want;
     for (size_t i = 0; i < GS_COUNT(probes); i++) {
         gs_compare other;
+        const gs_args args = gs_check_run_args(trial);
         const gs_check_counts counts = {.first = probes[i]};
-        GS_TRY(gs_check_summary(trial->verifier, p, &counts, trial->operand[3].at, trial->reference, &other, error));
+        GS_TRY(gs_check_summary(trial->verifier, p, &counts, &args, trial->reference, &other, error));
         if (other.got != *factor * other.want) *factor = 0;
     }
     if (!isfinite(*factor) || fmod(*factor * 4, 1) != 0) *factor = 0;

@@ -35,6 +35,15 @@ static gs_layout random_layout(gs_random *random, bool a_transposed)
     return layouts[gs_random_below(random, a_transposed ? 4 : 2)];
 }
 
+/* Half of the problems have one. */
+static void add_epilogue(gs_random *random, gs_problem *problem)
+{
+    if (gs_random_below(random, 2)) return;
+    problem->bias = (gs_bias)gs_random_below(random, GS_BIAS_M + 1);
+    problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
+    problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
+}
+
 static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
@@ -55,6 +64,7 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.ldd += random_padding(random);
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
+        add_epilogue(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }

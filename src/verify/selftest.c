@@ -43,7 +43,8 @@ static gs_status comparison(const bench *b, gs_error *error)
     GS_TRY(gs_reference(v, p, b->memory + AT_A, b->memory + AT_B, 0, b->memory + AT_REFERENCE, v->queue, error));
     GS_TRY(gs_check_poison(v, b->memory + AT_D, gs_problem_bytes(p, 'd'), GS_POISON_FIRST, v->queue, error));
     gs_check_counts counts;
-    GS_TRY(gs_check_compare(v, p, b->memory + AT_D, b->memory + AT_REFERENCE, 1, GS_POISON_FIRST, &counts, v->queue, error));
+    const gs_args args = {.d = (void *)(uintptr_t)(b->memory + AT_D)};
+    GS_TRY(gs_check_compare(v, p, &args, b->memory + AT_REFERENCE, 1, GS_POISON_FIRST, &counts, v->queue, error));
     if (counts.finite != count || counts.mismatches != count || counts.unwritten != count || counts.first != 0)
         return blame("the comparison does not see an output that was never written", error);
 

@@ -78,7 +78,8 @@ static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick,
     gs_check_counts counts;
     GS_TRY(gs_check_run_compare(trial, 1, &counts, error));
     *measured = counts.unwritten == 0 && counts.nans == 0;
-    return gs_check_summary(trial->verifier, &trial->problem, &counts, trial->operand[3].at, trial->reference, compare, error);
+    const gs_args args = gs_check_run_args(trial);
+    return gs_check_summary(trial->verifier, &trial->problem, &counts, &args, trial->reference, compare, error);
 }
 
 static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
@@ -89,7 +90,8 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
     GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
     if (counts.mismatches) return gs_check_run_diagnose(trial, 4, tolerance, &counts, error);
     gs_compare compare;
-    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, &counts, trial->operand[3].at, trial->reference, &compare, error));
+    const gs_args args = gs_check_run_args(trial);
+    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, &counts, &args, trial->reference, &compare, error));
     const double rms = counts.finite ? sqrt(counts.reference2 / (double)counts.finite) : 0;
     const double limit = gs_frobenius_limit(&trial->problem, yardstick, rms), lean = gs_bias_limit(&trial->problem, yardstick, rms);
     trial->verdict->error = compare.frobenius;
@@ -257,11 +259,11 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
 
 /* ---- for timing ---- */
 
-gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
 {
     GS_TRY(gs_check_selftest(verifier, error));
     gs_check_counts counts;
-    GS_TRY(gs_check_compare(verifier, problem, d, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
-    return gs_check_summary(verifier, problem, &counts, d, reference, out, error);
+    GS_TRY(gs_check_compare(verifier, problem, args, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    return gs_check_summary(verifier, problem, &counts, args, reference, out, error);
 }

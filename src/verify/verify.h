@@ -68,12 +68,13 @@ typedef enum gs_data {
     GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
 } gs_data;
 
-/* Fills operand 'a', 'b' or 'c' of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
+/* Fills operand 'a', 'b', 'c' or 'e' (the bias) of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
  * so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
 
-/* f64 reference of the problem into out (M x N x 8 bytes, packed). */
+/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual. Bias and activation are for the
+ * comparison. */
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error);
 
@@ -86,16 +87,16 @@ typedef struct gs_compare {
     double  bias;              /* mean signed error over the mean absolute error */
 } gs_compare;
 
-/* Compares D (problem.out, ldd) with a reference. Componentwise bound: tolerance times (the rounding of the output type plus
+/* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c and bias are read as it says. Componentwise bound: tolerance times (the rounding of the output type plus
  * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
  * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
-gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, gs_pointer reference,
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
 /* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
  * call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {
-    gs_pointer a, b, c, d, begin, end;
+    gs_pointer a, b, c, d, begin, end, bias;
 } gs_timed_operands;
 
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
@@ -107,7 +108,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_po
 /* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */
 gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
 
-/* gs_reference on the CPU, from host copies, for small sizes and for tests: R = alpha A B + beta C in f64. */
+/* gs_reference on the CPU, from host copies, for small sizes and for tests: what that writes. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "plan/loaded.h"
 #include "problem/layout.h"
 #include "schedule/predict.h"
+#include "verify/operands.h"
 #include "worker/client.h"
 
 /* legend: name, unit, what it is */
@@ -195,22 +196,22 @@ static void add_counters(gs_text *out, const gs_emu_last *last)
 
 gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs_problem *problem, gs_text *out, gs_error *error)
 {
-    gs_pointer operand[4] = {0};
+    gs_pointer operand[GS_OPERANDS] = {0};
     gs_emu_last last;
     gs_status status = GS_OK;
     if (!device->caps.emulated) return gs_fail(error, GS_ERROR_UNSUPPORTED, "device", "%s counts nothing", device->name);
-    for (int i = 0; status == GS_OK && i < 4; i++) {
-        const size_t bytes = (gs_problem_bytes(problem, "abcd"[i]) + 3) / 4 * 4;
+    for (int i = 0; status == GS_OK && i < gs_operand_count(problem); i++) {
+        const size_t bytes = (gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]) + 3) / 4 * 4;
         status = device->ops->alloc(device, bytes, &operand[i], error);
         if (status == GS_OK && operand[i]) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
     }
     if (status == GS_OK) {
-        const gs_args args = {.a = (const void *)(uintptr_t)operand[0], .b = (const void *)(uintptr_t)operand[1], .c = (const void *)(uintptr_t)operand[2], .d = (void *)(uintptr_t)operand[3]};
+        const gs_args args = gs_operand_args(operand);
         status = contender->run(contender, &args, NULL, error);
     }
     if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
     if (status == GS_OK && gs_emu_last_launch(device, &last)) add_counters(out, &last);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < GS_OPERANDS; i++)
         if (operand[i]) device->ops->free(device, operand[i]);
     return status;
 }

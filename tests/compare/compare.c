@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "compare/compare.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "comparing.h"
 
 static gs_error error;

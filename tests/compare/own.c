@@ -11,7 +11,7 @@
 #include "compare/contenders.h"
 #include "compare/own.h"
 #include "compare/result.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "comparing.h"
 #include "verify/verdict.h"
 

@@ -2,14 +2,17 @@
  * A cuBLASLt without a GPU. It suggests algorithms by two lists of words "id:reduction", divided by blanks: $FAKE_CUBLASLT, and
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
  * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
- * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook). */
+ * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook), and what it was given (fake_cublaslt_call). With
+ * $FAKE_CUBLASLT_PLAIN it knows no epilogue. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cublas/cublas.h"
+#include "cublaslt.h"
 
 void (*fake_cublaslt_hook)(int id, void *stream);
+fake_call fake_cublaslt_call;
 
 typedef struct wishes {
     uint32_t mask;
@@ -24,7 +27,9 @@ typedef struct layout {
 } layout;
 
 typedef struct description {
-    int32_t op_a, op_b;
+    int32_t     op_a, op_b;
+    uint32_t    epilogue;
+    const void *bias;
 } description;
 
 static int object;
@@ -56,8 +61,11 @@ CALL(int, cublasLtMatmulDescDestroy, gs_lt_desc desc)
 }
 CALL(int, cublasLtMatmulDescSetAttribute, gs_lt_desc desc, int attribute, const void *value, size_t size)
 {
-    if (!value || size != 4 || (attribute != GS_LT_DESC_TRANSA && attribute != GS_LT_DESC_TRANSB)) return GS_CUBLAS_INVALID_VALUE;
-    memcpy(attribute == GS_LT_DESC_TRANSA ? &((description *)desc)->op_a : &((description *)desc)->op_b, value, size);
+    description *const own = desc;
+    void *const to = attribute == GS_LT_DESC_TRANSA ? (void *)&own->op_a : attribute == GS_LT_DESC_TRANSB ? (void *)&own->op_b
+                   : attribute == GS_LT_DESC_EPILOGUE ? (void *)&own->epilogue : attribute == GS_LT_DESC_BIAS ? (void *)&own->bias : NULL;
+    if (!value || !to || size != (attribute == GS_LT_DESC_BIAS ? 8 : 4)) return GS_CUBLAS_INVALID_VALUE;
+    memcpy(to, value, size);
     return GS_CUBLAS_SUCCESS;
 }
 
@@ -116,7 +124,7 @@ CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, 
     if (!handle || !desc || !a || !b || !c || !d || !fits(desc, a, b, c, d)) return GS_CUBLAS_INVALID_VALUE;
     const char *at = getenv(((wishes *)by)->mask ? "FAKE_CUBLASLT_MASKED" : "FAKE_CUBLASLT");
     *returned = 0;
-    if (!at || !*at) return GS_CUBLAS_NOT_SUPPORTED;
+    if (!at || !*at || (((description *)desc)->epilogue && getenv("FAKE_CUBLASLT_PLAIN"))) return GS_CUBLAS_NOT_SUPPORTED;
     while (*at && *returned < asked) {
         char *end;
         gs_lt_heuristic *const one = &results[(*returned)++];
@@ -150,7 +158,8 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    gs_lt_layout b_layout, const void *beta, const void *c, gs_lt_layout c_layout, void *d, gs_lt_layout d_layout,
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
-    (void)handle; (void)alpha; (void)a; (void)b; (void)beta; (void)c; (void)d; (void)workspace; (void)workspace_size;
+    (void)handle; (void)alpha; (void)a; (void)b; (void)workspace; (void)workspace_size;
+    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta};
     if (!fits(desc, a_layout, b_layout, c_layout, d_layout)) return GS_CUBLAS_INVALID_VALUE;
     if (fake_cublaslt_hook) fake_cublaslt_hook((int)algo->data[0], stream);
     return GS_CUBLAS_SUCCESS;

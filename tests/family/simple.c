@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family simple: its kernel compiles for sm_80 and sm_90a without spills, over layouts, types and accumulators; it takes everything but an
- * epilogue. */
+ * Family simple: its kernel compiles for sm_80 and sm_90a without spills, over layouts, types and accumulators; it takes everything. */
 
 /* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
  * emulated 40 40
@@ -20,7 +19,7 @@
 
 static const char *const problems[] = {
     "f16:65x67x131:tn", "f16:65x67x131:nn:acc=f16", "bf16:65x67x131:tn:beta=1", "bf16:65x67x131:nn:d=f32", "f16:65x67x131:nn:d=f32:beta=1",
-    "f16:65x67x131:tn:acc=f16:beta=1:b=3",
+    "f16:65x67x131:tn:acc=f16:beta=1:b=3", "bf16:65x67x131:tn:beta=1:ep=bias_m+gelu_erf+residual", "f16:65x67x131:nn:ep=bias+gelu",
 };
 
 static void test_accepts(void **state)

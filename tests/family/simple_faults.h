@@ -5,7 +5,7 @@
 
     /* ---- mma, planted ---- */
     {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fmaf", "for (int i = 0; i < k + 64; i++, a += step_a, b += step_b) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
-    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(value);", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT(value);"}}, {F(UNINITIALIZED)}},
+    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT("}}, {F(UNINITIALIZED)}},
     /* ---- dependent launches, planted ---- */
     {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},
       {"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT", "            gs_dependent_wait();\n            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT"}},

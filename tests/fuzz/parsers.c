@@ -18,7 +18,7 @@
 #include "llm/edit.h"
 #include "llm/reply.h"
 #include "inspect/inspect.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "schedule/schedule.h"
 #include "service/adapter.h"
 #include "service/prompt.h"

@@ -101,7 +101,7 @@ static void test_winners(void **state)
         assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
         assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
         OK(device->ops->queue_wait(device, NULL, &error));
-        OK(gs_compare_reference(verifier, &problem, at[3], reference, 2, &compare, NULL, &error));
+        OK(gs_compare_reference(verifier, &problem, &(gs_args){.d = (void *)(uintptr_t)at[3]}, reference, 2, &compare, NULL, &error));
         assert_int_equal(compare.mismatches, 0);
         const double ours = time_of(plan, &args), theirs = time_of(library, &args);
         printf("%s: %s; in a warm cache %.2f us, cuBLASLt's first suggestion %.2f us\n", problems[i], gs_plan_why(plan), ours, theirs);

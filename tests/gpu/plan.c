@@ -54,7 +54,7 @@ static void check_operands(const operands *o, const gs_problem *problem, const c
 {
     gs_compare compare;
     OK(device->ops->queue_wait(device, NULL, &error));
-    OK(gs_compare_reference(verifier, problem, (gs_pointer)(uintptr_t)o->args.d, o->reference, 2, &compare, NULL, &error));
+    OK(gs_compare_reference(verifier, problem, &o->args, o->reference, 2, &compare, NULL, &error));
     char text[GS_PROBLEM_TEXT];
     if (compare.mismatches)
         fail_msg("%s %s: %lld wrong, first (%lld, %lld) %g instead of %g", what, gs_problem_format(problem, text), (long long)compare.mismatches,

@@ -190,14 +190,14 @@ static void comparison_finds_one_bit(void **state)
     check(contender.prepare(&contender, &p, &error), &error);
     check(contender.run(&contender, &(gs_args){.a = (void *)(uintptr_t)a, .b = (void *)(uintptr_t)b, .d = (void *)(uintptr_t)d}, NULL, &error), &error);
     gs_compare compare;
-    check(gs_compare_reference(verifier, &p, d, reference, 0, &compare, NULL, &error), &error);
+    check(gs_compare_reference(verifier, &p, &(gs_args){.d = (void *)(uintptr_t)d}, reference, 0, &compare, NULL, &error), &error);
     assert_int_equal(compare.mismatches, 0);
     uint16_t bits;
     const gs_pointer victim = d + (77 * 64 + 59) * 2;
     check(device->ops->copy_out(device, &bits, victim, 2, &error), &error);
     bits ^= 1;
     check(device->ops->copy_in(device, victim, &bits, 2, &error), &error);
-    check(gs_compare_reference(verifier, &p, d, reference, 0, &compare, NULL, &error), &error);
+    check(gs_compare_reference(verifier, &p, &(gs_args){.d = (void *)(uintptr_t)d}, reference, 0, &compare, NULL, &error), &error);
     assert_int_equal(compare.mismatches, 1);
     assert_int_equal(compare.row, 77);
     assert_int_equal(compare.col, 59);

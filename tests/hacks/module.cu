@@ -166,7 +166,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 7 a block of arguments that reaches into the judge's memory | forbidden:mismatch
-//! parameter 0 of entry gs_kernel has 2096 bytes, what the manifest gives it has 96
+//! parameter 0 of entry gs_kernel has 2104 bytes, what the manifest gives it has 104
 struct more { gs_kernel_args a; unsigned behind[500]; };
 KERNEL gs_kernel(const __grid_constant__ more q)
 {
@@ -187,7 +187,7 @@ KERNEL gs_kernel(const gs_kernel_args p, const gs_kernel_args q)
 }
 
 //// 7 fewer bytes than are passed | forbidden:mismatch
-//! parameter 0 of entry gs_kernel has 88 bytes, what the manifest gives it has 96
+//! parameter 0 of entry gs_kernel has 88 bytes, what the manifest gives it has 104
 struct less { const void *a, *b, *c; void *d, *workspace; long long lda, ldb, ldc, ldd; int m, n, k, batch; };
 KERNEL gs_kernel(const less p)
 {
@@ -199,7 +199,7 @@ KERNEL gs_kernel(const less p)
 KERNEL gs_kernel() { }
 
 //// 7 takes the arguments by address | forbidden:mismatch
-//! parameter 0 of entry gs_kernel has 8 bytes, what the manifest gives it has 96
+//! parameter 0 of entry gs_kernel has 8 bytes, what the manifest gives it has 104
 KERNEL gs_kernel(const gs_kernel_args *q)
 {
     const gs_kernel_args &p = *q;
@@ -217,7 +217,7 @@ KERNEL gs_kernel(const __grid_constant__ map a, const gs_kernel_args p)
 }
 
 //// 7 takes the tensor map behind its arguments | forbidden:mismatch | f16:64x64x64:tn
-//! parameter 0 of entry gs_kernel has 96 bytes, what the manifest gives it has 128: a tensor map
+//! parameter 0 of entry gs_kernel has 104 bytes, what the manifest gives it has 128: a tensor map
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1

@@ -17,8 +17,8 @@
 
 #define TOP     ".version 9.0\n.target sm_90a\n.address_size 64\n"
 #define REGS    ".reg .pred %p<4>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .f64 %fd<2>;\n"
-#define IN(body) TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n" REGS body "\nret;\n}\n"
-#define WITH(variables, body) TOP variables "\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n" REGS body "\nret;\n}\n"
+#define IN(body) TOP ".visible .entry k(.param .align 8 .b8 a[104])\n{\n" REGS body "\nret;\n}\n"
+#define WITH(variables, body) TOP variables "\n.visible .entry k(.param .align 8 .b8 a[104])\n{\n" REGS body "\nret;\n}\n"
 
 typedef struct sample {
     const char *ptx, *reason;   /* "": accepted */
@@ -155,7 +155,7 @@ static void test_long_chain(void **state)
     gs_text text = {0};
     gs_error error;
     const gs_manifest m = manifest_of(GS_F32, false);
-    gs_text_add(&text, TOP ".global .u32 g;\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b64 %rd<20001>;\n");
+    gs_text_add(&text, TOP ".global .u32 g;\n.visible .entry k(.param .align 8 .b8 a[104])\n{\n.reg .b64 %rd<20001>;\n");
     for (int i = 0; i < 20000; i++) gs_text_addf(&text, "mov.u64 %%rd%d, %%rd%d;\n", i, i + 1);
     gs_text_add(&text, "mov.u64 %rd20000, g;\nret;\n}\n");
     assert_int_equal(inspect(gs_text_string(&text), text.size, &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);
@@ -186,7 +186,7 @@ static void test_clocks(void **state)
     char text[512];
     for (size_t i = 0; i < GS_COUNT(refused) + GS_COUNT(accepted); i++) {
         const bool bad = i < GS_COUNT(refused);
-        snprintf(text, sizeof text, TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b32 %%r<2>;\nmov.u32 %%r0, %s;\nret;\n}\n", bad ? refused[i] : accepted[i - GS_COUNT(refused)]);
+        snprintf(text, sizeof text, TOP ".visible .entry k(.param .align 8 .b8 a[104])\n{\n.reg .b32 %%r<2>;\nmov.u32 %%r0, %s;\nret;\n}\n", bad ? refused[i] : accepted[i - GS_COUNT(refused)]);
         check(&(sample){text, bad ? "clock" : ""}, &m, PROBLEM);
     }
 }
@@ -369,7 +369,7 @@ static void test_limits(void **state)
     assert_int_equal(inspect(ended, sizeof ended, &m, PROBLEM, &error), GS_OK);
     for (int more = 0; more < 2; more++) {
         gs_text many = {0};
-        gs_text_add(&many, TOP ".visible .entry k(.param .align 8 .b8 a[96])\n{\n");
+        gs_text_add(&many, TOP ".visible .entry k(.param .align 8 .b8 a[104])\n{\n");
         for (int i = 0; i < (1 << 20) + more; i++) gs_text_add(&many, "ret;\n");
         gs_text_add(&many, "}\n");
         assert_int_equal(inspect(gs_text_string(&many), many.size, &m, PROBLEM, &error), more ? GS_ERROR_FORBIDDEN : GS_OK);
@@ -402,7 +402,7 @@ static void test_lines(void **state)
 /* ---- what the manifest declares ---- */
 
 #define ENTRY(parameters, directives, body) TOP ".extern .shared .align 16 .b8 dynamic[];\n.visible .entry k(" parameters ")\n" directives "\n{\n" REGS body "\nret;\n}\n"
-#define ARGS ".param .align 8 .b8 a[96]"
+#define ARGS ".param .align 8 .b8 a[104]"
 #define MAP  ".param .align 64 .b8 t[128]"
 
 /* Each with the two numbers that differ. */
@@ -415,15 +415,15 @@ static void test_agreement(void **state)
         const char *smem;
     } all[] = {
         {ENTRY(ARGS, "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(".param .align 16 .b8 a[96]", "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 16 .b8 a[104]", "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(MAP ",\n" ARGS, "", ""), "", 1, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY("", "", ""), "takes 0 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, "", ""), "takes 1 parameters, the manifest gives it 2", 1, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(ARGS ", .param .align 8 .b8 b[96]", "", ""), "takes 2 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(".param .align 8 .b8 a[2096]", "", ""), "parameter 0 of entry k has 2096 bytes, what the manifest gives it has 96", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(".param .align 8 .b8 a[88]", "", ""), "88 bytes, what the manifest gives it has 96", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(".param .align 4 .b8 a[96]", "", ""), "aligned to 4 bytes, gs_kernel_args needs 8", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(ARGS ", .param .align 64 .b8 t[128]", "", ""), "parameter 0 of entry k has 96 bytes, what the manifest gives it has 128", 1, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS ", .param .align 8 .b8 b[104]", "", ""), "takes 2 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 a[2104]", "", ""), "parameter 0 of entry k has 2104 bytes, what the manifest gives it has 104", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 a[88]", "", ""), "88 bytes, what the manifest gives it has 104", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 4 .b8 a[104]", "", ""), "aligned to 4 bytes, gs_kernel_args needs 8", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS ", .param .align 64 .b8 t[128]", "", ""), "parameter 0 of entry k has 104 bytes, what the manifest gives it has 128", 1, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(".param .align 8 .b8 t[128], " ARGS, "", ""), "aligned to 8 bytes, a tensor map needs 64", 1, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".maxntid 1024, 1, 1", ""), "", 0, {32, 32, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".maxntid 128, 1, 1", ""), "at most 128 threads in a block (__launch_bounds__), the manifest declares 256", 0, {256, 1, 1}, {1, 1, 1}, ""},
@@ -483,7 +483,7 @@ static void test_waits(void **state)
 static void test_places(void **state)
 {
     (void)state;
-    static const char text[] = TOP ".file 1 \"mine.cu\"\n.visible .entry k(.param .align 8 .b8 a[96])\n{\n.reg .b64 %rd<2>;\n.loc 1 12 3\nmov.u64 %rd0, %clock64;\nret;\n}\n";
+    static const char text[] = TOP ".file 1 \"mine.cu\"\n.visible .entry k(.param .align 8 .b8 a[104])\n{\n.reg .b64 %rd<2>;\n.loc 1 12 3\nmov.u64 %rd0, %clock64;\nret;\n}\n";
     const gs_manifest m = manifest_of(GS_F32, false);
     gs_error error;
     assert_int_equal(inspect(text, strlen(text), &m, PROBLEM, &error), GS_ERROR_FORBIDDEN);

@@ -36,7 +36,11 @@ AT(gs_problem, ldd, 72);
 AT(gs_problem, batch, 80);
 AT(gs_problem, alpha, 88);
 AT(gs_problem, beta, 92);
-AT(gs_problem, reserved, 96);
+AT(gs_problem, activation, 96);
+AT(gs_problem, bias, 100);
+AT(gs_problem, residual, 104);
+AT(gs_problem, reserved_epilogue, 108);
+AT(gs_problem, reserved, 112);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);
@@ -48,7 +52,8 @@ AT(gs_args, d, 32);
 AT(gs_args, workspace, 40);
 AT(gs_args, alpha, 48);
 AT(gs_args, beta, 56);
-AT(gs_args, reserved, 64);
+AT(gs_args, bias, 64);
+AT(gs_args, reserved, 72);
 
 SIZE(gs_config, 144);
 AT(gs_config, size, 0);

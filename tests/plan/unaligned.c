@@ -45,7 +45,7 @@ static void multiply(const gs_plan *plan, const gs_problem *problem)
     OK(gs_reference(verifier, problem, at[0], at[1], at[2], reference, queue, &error));
     const gs_args args = {.size = sizeof(gs_args), .a = (void *)at[0], .b = (void *)at[1], .c = (void *)at[2], .d = (void *)at[3]};
     if (gs_plan_run(plan, &args, (gs_stream)queue) != GS_OK || ops->queue_wait(device, queue, &error) != GS_OK) fail_msg("%s: %s", gs_plan_schedule(plan), error.text);
-    OK(gs_compare_reference(verifier, problem, at[3], reference, 2, &compare, queue, &error));
+    OK(gs_compare_reference(verifier, problem, &(gs_args){.d = (void *)(uintptr_t)at[3]}, reference, 2, &compare, queue, &error));
     if (compare.mismatches) fail_msg("%s: %lld wrong, %g instead of %g", gs_plan_schedule(plan), (long long)compare.mismatches, compare.got, compare.want);
     for (int i = 0; i < 4; i++) ops->free(device, memory[i]);
     ops->free(device, reference);

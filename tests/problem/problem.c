@@ -46,6 +46,10 @@ static void texts_become_canonical(void **state)
         {"f16:1x1x1:nn:alpha=340282346638528859811704183484516925440", "f16:1x1x1:nn:alpha=3.40282347e+38"},
         {"bf16:1x1x1:nn:d=f16",                                 "bf16:1x1x1:nn:d=f16"},
         {"f16:0064x1x1:nn",                                     "f16:64x1x1:nn"},
+        {"f16:2x3x4:tn:ep=bias",                                "f16:2x3x4:tn:ep=bias"},
+        {"bf16:2x3x4:nn:ep=silu:beta=1",                        "bf16:2x3x4:nn:beta=1:ep=silu"},
+        {"bf16:2x3x4:nn:ep=residual+gelu_erf+bias_m:beta=0.5",  "bf16:2x3x4:nn:beta=0.5:ep=bias_m+gelu_erf+residual"},
+        {"f16:2x3x4:nn:ep=gelu+bias",                           "f16:2x3x4:nn:ep=bias+gelu"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         char text[GS_PROBLEM_TEXT];
@@ -96,8 +100,15 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:alpha=nan",           GS_ERROR_PARSE, "alpha",  20},
         {"f16:1x1x1:nn:alpha=1e39",          GS_ERROR_RANGE, "alpha",  20},
         {"f16:1x1x1:nn:beta=.5",             GS_ERROR_PARSE, "beta",   19},
-        {"f16:1x1x1:nn:ep=",                 GS_ERROR_UNSUPPORTED, "ep",     14},
-        {"f16:1x1x1:nn:ep=bias,relu",        GS_ERROR_UNSUPPORTED, "ep",     14},
+        {"f16:1x1x1:nn:ep=",                 GS_ERROR_PARSE, "ep",     17},
+        {"f16:1x1x1:nn:ep=bias,relu",        GS_ERROR_PARSE, "",       21},
+        {"f16:1x1x1:nn:ep=bias+",            GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=bias+swish",       GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=bias+bias_m",      GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=relu+gelu",        GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=relu:ep=bias",     GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:ep=relu+residual",    GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:beta=1:ep=bias+residual", GS_ERROR_RANGE, "ep", 24},
         {"64_4096",                          GS_ERROR_PARSE, "k",      8},
         {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
         {"64_4096_64:nn",                    GS_ERROR_PARSE, "",       11},

@@ -223,14 +223,14 @@ gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer 
     return GS_OK;
 }
 
-gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, gs_pointer d, gs_pointer reference, double tolerance,
+gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                                gs_compare *out, gs_queue queue, gs_error *error)
 {
     (void)self, (void)problem, (void)queue, (void)error;
     assert_true(tolerance > 0);
     sim.reference = (void *)(uintptr_t)reference;
     sim.references++;
-    *out = (gs_compare){.mismatches = *(uint32_t *)(uintptr_t)d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
+    *out = (gs_compare){.mismatches = *(uint32_t *)args->d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
     return GS_OK;
 }
 

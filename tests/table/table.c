@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "plan/table.h"
+#include "table/table.h"
 #include "texts.h"
 
 #define HEAD  "gemmsmith-tuned 1\n"

@@ -15,8 +15,8 @@
  * ratio is 0 where there was no cuBLASLt. "tune+dependent-0.1.0": us was measured with dependent launches (docs/internals/bench.md).
  * A row of another gpu, cc or sms is left out, with a line in the log. A row that cannot be read is skipped and counted, with its
  * reason. Neither fails the whole file. */
-#ifndef GS_PLAN_TABLE_H
-#define GS_PLAN_TABLE_H
+#ifndef GS_TABLE_TABLE_H
+#define GS_TABLE_TABLE_H
 
 #include <gemmsmith/problem.h>
 
@@ -92,7 +92,8 @@ const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
  * and of other devices do not count. */
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps);
 
-/* The row that a plan takes: the problem's own (*exact), its twin or, for a device without weights, the nearest. NULL: none of them. */
+/* The row that a plan takes: the problem's own (*exact), its twin, that of the product without its epilogue (or its twin), or, for a device without
+ * weights, the nearest. NULL: none of them. */
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
 
 /* Puts a row into the file of a table, which is made where it is missing; several processes at once lose nothing. only_if_absent: a row of the

@@ -2,7 +2,7 @@
  * The tuned table: rows in order of insertion, an open-addressing index by problem, and the text form.
  * One description of the columns serves the reader and the writer. Numbers are read and written without the C library's
  * locale, because the library may live in a program that set one. */
-#include "plan/table.h"
+#include "table/table.h"
 
 #include <limits.h>
 #include <math.h>
@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/seal.h"
 #include "cublas/library.h"
+#include "problem/layout.h"
 
 #define MAGIC        "gemmsmith-tuned"
 #define VERSION      1
@@ -73,7 +74,7 @@ static key key_of(const gs_problem *p)
 {
     const bool reads_c = p->beta != 0;
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
-                          (int64_t)reads_c << 16;
+                          (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch}};
 }
 
@@ -198,6 +199,11 @@ const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, 
     const gs_row *row = gs_table_find(table, problem);
     *exact = row != NULL;
     if (!row) row = gs_table_twin(table, problem);
+    if (!row && gs_has_epilogue(problem)) {   /* what is fast for the sums alone */
+        const gs_problem sums = gs_problem_sums(problem);
+        row = gs_table_find(table, &sums);
+        if (!row) row = gs_table_twin(table, &sums);
+    }
     return row || weights ? row : gs_table_nearest(table, problem, caps);
 }
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
+ * (gs_activation), GS_RESIDUAL. Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+#ifndef GS_KERNELS_EPILOGUE_CUH
+#define GS_KERNELS_EPILOGUE_CUH
+
+#ifndef GS_BIAS
+#define GS_BIAS 0
+#endif
+#ifndef GS_ACTIVATION
+#define GS_ACTIVATION 0
+#endif
+#ifndef GS_RESIDUAL
+#define GS_RESIDUAL 0
+#endif
+
+/* Something that another kernel may still be writing is read at the end: C or the bias. */
+#define GS_READS_LATE (GS_BETA || GS_BIAS)
+
+/* 2^x to two units in the last place; 0 and infinity beyond f32's range. */
+static __device__ __forceinline__ float gs_exp2(float x)
+{
+    float value;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(value) : "f"(x));
+    return value;
+}
+
+/* 1 / x to one unit in the last place; of infinity 0. */
+static __device__ __forceinline__ float gs_reciprocal(float x)
+{
+    float value;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(value) : "f"(x));
+    return value;
+}
+
+static __device__ __forceinline__ float gs_activated(float x)
+{
+#if GS_ACTIVATION == 1
+    return x < 0.0f ? 0.0f : x;
+#elif GS_ACTIVATION == 2
+    const float inner = x * fmaf(0.044715f * x, x, 1.0f);
+    return x * gs_reciprocal(1.0f + gs_exp2(-2.3022081981f * inner));   /* 2 sqrt(2 / pi) / ln 2 */
+#elif GS_ACTIVATION == 3
+    /* erfc by a rational fit whose relative error is below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc): library code takes too many registers */
+    const float z = 0.70710678f * fabsf(x), t = gs_reciprocal(fmaf(0.5f, z, 1.0f));
+    float fit = fmaf(t, 0.17087277f, -0.82215223f);
+    fit = fmaf(t, fit, 1.48851587f);
+    fit = fmaf(t, fit, -1.13520398f);
+    fit = fmaf(t, fit, 0.27886807f);
+    fit = fmaf(t, fit, -0.18628806f);
+    fit = fmaf(t, fit, 0.09678418f);
+    fit = fmaf(t, fit, 0.37409196f);
+    fit = fmaf(t, fit, 1.00002368f);
+    fit = fmaf(t, fit, fmaf(-z, z, -1.26551223f));
+    const float tail = t * gs_exp2(1.4426950409f * fit);
+    return 0.5f * x * (x > 0.0f ? 2.0f - tail : tail);
+#elif GS_ACTIVATION == 4
+    return x * gs_reciprocal(1.0f + gs_exp2(-1.4426950409f * x));
+#else
+    return x;
+#endif
+}
+
+/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix. */
+static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols)
+{
+#if GS_BIAS
+    const long long at = GS_BIAS == 1 ? col : row;
+    if (row >= rows || col >= cols) return 0;
+#if GS_OUT == 2
+    return ((const float *)p.bias)[at];
+#elif GS_OUT == 1
+    return gs_bf16_to_f32(((const unsigned short *)p.bias)[at]);
+#else
+    return gs_f16_to_f32(((const unsigned short *)p.bias)[at]);
+#endif
+#else
+    (void)p, (void)row, (void)col, (void)rows, (void)cols;
+    return 0;
+#endif
+}
+
+/* An element of D before it is rounded, from what bias and activation are applied to. c: its element of C, where that is a residual; row and col: its place in a
+ * matrix of so many rows and columns. */
+static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+{
+#if GS_BIAS
+    scaled += gs_bias_of(p, row, col, rows, cols);
+#endif
+    scaled = gs_activated(scaled);
+#if GS_BETA && GS_RESIDUAL
+    scaled = fmaf(p.beta, c, scaled);
+#endif
+    (void)c, (void)row, (void)col, (void)rows, (void)cols;
+    return scaled;
+}
+
+/* The same from alpha times its sum and, where C is read, its element of C. */
+static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+{
+#if GS_BETA && !GS_RESIDUAL
+    scaled = fmaf(p.beta, c, scaled);
+#endif
+    return gs_activated_sum(p, scaled, c, row, col, rows, cols);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
+ * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
+ * the one before at once, m rows further. */
+#include "common/args.h"
+#include "common/block.cuh"
+#include "common/convert.cuh"
+#include "common/epilogue.cuh"
+
+#if GS_OUT == 2
+typedef float element;
+#define LOAD(bits)   (bits)
+#define STORE(value) (value)
+#elif GS_OUT == 1
+typedef unsigned short element;
+#define LOAD(bits)   gs_bf16_to_f32(bits)
+#define STORE(value) gs_f32_to_bf16(value)
+#else
+typedef unsigned short element;
+#define LOAD(bits)   gs_f16_to_f32(bits)
+#define STORE(value) gs_f32_to_f16(value)
+#endif
+
+enum { PIECE = 16 / sizeof(element) };   /* elements of a thread */
+
+typedef struct __align__(16) piece {
+    element at[PIECE];
+} piece;
+
+static __device__ __forceinline__ piece load(const element *from, bool whole, int count)
+{
+    piece p = {};
+    if (whole) return *(const piece *)from;
+    for (int i = 0; i < PIECE; i++)
+        if (i < count) p.at[i] = from[i];
+    return p;
+}
+
+/* Threads along x have neighbouring pieces of a row, those along y neighbouring rows; grid (pieces of a row, rows of all matrices up to 65535 blocks). */
+extern "C" __global__ void gs_finish(const gs_kernel_args p)
+{
+    const int col = (int)(blockIdx.x * blockDim.x + threadIdx.x) * PIECE, count = min(PIECE, p.n - col);
+    const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.d | (GS_RESIDUAL ? (unsigned long long)p.c : 0)
+                                      | (unsigned long long)((p.lda | p.ldd | (GS_RESIDUAL ? p.ldc : 0)) * sizeof(element));
+    const bool whole = together % 16 == 0 && count == PIECE;
+    gs_dependent_wait();
+    gs_dependent_launch();
+    if (count <= 0) return;
+    for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
+        const piece product = load((const element *)p.a + row * p.lda + col, whole, count);
+        const piece c = GS_RESIDUAL ? load((const element *)p.c + row * p.ldc + col, whole, count) : piece{};
+        const long long in_matrix = GS_BIAS == 2 ? row % p.m : 0;
+        piece result;
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n));
+        element *const d = (element *)p.d + row * p.ldd + col;
+        if (whole) *(piece *)d = result;
+        else
+            for (int i = 0; i < PIECE; i++)
+                if (i < count) d[i] = result.at[i];
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cublas/finishing.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "common/args.h"
+#include "kernel/kernel.h"
+
+#define THREADS 128
+
+static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error *error)
+{
+    gs_device *const device = finishing->device;
+    gs_image image = {0};
+    gs_status status = device->ops->compile(device, source, &image, error);
+    if (status == GS_OK) status = device->ops->load(device, &image, &finishing->module, error);
+    gs_image_free(&image);
+    GS_TRY(status);
+    gs_function_info info;
+    return device->ops->function(device, finishing->module, "gs_finish", &finishing->function, &info, error);
+}
+
+gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
+{
+    static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/epilogue.cuh"};
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual};
+    const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
+    char option[GS_COUNT(names)][GS_OPTION];
+    *finishing = (gs_finishing){.device = device, .problem = *problem};
+    for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        snprintf(option[i], sizeof option[i], "-D%s=%d", names[i], values[i]);
+        options[i] = option[i];
+    }
+    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options),
+                              .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
+    if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
+    return load(finishing, &source, error);
+}
+
+void gs_finishing_close(gs_finishing *finishing)
+{
+    if (finishing->module) finishing->device->ops->unload(finishing->device, finishing->module);
+    *finishing = (gs_finishing){0};
+}
+
+gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const gs_problem *const p = &finishing->problem;
+    const int64_t elements = 16 / (int64_t)gs_type_size(p->out), pieces = (p->n + elements - 1) / elements, rows = p->m * p->batch;
+    uint32_t wide = 1;
+    while (wide < THREADS && (int64_t)wide < pieces) wide *= 2;
+    const uint32_t high = THREADS / wide;
+    gs_kernel_args own = {
+        .a = product, .c = args->c, .d = args->d, .bias = args->bias, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n,
+        .batch = (int)p->batch, .alpha = 1, .beta = args->beta ? *args->beta : p->beta,
+    };
+    const gs_launch launch = {
+        .function = finishing->function, .grid = {(uint32_t)((pieces + wide - 1) / wide), (uint32_t)GS_MIN((rows + high - 1) / high, 65535), 1},
+        .block = {wide, high, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
+    };
+    return finishing->device->ops->launch(finishing->device, &launch, queue, error);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * What follows a product of cuBLASLt whose epilogue it cannot have: one kernel (kernels/finish.cu), which reads the product in D's type and writes D. */
+#ifndef GS_CUBLAS_FINISHING_H
+#define GS_CUBLAS_FINISHING_H
+
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+
+typedef struct gs_finishing {
+    gs_device  *device;
+    gs_problem  problem;
+    gs_module   module;
+    gs_function function;
+} gs_finishing;
+
+/* Compiles and loads the kernel for a problem's epilogue. COMPILE, NO_COMPILER, MEMORY. Free it in any case. */
+gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error);
+void      gs_finishing_close(gs_finishing *finishing);
+
+/* Puts it on the queue. product: M x N, all of the batch, rows ld elements apart; it may be args->d with ldd. args->beta counts with a residual. Any number of
+ * threads may call it. */
+gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, const gs_args *args, gs_queue queue, gs_error *error);
+
+#endif

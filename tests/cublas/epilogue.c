@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Problems with an epilogue on cuBLASLt: what it has is its own, what it lacks follows as a kernel of ours, and the results are right. The library is a fake
+ * (fake/libcublaslt.c), whose product the test writes; the kernel runs on the emulated device. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "common/epilogue.h"
+#include "cublas/cublas.h"
+#include "cublas/library.h"
+#include "fake/cublaslt.h"
+#include "problem/layout.h"
+#include "texts.h"
+
+#define OK(call)                                                    \
+    do {                                                            \
+        if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text); \
+    } while (0)
+
+typedef void hook(int id, void *stream);
+
+static gs_device  *device;
+static const fake_call *last;
+static hook      **told;
+static int         multiplied;   /* the algorithm */
+static const uint16_t *product;  /* what cuBLASLt computes */
+static size_t      product_bytes;
+
+static void multiply(int id, void *stream)
+{
+    gs_error error = {0};
+    (void)stream;
+    multiplied = id;
+    OK(device->ops->copy_in(device, (gs_pointer)(uintptr_t)last->d, product, product_bytes, &error));
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    setenv("GEMMSMITH_CUBLASLT", GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so", 1);
+    setenv("FAKE_CUBLASLT", "7:0 8:0", 1);
+    setenv("FAKE_CUBLASLT_MASKED", "", 1);
+    void *const fake = dlopen(getenv("GEMMSMITH_CUBLASLT"), RTLD_NOW);
+    if (!fake || gs_device_open(&device, "emu:h200", NULL, &error) != GS_OK) return 1;
+    device->caps.emulated = false;   /* as far as cuBLASLt can tell */
+    last = dlsym(fake, "fake_cublaslt_call");
+    told = dlsym(fake, "fake_cublaslt_hook");
+    *told = multiply;
+    return last && told ? 0 : 1;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    *told = NULL;
+    device->caps.emulated = true;
+    gs_device_close(&device);
+    return 0;
+}
+
+static gs_library *library_of(const char *text)
+{
+    gs_library *library;
+    gs_error error = {0};
+    const gs_problem problem = problem_of(text);
+    if (gs_library_create(&library, device, &problem, &error) != GS_OK) fail_msg("%s: %s", text, error.text);
+    return library;
+}
+
+/* legend: the problem; cublasLtEpilogue_t, 0: it has none; how many suggestions */
+static void what_it_has_is_fused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t    epilogue;
+        int         count;
+    } cases[] = {
+        {"f16:16x24x8:tn",                      0,  2}, {"f16:16x24x8:tn:beta=1",             0, 2}, {"f16:16x24x8:tn:ep=bias",        4, 4},
+        {"bf16:16x24x8:tn:ep=relu",             2,  4}, {"f16:16x24x8:tn:ep=bias+relu",       6, 4}, {"f16:16x24x8:nn:ep=gelu",       32, 4},
+        {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
+        {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].text);
+        gs_library *library = library_of(cases[i].text);
+        const bool plain = !problem.bias && !problem.activation;
+        assert_int_equal(gs_library_count(library), cases[i].count);
+        assert_int_equal(gs_library_chosen(library), 0);
+        assert_int_equal(gs_library_is_fused(library), plain || cases[i].epilogue != 0);
+        gs_library_destroy(&library);
+        setenv("FAKE_CUBLASLT_PLAIN", "1", 1);
+        library = library_of(cases[i].text);
+        assert_int_equal(gs_library_is_fused(library), plain);
+        assert_int_equal(gs_library_count(library), 2);
+        gs_library_destroy(&library);
+        unsetenv("FAKE_CUBLASLT_PLAIN");
+    }
+}
+
+/* A value of f16 that is exact, and not the same as its neighbours'. */
+static double number(size_t i, int step) { return (double)((int)(i * (size_t)step % 61) - 30) / 4; }
+
+static gs_pointer fill(size_t count, int step, uint16_t *host)
+{
+    gs_error error = {0};
+    gs_pointer at;
+    for (size_t i = 0; i < count; i++) host[i] = gs_f64_to_f16(number(i, step));
+    OK(device->ops->alloc(device, count * 2, &at, &error));
+    OK(device->ops->copy_in(device, at, host, count * 2, &error));
+    return at;
+}
+
+/* Every suggestion, over a product that the test makes: the fused ones leave it as it is, the others finish it. */
+static void check_results(const char *text, bool in_place)
+{
+    const gs_problem p = problem_of(text);
+    gs_library *library = library_of(text);
+    const size_t count = (size_t)(p.ldd * p.m * p.batch), middle = (size_t)((p.n + 7) / 8 * 8 * p.m * p.batch), bias_count = (size_t)GS_MAX(p.m, p.n);
+    const int64_t ld = p.residual ? (p.n + 7) / 8 * 8 : p.ldd;
+    uint16_t *const sums = calloc(GS_MAX(count, middle), 2), *const c = calloc(count, 2), *const bias = calloc(bias_count, 2), *const d = calloc(count, 2);
+    gs_error error = {0};
+    const gs_pointer at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
+    for (size_t i = 0; i < GS_MAX(count, middle); i++) sums[i] = gs_f64_to_f16(number(i, 5));
+    product = sums;
+    product_bytes = (p.residual ? middle : count) * 2;
+    const float beta = p.residual ? -0.5f : p.beta;
+    const gs_args args = {.size = sizeof args, .a = sums, .b = sums, .c = (const void *)(uintptr_t)at_c, .d = (void *)(uintptr_t)at_d,
+                          .bias = p.bias ? (const void *)(uintptr_t)at_bias : NULL, .beta = p.residual ? &beta : NULL};
+    for (int index = 0; index < gs_library_count(library); index++) {
+        assert_int_equal(gs_library_choose(library, index), GS_OK);
+        OK(device->ops->copy_in(device, at_c, c, count * 2, &error));
+        OK(gs_library_run(library, &args, NULL, &error));
+        OK(device->ops->queue_wait(device, NULL, &error));
+        const bool fused = gs_library_is_fused(library);
+        assert_int_equal(multiplied, 7 + index % 2);
+        if (fused) {
+            assert_ptr_equal(last->bias, args.bias);
+            assert_ptr_equal(last->d, args.d);
+            continue;
+        }
+        assert_int_equal(last->epilogue, 0);
+        assert_true(last->beta == (p.residual ? 0 : p.beta));
+        assert_true((last->d == args.d) == !p.residual);
+        OK(device->ops->copy_out(device, d, at_d, count * 2, &error));
+        for (int64_t row = 0; row < p.m * p.batch; row++)
+            for (int64_t col = 0; col < p.n; col++) {
+                double want = gs_f16_to_f32(sums[row * ld + col]);
+                if (p.bias) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
+                want = gs_activate((int)p.activation, want);
+                if (p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
+                const double got = gs_f16_to_f32(d[row * p.ldd + col]);
+                if (!(fabs(got - want) <= 0x1p-11 * fabs(want) + 0x1p-16)) fail_msg("%s: (%d, %d): got %g, want %g", text, (int)row, (int)col, got, want);
+            }
+    }
+    device->ops->free(device, at_c);
+    device->ops->free(device, at_bias);
+    if (!in_place) device->ops->free(device, at_d);
+    free(sums);
+    free(c);
+    free(bias);
+    free(d);
+    gs_library_destroy(&library);
+}
+
+static void results_are_right(void **state)
+{
+    (void)state;
+    check_results("f16:16x24x8:tn:ep=bias+gelu", false);
+    check_results("f16:17x27x8:tn:ep=bias_m+silu", false);
+    check_results("f16:9x40x8:nn:b=3:ep=bias_m+relu", false);
+    check_results("f16:5x1030x8:tn:ldd=1040:ldc=1040:ep=bias+gelu_erf", false);
+    check_results("f16:16x24x8:tn:beta=1:ep=bias+silu+residual", false);
+    check_results("f16:16x21x8:tn:beta=1:ep=relu+residual", true);
+}
+
+static void problems_that_it_cannot_take(void **state)
+{
+    (void)state;
+    gs_library *library;
+    gs_error error = {0};
+    const gs_problem problem = problem_of("f16:16x24x0:tn:ep=bias");
+    assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_UNSUPPORTED);
+    assert_null(library);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(problems_that_it_cannot_take),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ * Verification with an epilogue: right kernels pass, and one that was built for another epilogue is refused, whichever part of it differs. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "common/epilogue.h"
+#include "device/device.h"
+#include "texts.h"
+#include "verify/internal.h"
+
+static gs_device   *device;
+static gs_verifier *verifier;
+
+static int open_device(void **state)
+{
+    gs_error error = {0};
+    (void)state;
+    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
+    print_message("%s\n", error.text);
+    return 1;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    return 0;
+}
+
+/* The problem's verdict on the kernel simple as it is built for another one. */
+static gs_verdict verdict_of(const char *asked, const char *built)
+{
+    const gs_problem problem = problem_of(asked), other = problem_of(built);
+    const gs_schedule schedule = schedule_of("simple");
+    gs_error error = {0};
+    gs_kernel kernel = {0};
+    gs_contender contender;
+    gs_verdict verdict;
+    if (gs_kernel_build(&kernel, &schedule, &other, &device->caps, &error) != GS_OK || gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
+        gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 3, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
+        fail_msg("%s: %s", asked, error.text);
+    contender.destroy(&contender);
+    return verdict;
+}
+
+/* legend: the problem, the same with one thing changed */
+static void wrong_epilogues(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asked, *built;
+    } cases[] = {
+        {"f16:40x24x72:tn:ep=bias",                     "f16:40x24x72:tn"},
+        {"f16:40x40x72:tn:ep=bias",                     "f16:40x40x72:tn:ep=bias_m"},
+        {"bf16:40x24x72:tn:ep=bias_m",                  "bf16:40x24x72:tn"},
+        {"f16:40x24x72:nn:ep=bias+gelu",                "f16:40x24x72:nn:ep=gelu"},
+        {"f16:40x24x72:nn:ep=gelu",                     "f16:40x24x72:nn:ep=gelu_erf"},
+        {"f16:40x24x72:nn:ep=gelu_erf",                 "f16:40x24x72:nn:ep=gelu"},
+        {"bf16:40x24x72:tn:d=f32:ep=gelu",              "bf16:40x24x72:tn:d=f32:ep=gelu_erf"},
+        {"f16:40x24x72:tn:d=f32:ep=silu",               "f16:40x24x72:tn:d=f32:ep=gelu"},
+        {"bf16:40x24x72:tn:ep=silu",                    "bf16:40x24x72:tn"},
+        {"f16:40x24x72:tn:beta=1:ep=relu+residual",     "f16:40x24x72:tn:beta=1:ep=relu"},
+        {"f16:40x24x72:tn:beta=1:ep=relu",              "f16:40x24x72:tn:beta=1:ep=relu+residual"},
+        {"f16:40x24x72:tn:beta=1:ep=bias+silu+residual", "f16:40x24x72:tn:ep=bias+silu"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict right = verdict_of(cases[i].asked, cases[i].asked), wrong = verdict_of(cases[i].asked, cases[i].built);
+        if (right.code != GS_VERDICT_PASS) fail_msg("%s: %s", cases[i].asked, right.reason);
+        if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes as %s", cases[i].built, cases[i].asked);
+        if (!strstr(wrong.reason, "epilogue")) fail_msg("%s as %s: %s", cases[i].built, cases[i].asked, wrong.reason);
+    }
+}
+
+/* A bias that is written to is an input that was changed; the guard bands beside it are looked at as well. */
+static void bias_is_an_input(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "#include \"common/args.h\"\n"
+        "extern \"C\" __global__ void gs_kernel(const gs_kernel_args p)\n"
+        "{\n"
+        "    for (int i = threadIdx.x; i < p.m * p.n; i += blockDim.x) ((unsigned short *)p.d)[i] = 0;\n"
+        "    if (threadIdx.x == 0) ((unsigned short *)p.bias)[AT] ^= 1;\n"
+        "}\n";
+    for (int beside = 0; beside < 2; beside++) {
+        const gs_problem problem = problem_of("f16:8x16x8:tn:ep=bias");
+        gs_error error = {0};
+        gs_kernel kernel = {.name = "bias.cu", .source = source};
+        gs_contender contender;
+        gs_verdict verdict;
+        gs_kernel_define(&kernel, "AT", beside ? 16 : 3);
+        assert_int_equal(gs_manifest_parse(&kernel.manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid 1 1 1\nblock 32 1 1\n", &error), GS_OK);
+        assert_int_equal(gs_contender_kernel_own(&contender, device, "bias", &kernel, &error), GS_OK);
+        assert_int_equal(gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 3, .parts = GS_PART_MEMORY}, &verdict, &error), GS_OK);
+        contender.destroy(&contender);
+        if (verdict.code != (beside ? GS_VERDICT_GUARD : GS_VERDICT_INPUT) || !strstr(verdict.reason, "bias"))
+            fail_msg("%s: %s", gs_verdict_name(verdict.code), verdict.reason);
+    }
+}
+
+static double difference(double x, double y) { return fabs(x - y); }
+
+/* The formulas against others of the same functions. */
+static void activations(void **state)
+{
+    (void)state;
+    for (double x = -20; x <= 20; x += 0.0625) {
+        const double inner = 0.79788456080286536 * (x + 0.044715 * x * x * x);
+        assert_true(difference(gs_activate(GS_ACTIVATION_NONE, x), x) == 0 && difference(gs_activate(GS_RELU, x), fmax(x, 0)) == 0);
+        assert_true(difference(gs_activate(GS_GELU, x), 0.5 * x * (1 + tanh(inner))) < 1e-14 * (1 + fabs(x)));
+        assert_true(difference(gs_activate(GS_GELU_ERF, x), 0.5 * x * (1 + erf(x * sqrt(0.5)))) < 1e-14 * (1 + fabs(x)));
+        assert_true(difference(gs_activate(GS_SILU, x), 0.5 * x * (1 + tanh(x / 2))) < 1e-14 * (1 + fabs(x)));
+    }
+    for (int activation = GS_ACTIVATION_NONE; activation <= GS_SILU; activation++) {
+        assert_true(isnan(gs_activate(activation, (double)NAN)));
+        assert_true(gs_activate(activation, (double)INFINITY) == (double)INFINITY);
+        assert_true(gs_activate(activation, (double)-INFINITY) == (activation == GS_ACTIVATION_NONE ? (double)-INFINITY : 0));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(bias_is_an_input),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
