@@ -6,12 +6,16 @@
  * wgmma multiplies X (64 rows at a time) by Y (8 to 256 columns). Order ab: X is A, Y is B. Order ba: X is B's columns, Y is A's rows, and
  * the accumulators hold the transposed tile. An operand is K-major (rows of K: A of nn and tn, B of tn and tt) or not.
  *
- * Set by the builder (src/family/splitk.c): GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
+ * Set by the builder (src/family/splitk.c): GS_BATCHED (1: maps of a batch), GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
  * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
  * tensor copies, or threads; the producer has four warps then). */
+#ifndef GS_BATCHED
+#define GS_BATCHED 0
+#endif
+
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -104,13 +108,32 @@ typedef struct place {
     unsigned rank;             /* among those that share an operand */
     unsigned rank_k;           /* among those of the cluster along K */
     unsigned share;            /* which of SHARES */
+#if GS_BATCHED
+    int index;                 /* of the batch */
+#endif
 } place;
+
+static __device__ __forceinline__ int index_of(const place &at)
+{
+#if GS_BATCHED
+    return at.index;
+#else
+    (void)at;
+    return 0;
+#endif
+}
 
 static __device__ __forceinline__ place place_of_block(void)
 {
     const unsigned tile_m = GS_WALK_N ? blockIdx.y : blockIdx.x, tile_n = GS_WALK_N ? blockIdx.x : blockIdx.y;
-    const unsigned rank = GS_CM > 1 ? tile_m % GS_CM : tile_n % GS_CN, share = SHARES > 1 ? blockIdx.z : 0;
+    const unsigned rank = GS_CM > 1 ? tile_m % GS_CM : tile_n % GS_CN;
+#if GS_BATCHED
+    const unsigned share = blockIdx.z % SHARES;
+    return {(int)tile_m * GS_BM, (int)tile_n * GS_BN, rank, share % GS_CK, share, (int)(blockIdx.z / SHARES)};
+#else
+    const unsigned share = SHARES > 1 ? blockIdx.z : 0;
     return {(int)tile_m * GS_BM, (int)tile_n * GS_BN, rank, share % GS_CK, share};
+#endif
 }
 
 /* First k-block of the block's share, and how many there are. */
@@ -125,15 +148,23 @@ typedef struct source {
     int row_x, row_y;                /* first rows of the tile */
     unsigned rank;
     unsigned short mask;             /* those that share an operand */
+    int index;                       /* of the batch */
 } source;
 
 template <bool SHARED>
 static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const source &from)
 {
+#if GS_BATCHED
+    if (SHARED)
+        gs_tma_load_multicast_of(to, map, x, y, from.index, full, from.mask);
+    else
+        gs_tma_load_of(to, map, x, y, from.index, full);
+#else
     if (SHARED)
         gs_tma_load_multicast(to, map, x, y, full, from.mask);
     else
         gs_tma_load(to, map, x, y, full);
+#endif
 }
 
 /* One k-block of an operand of ROWS rows, from `row` on. */
@@ -416,7 +447,8 @@ static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[R
  * Workspace: a counter per slice of a tile, then the slices by tile, ticket, rank. flag: 4 bytes of shared memory. */
 static __device__ __forceinline__ const float4 *leave(const slice &sum, unsigned char *workspace, unsigned *flag, const place &at)
 {
-    const unsigned tiles = gridDim.x * gridDim.y, tile = blockIdx.y * gridDim.x + blockIdx.x;
+    const unsigned matrix = gridDim.x * gridDim.y, tiles = matrix * (GS_BATCHED ? gridDim.z / SHARES : 1);
+    const unsigned tile = index_of(at) * matrix + blockIdx.y * gridDim.x + blockIdx.x;
     float4 *const first = (float4 *)(workspace + (tiles * GS_CK * 4 + 127ull) / 128 * 128) +
                           ((unsigned long long)tile * SHARES + at.rank_k) * (SLICE_BYTES / 16) + threadIdx.x;
     float4 *const own = first + at.share / GS_CK * GS_CK * (SLICE_BYTES / 16);
@@ -468,6 +500,9 @@ typedef struct target {
     int m, n;                  /* first row and column behind what it stores */
     long long ldd;
     void *d;
+#if GS_BATCHED
+    const void *c;             /* of this matrix */
+#endif
 } target;
 
 static __device__ __forceinline__ bool inside_m(const target &to, int row) { return row < to.m; }
@@ -479,14 +514,19 @@ static __device__ __forceinline__ float output(float sum, const gs_kernel_args &
     const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
     float own = 0;   /* of C */
 #if GS_BETA
+#if GS_BATCHED
+    const void *const c = to.c;
+#else
+    const void *const c = p.c;
+#endif
     if (row < to.m && col < to.n) {
         const long long at = row * gs_size_ldc(p) + col;
 #if GS_OUT == 2
-        own = ((const float *)p.c)[at];
+        own = ((const float *)c)[at];
 #elif GS_OUT == 1
-        own = gs_bf16_to_f32(((const unsigned short *)p.c)[at]);
+        own = gs_bf16_to_f32(((const unsigned short *)c)[at]);
 #else
-        own = gs_f16_to_f32(((const unsigned short *)p.c)[at]);
+        own = gs_f16_to_f32(((const unsigned short *)c)[at]);
 #endif
     }
 #endif
@@ -606,6 +646,11 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
     const int x = (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16;
     const int y = (GS_ORDER ? at.m : at.n) + first;
     target to = {on ? gs_size_m(p) : 0, gs_size_n(p), gs_size_ldd(p), p.d};
+#if GS_BATCHED
+    const long long rows = (long long)at.index * gs_size_m(p);
+    to.d = (unsigned char *)p.d + rows * gs_size_ldd(p) * (GS_OUT == 2 ? 4 : 2);
+    to.c = (const unsigned char *)p.c + rows * gs_size_ldc(p) * (GS_OUT == 2 ? 4 : 2);
+#endif
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
 #pragma unroll
@@ -635,7 +680,7 @@ gs_splitk(
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
     const source from = {GS_ORDER ? GS_MAP_B : GS_MAP_A, GS_ORDER ? GS_MAP_A : GS_MAP_B, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
-                         (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS)};
+                         (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), index_of(at)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
     if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at);

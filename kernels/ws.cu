@@ -11,13 +11,17 @@
  * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
+ * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps. */
 #define GS_WGMMA_N GS_WY
+#ifndef GS_BATCHED
+#define GS_BATCHED 0
+#endif
+
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -133,13 +137,41 @@ static __device__ __forceinline__ gs_tile_walk walk_start(const gs_kernel_args *
 /* Where a tile, or a warp's share of it, lies in D. */
 typedef struct place {
     int row, col;
+#if GS_BATCHED
+    int index;   /* of the batch */
+#endif
 } place;
+
+/* A part of a tile of so many rows and columns further. */
+static __device__ __forceinline__ place place_in(place tile, int rows, int cols)
+{
+    tile.row += rows;
+    tile.col += cols;
+    return tile;
+}
+
+static __device__ __forceinline__ int index_of(place at)
+{
+#if GS_BATCHED
+    return at.index;
+#else
+    (void)at;
+    return 0;
+#endif
+}
 
 /* This block's tile. One of the padded grid may lie wholly outside D: its copies are empty. */
 static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
 {
     unsigned line, along;
+#if GS_BATCHED
+    /* matrices one behind the other: their lines follow each other, and groups do not cross them where a matrix has whole groups */
+    if (!gs_tile_walk_at(w, GS_GROUP, lines(p) * (unsigned)p->batch, length(p), &line, &along)) return false;
+    tile->index = (int)(line / lines(p));
+    line -= (unsigned)tile->index * lines(p);
+#else
     if (!gs_tile_walk_at(w, GS_GROUP, lines(p), length(p), &line, &along)) return false;
+#endif
     tile->row = (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_SWAP_AB ? rank % CY : rank / CY)) * GS_BM);
     tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_SWAP_AB ? rank / CY : rank % CY)) * GS_BN);
     return true;
@@ -172,26 +204,35 @@ static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsig
 /* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. SHARERS blocks load a slice each and multicast it to all of
  * mask. */
 template <int SHARERS>
-static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int inner, int outer, unsigned full, unsigned short mask)
+static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int inner, int outer, int index, unsigned full, unsigned short mask)
 {
+#if GS_BATCHED
+    if (SHARERS > 1)
+        gs_tma_load_multicast_of(to, map, inner, outer, index, full, mask);
+    else
+        gs_tma_load_of(to, map, inner, outer, index, full);
+#else
+    (void)index;
     if (SHARERS > 1)
         gs_tma_load_multicast(to, map, inner, outer, full, mask);
     else
         gs_tma_load(to, map, inner, outer, full);
+#endif
 }
 
 template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS>
-static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, unsigned full, unsigned rank, unsigned short mask)
+static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, int index, unsigned full, unsigned rank,
+                                                    unsigned short mask)
 {
     if (ALONG_K) {
         constexpr unsigned slice = EXTENT / SHARERS, rows = slice > 256 ? slice / 2 : slice;
 #pragma unroll
-        for (unsigned n = 0; n < slice; n += rows) load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, full, mask);
+        for (unsigned n = 0; n < slice; n += rows) load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
     } else {
         constexpr unsigned k_rows = BK / SHARERS;
 #pragma unroll
         for (int n = 0; n < EXTENT; n += SPAN / 2)
-            load_box<SHARERS>(to + n * 128 + rank * k_rows * SPAN, map, first + n, k + rank * k_rows, full, mask);
+            load_box<SHARERS>(to + n * 128 + rank * k_rows * SPAN, map, first + n, k + rank * k_rows, index, full, mask);
     }
 }
 
@@ -201,8 +242,8 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, COPIED_BYTES);
-    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, full, rank_x, (1 | 1 << CY) << rank_y);
+    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 #if FEED
@@ -267,10 +308,10 @@ static __device__ __forceinline__ void release(const stages *at, unsigned stage)
 /* ---- from accumulators to words of D ---- */
 
 #if GS_BETA
-static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int row, int col)
+static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int index, int row, int col)
 {
     if (row >= p->m || col >= p->n) return 0;
-    const long long at = row * p->ldc + col;
+    const long long at = (row + (long long)index * p->m) * p->ldc + col;
 #if GS_OUT == 2
     return ((const float *)p->c)[at];
 #elif GS_OUT == 1
@@ -302,7 +343,7 @@ static __device__ __forceinline__ float2 scaled_pair(unsigned pair, float alpha)
 #endif
 
 /* The pair of neighbours along Y in group g of 8 along Y, half h along X, in f32; row, col: of the first in D. */
-static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int row, int col)
+static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int index, int row, int col)
 {
 #if GS_ACC == 2
     float2 value = make_float2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
@@ -311,8 +352,9 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
 #endif
     float2 own = make_float2(0, 0);   /* of C */
 #if GS_BETA
-    own = make_float2(load_c(p, row, col), load_c(p, row + GS_SWAP_AB, col + !GS_SWAP_AB));
+    own = make_float2(load_c(p, index, row, col), load_c(p, index, row + GS_SWAP_AB, col + !GS_SWAP_AB));
 #endif
+    (void)index;
     return make_float2(gs_finished(*p, value.x, own.x, row, col, p->m, p->n),
                        gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n));
 }
@@ -348,7 +390,7 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
     for (int g = 0; g < part<PART>::wide / 8; g++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            const float2 value = output_pair(own, g, h, p, row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
+            const float2 value = output_pair(own, g, h, p, index_of(at), row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
 #if GS_OUT == 2
             words[4 * g + 2 * h] = value.x;
             words[4 * g + 2 * h + 1] = value.y;
@@ -424,9 +466,9 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 #if GS_DIRECT
 /* The warp's rows of a part from its slab to D, whose rows start at any element. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int row, int col)
+static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int index, int row, int col)
 {
-    unsigned char *const d = (unsigned char *)p->d + (row * p->ldd + col) * OUT_BYTES;
+    unsigned char *const d = (unsigned char *)p->d + ((row + (long long)index * p->m) * p->ldd + col) * OUT_BYTES;
     const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
     gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
 }
@@ -451,7 +493,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
 #if GS_DIRECT
     fill_slab<rows, span>(gs_shared_address(slab), words);
     __syncwarp();
-    store_slab_direct<rows, span>(slab, to->p, row, col);
+    store_slab_direct<rows, span>(slab, to->p, index_of(at), row, col);
     __syncwarp();
 #else
     /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
@@ -464,7 +506,9 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
     if (gs_elect()) {
         const gs_tensor_map *const map = part<PART>::wide < CHUNK ? to->map_tail : to->map;
         if (row < to->p->m && col < to->p->n) {
-#if GS_FIRST
+#if GS_BATCHED
+            gs_tma_store_of(map, col, row, at.index, gs_shared_address(slab));
+#elif GS_FIRST
             gs_tma_store_hint(map, col, row, gs_shared_address(slab), gs_policy_evict_first());
 #else
             gs_tma_store(map, col, row, gs_shared_address(slab));
@@ -709,9 +753,9 @@ gs_ws(
             release(&in, last);
             scale(acc, p.alpha);
 #if GS_SWAP_AB
-            const place corner = {tile.row + own_y, tile.col + own_x + warp % 4 * 16};
+            const place corner = place_in(tile, own_y, own_x + warp % 4 * 16);
 #else
-            const place corner = {tile.row + own_x + warp % 4 * 16, tile.col + own_y};
+            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y);
 #endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);

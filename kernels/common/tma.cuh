@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bulk tensor copies between global and shared memory (TMA), two-dimensional. x is the inner (contiguous) coordinate in elements.
+ * Bulk tensor copies between global and shared memory (TMA). x is the inner (contiguous) coordinate in elements, y the row; maps of a batch have z, the
+ * matrix, behind them.
  * A copy moves the whole box: what lies outside the tensor reads as zero (and counts in the bytes) and is not written. */
 #ifndef GS_COMMON_TMA_CUH
 #define GS_COMMON_TMA_CUH
@@ -31,10 +32,30 @@ __device__ __forceinline__ void gs_tma_load_multicast(unsigned to, const gs_tens
                  : "memory");
 }
 
+/* The same two from a map of a batch. */
+__device__ __forceinline__ void gs_tma_load_of(unsigned to, const gs_tensor_map *map, int x, int y, int z, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to), "l"(map),
+                 "r"(x), "r"(y), "r"(z), "r"(barrier)
+                 : "memory");
+}
+__device__ __forceinline__ void gs_tma_load_multicast_of(unsigned to, const gs_tensor_map *map, int x, int y, int z, unsigned barrier, unsigned short mask)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(mask)
+                 : "memory");
+}
+
 /* Stores a box from shared memory. The writes to `from` must have been made visible by gs_tma_fence and a barrier. One thread. */
 __device__ __forceinline__ void gs_tma_store(const gs_tensor_map *map, int x, int y, unsigned from)
 {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y), "r"(from) : "memory");
+}
+
+/* The same to a map of a batch. */
+__device__ __forceinline__ void gs_tma_store_of(const gs_tensor_map *map, int x, int y, int z, unsigned from)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
 }
 
 /* For gs_tma_store_hint: what it writes is the first to leave L2. */

@@ -36,7 +36,8 @@ typedef struct gs_tensor_map {
     _Alignas(64) uint64_t word[16];
 } gs_tensor_map;
 
-/* A two-dimensional tensor in device memory, described for bulk tensor copies. Out-of-bounds elements read as zero. */
+/* A tensor in device memory, described for bulk tensor copies: two-dimensional, or of three dimensions, so many matrices behind each other of which a box holds
+ * one. Out-of-bounds elements read as zero. */
 typedef struct gs_tensor {
     gs_pointer address;       /* multiple of 16 */
     int        element;       /* gs_type */
@@ -45,6 +46,8 @@ typedef struct gs_tensor {
     uint32_t   box[2];        /* inner, outer, elements, <= 256 */
     int        swizzle;       /* 0, 32, 64, 128 bytes */
     int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
+    uint64_t   matrices;      /* 0: two-dimensional */
+    uint64_t   step;          /* bytes from matrix to matrix, multiple of 16 */
 } gs_tensor;
 
 /* Looks at user kernels before they are compiled and before they are loaded (kernel/inspector.h). */

@@ -121,12 +121,12 @@ static int spare_of(const shape *s, const gs_problem *problem)
     return s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0;
 }
 
-/* Registers that C costs at least, found by compiling: little alone, more where something follows it or rows of odd places are put together. */
+/* Registers that C and what follows it cost at least, found by compiling: little alone, more where something follows it or rows of odd places are put together. */
 static int beside_c(const shape *s, const gs_problem *problem)
 {
-    if (problem->beta == 0) return 0;
-    const bool widens = problem->acc == GS_F16 && problem->out == GS_F32;
-    return has_ends(problem) || ((s->raw_a || s->raw_b) && widens) ? SPARE : 8;
+    const bool widens = problem->acc == GS_F16 && problem->out == GS_F32 && (s->raw_a || s->raw_b);
+    if (problem->beta == 0) return widens && has_ends(problem) ? SPARE : 0;
+    return widens || has_ends(problem) ? SPARE : 8;
 }
 
 /* The same, promised. */

@@ -151,7 +151,7 @@ static int resident(const gs_splitk_shape *s, int smem, const gs_problem *proble
 
 static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    if (p->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "splitk computes one product, not a batch");
+    if (p->batch * s->shares > MOST_GRID_Y) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "a batch of more than %d shares", MOST_GRID_Y);
     if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
     if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
@@ -220,7 +220,7 @@ static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs
     return GS_OK;
 }
 
-static gs_status check_cluster(const gs_splitk_shape *s, const gs_caps *caps, gs_error *error)
+static gs_status check_cluster(const gs_splitk_shape *s, int64_t batch, const gs_caps *caps, gs_error *error)
 {
     const int cluster = s->cm * s->cn * s->ck;
     if (s->tiles_m % s->cm || s->tiles_n % s->cn)
@@ -228,14 +228,14 @@ static gs_status check_cluster(const gs_splitk_shape *s, const gs_caps *caps, gs
     if (cluster > PORTABLE_CLUSTER && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "%d blocks, at most %d", cluster, PORTABLE_CLUSTER);
     if (GS_MAX(s->tiles_m, s->tiles_n) > GS_MAX_EXTENT || GS_MAX(s->tiles_m, s->tiles_n) > MOST_GRID_Y)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too many tiles for one grid");
-    if (s->tiles_m * s->tiles_n > (int64_t)MOST_WAVES * caps->sms)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%lld tiles: more than %d for each multiprocessor", (long long)(s->tiles_m * s->tiles_n), MOST_WAVES);
+    if (s->tiles_m * s->tiles_n * batch > (int64_t)MOST_WAVES * caps->sms)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%lld tiles: more than %d for each multiprocessor", (long long)(s->tiles_m * s->tiles_n * batch), MOST_WAVES);
     return GS_OK;
 }
 
 static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
-    const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n;
+    const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n * p->batch;
     if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
     if (s->shares > 1 && tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
@@ -249,9 +249,10 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, error));
     GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
+    if (problem->batch > 1 && rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
     if (rows_of(schedule) == GS_ROWS_PACK && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
     GS_TRY(check_tile(&s, problem, error));
-    GS_TRY(check_cluster(&s, caps, error));
+    GS_TRY(check_cluster(&s, problem->batch, caps, error));
     GS_TRY(check_split(&s, problem, caps, error));
     GS_TRY(check_stages(&s, problem, caps, error));
     return check_smaller(&s, problem, error);
@@ -291,7 +292,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const bool swap_ab = value_of(schedule, GS_SPLITK_ORDER)[0] != 0;
     const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
     const double bm = tile[0], bn = tile[1], bk = tile[2];
-    const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1];
+    const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1] * (double)p->batch;
     const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
     const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
@@ -303,7 +304,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const bool along_n = gs_ceil_div((double)p->n, bn) < gs_ceil_div((double)p->m, bm);   /* launched first: tiles of the shorter side */
     const gs_order order = {along_n ? clusters_n : clusters_m, along_n ? clusters_m : clusters_n, along_n ? clusters_n : clusters_m,
                             along_n ? bn : bm, along_n ? bm : bn, cluster[along_n], cluster[!along_n], resources.cluster,
-                            clusters_m * clusters_n * meeting};
+                            clusters_m * clusters_n * meeting * (double)p->batch};
     return (gs_work){
         .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
         .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
@@ -347,17 +348,19 @@ static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem
     gs_kernel_define(kernel, "GS_WALK_N", s->tiles_n < s->tiles_m);
     gs_kernel_define(kernel, "GS_VECTOR", !is_direct(problem));
     gs_kernel_define(kernel, "GS_BLOCKS", resources->blocks_sm);
+    if (problem->batch > 1) gs_kernel_define(kernel, "GS_BATCHED", 1);
     if (s->fixed) gs_kernel_define_sizes(kernel, problem);
 }
 
 /* Slices of the tiles, by tile, ticket and rank along K, behind a counter for each slice of a tile. */
-static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, gs_error *error)
+static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, bool batched, gs_error *error)
 {
     char text[GS_FORMULA];
+    const char *const times = batched ? "batch*" : "";
     if (s->tickets == 1) return GS_OK;
-    snprintf(text, sizeof text, "cdiv(cdiv(m,%d)*cdiv(n,%d)*%d,128)*128", s->bm, s->bn, s->ck * 4);
+    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(n,%d)*%d,128)*128", times, s->bm, s->bn, s->ck * 4);
     GS_TRY(gs_formula_set(&manifest->zeroed, text, error));
-    snprintf(text, sizeof text, "cdiv(cdiv(m,%d)*cdiv(n,%d)*%d,128)*128+cdiv(m,%d)*cdiv(n,%d)*%d", s->bm, s->bn, s->ck * 4, s->bm, s->bn,
+    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(n,%d)*%d,128)*128+%scdiv(m,%d)*cdiv(n,%d)*%d", times, s->bm, s->bn, s->ck * 4, times, s->bm, s->bn,
              s->shares * s->slice_bytes);
     return gs_formula_set(&manifest->workspace, text, error);
 }
@@ -376,14 +379,14 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
-    GS_TRY(set_workspace(manifest, &s, error));
+    GS_TRY(set_workspace(manifest, &s, problem->batch > 1, error));
 
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_splitk");
     char text[3][GS_FORMULA];
     snprintf(text[along_n], sizeof text[0], "cdiv(m,%d)", s.bm);
     snprintf(text[!along_n], sizeof text[0], "cdiv(n,%d)", s.bn);
-    snprintf(text[2], sizeof text[0], "%d", s.shares);
+    snprintf(text[2], sizeof text[0], "%s%d", problem->batch > 1 ? "batch*" : "", s.shares);
     for (int i = 0; i < 3; i++) GS_TRY(gs_formula_set(&entry->grid[i], text[i], error));
     snprintf(text[0], sizeof text[0], "%d", s.smem);
     GS_TRY(gs_formula_set(&entry->smem, text[0], error));
@@ -396,6 +399,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', gs_is_a_transposed(problem->layout) ? s.bk : s.rows_a);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = map_of('b', gs_is_b_transposed(problem->layout) ? s.rows_b : s.bk);
+    for (int i = 0; i < entry->map_count; i++) entry->map[i].batch = problem->batch > 1;
     return GS_OK;
 }
 

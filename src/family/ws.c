@@ -137,7 +137,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
     const bool both = problem->beta != 0 && (problem->bias || problem->activation);
-    if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 4 * 3)))
+    if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
     if (problem->beta != 0 && feeds(schedule, problem) && ((s->mode == GS_WS_PP && s->accumulators > 96) || (s->consumers == 4 && s->accumulators > 48)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta and rows that threads bring");
@@ -165,16 +165,27 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     return GS_OK;
 }
 
+/* The matrices of a batch have a dimension of the tensor maps. */
+static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *p, gs_error *error)
+{
+    const int16_t *const tile = value_of(schedule, GS_WS_TILE);
+    if (p->batch == 1) return GS_OK;
+    if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
+    if (s->first) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "a batch is stored without cache hints");
+    const double tiles = gs_ceil_div((double)p->m, tile[0]) * gs_ceil_div((double)p->n, tile[1]) * (double)p->batch;
+    return tiles < 1e9 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "too many tiles to count");
+}
+
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    if (problem->batch != 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "ws computes one product, not a batch");
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
     if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
     GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
+    GS_TRY(check_batch(&shape, schedule, problem, error));
     GS_TRY(check_mode(&shape, schedule, problem, error));
     GS_TRY(check_registers(&shape, schedule, problem, error));
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
@@ -248,11 +259,11 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const bool along_n = raster[1] != 0;
     const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
     const gs_order order = {along_n ? lines_n : lines_m, along_n ? lines_m : lines_n, fmax(1, raster[0]), along_n ? bn : bm, along_n ? bm : bn,
-                            cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n};
+                            cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n * (double)p->batch};
     const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wy * ideal / r->wgmma_share + r->wgmma_issue) + sync;
     const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
     return (gs_work){
-        .blocks = rows * columns, .cluster = blocks, .resident = 1, .persistent = true,
+        .blocks = rows * columns * (double)p->batch, .cluster = blocks, .resident = 1, .persistent = true,
         .steps   = steps,
         .matrix  = matrix,
         .port    = (wgmmas * (2048 + 32.0 * shape.wy) + (bm * gs_rows_port(rows_of(schedule), p, 'a') + bn * gs_rows_port(rows_of(schedule), p, 'b')) * bk * 2) / r->port_bytes,
@@ -294,9 +305,9 @@ static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedul
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = gs_is_b_transposed(problem->layout) ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
                                                                              : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
-    if (is_direct(problem)) return;
-    entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
-    if (tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
+    if (!is_direct(problem)) entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
+    if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
+    for (int i = 0; i < entry->map_count; i++) entry->map[i].batch = problem->batch > 1;
 }
 
 static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
@@ -327,6 +338,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_SLABS", shape.slabs);
     gs_kernel_define(kernel, "GS_FIRST", shape.first);
     gs_kernel_define(kernel, "GS_DIRECT", direct);
+    if (problem->batch > 1) gs_kernel_define(kernel, "GS_BATCHED", 1);
 
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
@@ -339,8 +351,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d))*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
-             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], tile[1], cluster[1], blocks);
+    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
+             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));

@@ -270,6 +270,8 @@ static gs_status read_map(reader *r, gs_entry *entry)
     gs_scan_space(&r->scan);
     if (!gs_scan_take(&r->scan, "sw")) return wrong(r, "map", "sw0, sw32, sw64 or sw128");
     GS_TRY(read_int(r, &map->swizzle));
+    gs_scan_space(&r->scan);
+    map->batch = gs_scan_take(&r->scan, "batch");
     return check_map(map, r->error);
 }
 
@@ -397,7 +399,7 @@ static void format_entry(const gs_entry *entry, gs_text *text)
     if (entry->dependent) gs_text_add(text, "dependent\n");
     for (int i = 0; i < entry->map_count; i++) {
         const gs_map *const map = &entry->map[i];
-        gs_text_addf(text, "map %c %dx%d sw%d\n", map->operand, map->inner, map->outer, map->swizzle);
+        gs_text_addf(text, "map %c %dx%d sw%d%s\n", map->operand, map->inner, map->outer, map->swizzle, map->batch ? " batch" : "");
     }
 }
 

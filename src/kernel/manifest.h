@@ -18,7 +18,8 @@
  *     [cluster 2 1 1]
  *     [smem 214016]                         dynamic shared memory, bytes, a formula
  *     [dependent]                           programmatic dependent launch allowed
- *     [map a 64x128 sw128]                  tensor map of an operand: inner x outer box in elements, swizzle span
+ *     [map a 64x128 sw128 [batch]]          tensor map of an operand: inner x outer box in elements, swizzle span; batch: of three dimensions,
+ *                                           the last one the matrix of the batch
  *     entry ...                             entries run in order on one stream
  *
  * A kernel entry takes its maps in order (const __grid_constant__, 128 bytes each), then a gs_kernel_args by value.
@@ -58,6 +59,7 @@ typedef struct gs_map {
     char operand;             /* 'a', 'b', 'c', 'd' */
     int  inner, outer;        /* box, elements */
     int  swizzle;             /* 0, 32, 64, 128 bytes */
+    bool batch;               /* of three dimensions: a box lies in one matrix of the batch, which the third coordinate names */
 } gs_map;
 
 typedef struct gs_entry {

@@ -65,6 +65,7 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
         add_epilogue(random, &problem);
+        if (gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }

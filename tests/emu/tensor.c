@@ -54,6 +54,22 @@ static void a_map_is_encoded(void **state)
     }
 }
 
+static void a_map_of_a_batch(void **state)
+{
+    (void)state;
+    gs_tensor tensor = good();
+    gs_tensor_map out;
+    gs_emu_map map;
+    gs_error error = {0};
+    tensor.matrices = 5;
+    tensor.step = 608 * 200;
+    assert_int_equal(gs_emu_map_encode(&tensor, &out, NULL), GS_OK);
+    memcpy(&map, &out, sizeof map);
+    assert_true(map.dimensions == 3 && map.extent[2] == 5 && map.stride[0] == 608 && map.stride[1] == 608 * 200 && map.box[2] == 1);
+    tensor.step += 8;
+    assert_int_equal(gs_emu_map_encode(&tensor, &out, &error), GS_ERROR_ARGUMENT);
+}
+
 static void refuse(gs_tensor tensor, const char *word)
 {
     gs_tensor_map out;
@@ -379,7 +395,7 @@ static void a_line_is_a_tile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_is_encoded),
+        cmocka_unit_test(a_map_is_encoded), cmocka_unit_test(a_map_of_a_batch),
         cmocka_unit_test(what_the_driver_refuses),
         cmocka_unit_test(what_is_no_map),
         cmocka_unit_test(as_the_model),

@@ -469,17 +469,19 @@ gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type typ
     if (!current) return GS_CU_ERROR_INVALID_CONTEXT;   /* as the driver says to a thread that has none */
     const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
     const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
-    if (rank != 2 || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||
+    if ((rank != 2 && rank != 3) || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||
         element_strides[1] != 1)
         return GS_CU_ERROR_INVALID_VALUE;
     if ((uintptr_t)address % 16 || strides[0] % 16 || !extents[0] || !extents[1]) return GS_CU_ERROR_INVALID_VALUE;
     if (!box[0] || !box[1] || box[0] > 256 || box[1] > 256 || box[0] * element > span) return GS_CU_ERROR_INVALID_VALUE;
+    if (rank == 3 && (strides[1] % 16 || !extents[2] || box[2] != 1 || element_strides[2] != 1)) return GS_CU_ERROR_INVALID_VALUE;
     memset(map, 0, sizeof *map);
     map->word[0] = (uint64_t)(uintptr_t)address;
     map->word[1] = extents[0];
     map->word[2] = extents[1];
     map->word[3] = strides[0];
     map->word[4] = box[0] | (uint64_t)box[1] << 32;
+    if (rank == 3) map->word[6] = extents[2], map->word[7] = strides[1];
     map->word[5] = (uint64_t)type | (uint64_t)swizzle << 8 | (uint64_t)promotion << 16;
     return GS_CU_SUCCESS;
 }

@@ -61,6 +61,9 @@ static const char *const problems[] = {
     "bf16:4096x20x4096:tn:ldd=21",
     "f16:256x256x4096:nt:acc=f16",
     "bf16:256x256x4096:tt:d=f32:beta=1",
+    "f16:256x256x4096:tn:b=4:beta=1",
+    "bf16:256x264x4096:nn:ldd=265:ep=bias+gelu",
+    "bf16:64x256x4096:nt:b=8:d=f32:beta=1:ep=bias_m+silu+residual",
 };
 
 /* The schedule strings of the grammar that are valid, a few of each tile and order, with other words each time. */
@@ -223,7 +226,7 @@ static void test_refuses(void **state)
         const char *schedule, *problem, *field, *device;
     } rows[] = {
         {GOOD,                                "f16:512x512x512:tn",                "family", "a100"},
-        {GOOD,                                "f16:512x512x512:tn:b=2",            "b"},
+        {GOOD,                                "f16:512x512x512:tn:b=65536",        "b"},
         {GOOD,                                "f16:512x512x0:tn",                  "m"},
         {GOOD,                                "f16:2147483600x8x8:tn",             "m"},
         {GOOD,                                "f16:512x512x511:tn",                "lda"},

@@ -69,7 +69,7 @@ static void test_walk(void **state)
 
 /* ---- compiling ---- */
 
-/* legend: problem; together they cover layouts, input types, accumulators, output types, beta, rows of D that start anywhere */
+/* legend: problem; together they cover layouts, input types, accumulators, output types, beta, rows of D that start anywhere, batches, epilogues */
 static const char *const problems[] = {
     "f16:4096x4096x4096:tn",
     "f16:4096x4096x4096:nn",
@@ -82,6 +82,10 @@ static const char *const problems[] = {
     "bf16:4096x4096x4096:nn:d=f32:ldd=4097:beta=1",
     "f16:4096x4096x4096:nt",
     "bf16:4096x4096x4096:tt:d=f32:beta=1",
+    "bf16:4096x4096x4096:tn:ep=bias+gelu",
+    "f16:512x512x512:nn:b=64:beta=1",
+    "bf16:512x512x512:tt:d=f32:b=64:ep=bias_m+silu",
+    "f16:4096x4096x4096:tn:acc=f16:ldd=4097:beta=1:ep=gelu_erf+residual",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
@@ -275,7 +279,12 @@ static void test_refuses(void **state)
     refuse("ws/256x96x64/s3/c1x1/coop/g8/cpasync", "f16:4096x4095x4096:nn", h200, "rows");          /* 96 columns */
     refuse("ws/256x192x64/s2/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "tile");         /* registers */
     allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
-    refuse(good, "f16:4096x4096x4096:tn:b=2", h200, "b");
+    allow(good, "f16:4096x4096x4096:tn:b=2", h200);
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
+    refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:b=2", h200, "mode");
+    refuse(good, "f16:65536x65536x64:tn:b=8192", h200, "b");
+    refuse("ws/256x192x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "tile");
+    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "mode");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");

@@ -195,6 +195,12 @@ static void test_tensor_map(void **state)
     assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_OK);
     assert_true(map.word[0] == w->memory && map.word[1] == 100 && map.word[2] == 64 && map.word[3] == 208);
     assert_true(map.word[4] == (64 | (uint64_t)128 << 32) && map.word[5] == (9 | 3 << 8 | 3 << 16));
+    assert_true(map.word[6] == 0 && map.word[7] == 0);
+    tensor.matrices = 3;
+    tensor.step = 208 * 64;
+    assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_OK);
+    assert_true(map.word[2] == 64 && map.word[6] == 3 && map.word[7] == 208 * 64);
+    tensor.matrices = 0;
     tensor.stride = 200;
     assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, &error), GS_ERROR_ARGUMENT);
     assert_mentions(&error, "stride 200");

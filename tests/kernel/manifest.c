@@ -117,7 +117,7 @@ static const char canonical[] =
     "smem 214016\n"
     "dependent\n"
     "map a 64x128 sw128\n"
-    "map b 64x256 sw128\n"
+    "map b 64x256 sw128 batch\n"
     "map d 32x64 sw0\n"
     "entry gs_reduce\n"
     "grid cdiv(m*n,256) 1 1\n"
@@ -257,6 +257,7 @@ static void errors_name_line_and_column(void **state)
         {"dependent\n",                "independent\n",            GS_ERROR_PARSE, "line 12: entry",       1},
         {"map a 64x128 sw128\n",       "map e 64x128 sw128\n",     GS_ERROR_PARSE, "line 13: map",         5},
         {"map a 64x128 sw128\n",       "map a 64 128 sw128\n",     GS_ERROR_PARSE, "line 13: map",         9},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw128 all\n", GS_ERROR_PARSE, "line 13: map",        20},
         {"map a 64x128 sw128\n",       "map a 64x257 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map a 64x128 sw48\n",      GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 13: map",         1},

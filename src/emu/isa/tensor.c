@@ -112,6 +112,12 @@ gs_status gs_emu_map_encode(const gs_tensor *tensor, gs_tensor_map *out, gs_erro
         map.extent[i] = tensor->extent[i];
         map.box[i] = (uint16_t)GS_MIN(tensor->box[i], 0xffffu);
     }
+    if (tensor->matrices) {
+        map.dimensions = 3;
+        map.extent[2] = tensor->matrices;
+        map.stride[1] = tensor->step;
+        map.box[2] = 1;
+    }
     if (!gs_emu_map_check(&map, text, sizeof text)) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s", text);
     memcpy(out, &map, sizeof map);
     return GS_OK;
