@@ -257,6 +257,36 @@ static gs_status make_current(const gs_library *library, gs_error *error)
     return library->device->ops->memory_info(library->device, &free_bytes, &total_bytes, error);
 }
 
+/* The product on its way to `finishing` stands behind the algorithm's own. */
+static size_t middle_at(const gs_library *library, int index) { return (library->list[index].workspace + 255) / 256 * 256; }
+static size_t workspace_of(const gs_library *library, int index)
+{
+    return library->apart[index] && library->middle ? middle_at(library, index) + library->middle_bytes : library->list[index].workspace;
+}
+
+/* The kernel behind the product is compiled for the first suggestion that needs it. */
+static gs_status choose(gs_library *library, int index, gs_error *error)
+{
+    if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
+    if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
+    if (library->apart[index] && !library->finishing.function) {
+        gs_finishing_close(&library->finishing);   /* what an attempt that failed has left */
+        GS_TRY(gs_finishing_open(&library->finishing, library->device, &library->problem, error));
+    }
+    const size_t need = workspace_of(library, index);
+    if (need > library->workspace_size) {
+        gs_pointer larger;
+        GS_TRY(library->device->ops->alloc(library->device, need, &larger, error));
+        if (library->workspace) library->device->ops->free(library->device, library->workspace);
+        library->workspace = larger;
+        library->workspace_size = need;
+    }
+    library->chosen = index;
+    return GS_OK;
+}
+
+gs_status gs_library_choose(gs_library *library, int index) { return choose(library, index, NULL); }
+
 static gs_status fill(gs_library *library, gs_error *error)
 {
     const gs_cublaslt *const lt = library->lt;
@@ -264,8 +294,7 @@ static gs_status fill(gs_library *library, gs_error *error)
     TRY_LT("cublasLtCreate", lt->create(&library->handle));
     GS_TRY(describe_problem(library, error));
     GS_TRY(list_algorithms(library, error));
-    if (library->plain) GS_TRY(gs_finishing_open(&library->finishing, library->device, &library->problem, error));
-    return gs_library_choose(library, library->first);
+    return choose(library, library->first, error);
 }
 
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error)
@@ -317,29 +346,6 @@ void gs_library_destroy(gs_library **library_address)
 
 int gs_library_count(const gs_library *library) { return library->count; }
 int gs_library_chosen(const gs_library *library) { return library->chosen; }
-
-/* The product on its way to `finishing` stands behind the algorithm's own. */
-static size_t middle_at(const gs_library *library, int index) { return (library->list[index].workspace + 255) / 256 * 256; }
-static size_t workspace_of(const gs_library *library, int index)
-{
-    return library->apart[index] && library->middle ? middle_at(library, index) + library->middle_bytes : library->list[index].workspace;
-}
-
-gs_status gs_library_choose(gs_library *library, int index)
-{
-    if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
-    if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
-    const size_t need = workspace_of(library, index);
-    if (need > library->workspace_size) {
-        gs_pointer larger;
-        GS_TRY(library->device->ops->alloc(library->device, need, &larger, NULL));
-        if (library->workspace) library->device->ops->free(library->device, library->workspace);
-        library->workspace = larger;
-        library->workspace_size = need;
-    }
-    library->chosen = index;
-    return GS_OK;
-}
 
 void gs_library_describe(const gs_library *library, char *text, size_t size)
 {

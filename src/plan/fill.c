@@ -58,7 +58,7 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
     /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
     if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
-        return gs_fail(error, chosen, NULL, "no workspace for cuBLASLt's suggestion %d", suggestion);
+        return gs_fail(error, chosen, NULL, "cuBLASLt's suggestion %d cannot be prepared", suggestion);
     suggestion = gs_library_chosen(plan->library) + 1;
     for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = (int)gs_library_alignment(plan->library, GS_OPERAND_LETTERS[i]);
     gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);

@@ -184,6 +184,32 @@ static void results_are_right(void **state)
     check_results("f16:16x21x8:tn:beta=1:ep=relu+residual", true);
 }
 
+static gs_status compile_nothing(gs_device *own, const gs_source *source, gs_image *out, gs_error *error)
+{
+    (void)own, (void)source, (void)out;
+    return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "no compiler");
+}
+
+/* Only what needs our kernel needs a compiler. */
+static void without_a_compiler(void **state)
+{
+    (void)state;
+    const gs_device_ops *const before = device->ops;
+    gs_device_ops ops = *before;
+    gs_error error = {0};
+    gs_library *library;
+    ops.compile = compile_nothing;
+    device->ops = &ops;
+    library = library_of("f16:16x24x8:tn:ep=bias+gelu");
+    assert_int_equal(gs_library_choose(library, 1), GS_OK);
+    assert_int_equal(gs_library_choose(library, 2), GS_ERROR_NO_COMPILER);
+    assert_int_equal(gs_library_chosen(library), 1);
+    gs_library_destroy(&library);
+    const gs_problem problem = problem_of("f16:16x24x8:tn:ep=silu");
+    assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_NO_COMPILER);
+    device->ops = before;
+}
+
 static void problems_that_it_cannot_take(void **state)
 {
     (void)state;
@@ -197,7 +223,7 @@ static void problems_that_it_cannot_take(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(problems_that_it_cannot_take),
+        cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
