@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Stage 2, imitation: the model learns the answers of the lessons from nothing.
 
-    imitate.py DATA OUT [--steps 6000] [--batch 32] [--seconds S] [--seed 1] [--arm rl-no-examples]
+    imitate.py DATA OUT [--steps 6000] [--batch 32] [--seconds S] [--within S] [--seed 1] [--arm rl-no-examples]
 
-OUT gets the model as transformers load it, log.jsonl, and state.pt: the same command goes on where it was stopped. bf16 on a GPU, f32 on a CPU.
+OUT gets the model as transformers load it, log.jsonl, and state.pt: the same command goes on where it was stopped. bf16 on a GPU, f32 on a CPU. With --within the rate falls with
+the time, and training ends with it: as many steps as there is time for.
 """
 import argparse
 import math
@@ -143,11 +144,12 @@ def finite(loss, step):
     return None if loss is None else loss.item()
 
 
-def rate_of(step, steps, rate):
+def rate_of(step, steps, rate, done=None):
+    """done: the part of the time that is over, where time says when training ends."""
     warm = min(WARM, max(steps // 10, 1))
     if step < warm:
         return rate * (step + 1) / warm
-    return rate * (0.1 + 0.45 * (1 + math.cos(math.pi * (step - warm) / max(steps - warm, 1))))
+    return rate * (0.1 + 0.45 * (1 + math.cos(math.pi * ((step - warm) / max(steps - warm, 1) if done is None else min(done, 1)))))
 
 
 def save(out, model, words, optimizer, step):
@@ -169,6 +171,7 @@ def main():
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--most", type=int, help="lessons at most")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop then, to be continued")
+    parser.add_argument("--within", type=float, help="seconds of training, however many steps they are (then of --steps: the most)")
     parser.add_argument("--every", type=int, default=50, help="steps between lines of the log")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device")
@@ -192,12 +195,12 @@ def main():
         optimizer.load_state_dict(state["optimizer"])
     log, first, last = Log(out / "log.jsonl"), state["step"] if state else 0, None   # last: a mean, on the device: to read it takes the time of a step
     print(f"{sum(p.numel() for p in model.parameters())} parameters, {len(words)} words, {len(examples)} lessons of {len(examples.flat) / len(examples):.0f} tokens, {device}", flush=True)
-    step = first
+    step, trained = first, time.monotonic()
     for step, chosen in enumerate(order(examples, asked.batch, asked.steps, asked.seed)):
         if step < first:
             continue
         for group in optimizer.param_groups:
-            group["lr"] = rate_of(step, asked.steps, asked.rate)
+            group["lr"] = rate_of(step, asked.steps, asked.rate, asked.within and (time.monotonic() - trained) / asked.within)
         loss = loss_of(model, examples, chosen, device)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
@@ -210,7 +213,7 @@ def main():
             if len(checked):
                 log.add(step=step + 1, eval_loss=check(model, checked, asked.batch, device))
             save(out, model, words, optimizer, step + 1)
-        if time.monotonic() - began > asked.seconds:
+        if time.monotonic() - began > asked.seconds or asked.within and time.monotonic() - trained > asked.within:
             break
     finite(last, step)
     save(out, model, words, optimizer, step + 1)

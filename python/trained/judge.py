@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Stage 4, what the proposals are worth where all of them were timed together.
 
-    judge.py TIMES.csv ARM.SEED.csv... [--against imitation] [--rows SHARES.csv]
+    judge.py TIMES.csv ARM.SEED.csv... [--against imitation] [--at 1,4,8,16] [--rows SHARES.csv]
 
 TIMES: rows "problem,schedule,us" of tools/time_pairs for the proposals of all arms; of several the median counts. ARM.SEED.csv: proposals of propose.py. Prints a table:
 the geometric mean over problems of the fastest time over the fastest among the first 1, 4, 8, 16 proposals (the fastest of all that any arm proposed), and the difference to the
@@ -34,13 +34,13 @@ def medians(path):
     return {problem: {one: statistics.median(values) for one, values in times.items()} for problem, times in read_times(path).items()}
 
 
-def table(arms, times, against):
-    yield "| arm | seeds | problems | " + " | ".join(f"@{n}" for n in AT) + f" | over {against}: " + " | ".join(f"@{n}" for n in AT) + " |"
-    yield "|---|---|---|" + "---|" * (2 * len(AT))
+def table(arms, times, against, at):
+    yield "| arm | seeds | problems | " + " | ".join(f"@{n}" for n in at) + f" | over {against}: " + " | ".join(f"@{n}" for n in at) + " |"
+    yield "|---|---|---|" + "---|" * (2 * len(at))
     for arm, seeds in arms.items():
         cells = [arm, str(len(seeds)), ""]
         differences = []
-        for n in AT:
+        for n in at:
             each = [shares(mine, times, n) for mine in seeds.values()]
             means = [geometric(one.values()) for one in each]
             cells[2] = str(len(each[0]))
@@ -70,6 +70,7 @@ def main():
     parser.add_argument("times")
     parser.add_argument("proposals", nargs="+")
     parser.add_argument("--against", default="imitation")
+    parser.add_argument("--at", type=lambda text: tuple(map(int, text.split(","))), default=AT, help="numbers of proposals")
     parser.add_argument("--rows")
     asked = parser.parse_args()
     arms, times = read_proposals(asked.proposals), medians(asked.times)
@@ -78,7 +79,7 @@ def main():
             out = csv.writer(file, lineterminator="\n")
             out.writerow(("policy", "seed", "problem", "measured", "said", "share"))
             out.writerows(replayed(arms, times))
-    print("\n".join(table(arms, times, asked.against)))
+    print("\n".join(table(arms, times, asked.against, asked.at)))
 
 
 if __name__ == "__main__":

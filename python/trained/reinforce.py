@@ -75,6 +75,9 @@ def figures(problems, texts, results, log_metric):
     log_metric("gemmsmith/distinct", sum(len({text for text, _ in group}) for group in groups.values()) / len(texts))
     if best:
         log_metric("gemmsmith/best", sum(best) / len(best))
+    floor = [result["floor"] for result in results if (result.get("floor") or -1) > -1]
+    if floor:
+        log_metric("gemmsmith/floor", sum(floor) / len(floor))
 
 
 def rewarded(judge, prompts, completions, problem, log_metric=None, **_):
@@ -113,7 +116,7 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--arm", choices=[arm for arm, edit in ARMS.items() if edit], default="rl")
     parser.add_argument("--judge", choices=("evaluate", "races"), default="evaluate")
-    parser.add_argument("--reward", default="headroom")
+    parser.add_argument("--reward", default="headroom", help="of the service, or share with --judge races: by the fastest answer to the question")
     parser.add_argument("--deadline", type=float, default=600.0)
     parser.add_argument("--predict", default="build/release/tools/predict_pairs tuned/nvidia-h200.weights")
     parser.add_argument("--steps", type=int, default=120)
@@ -132,6 +135,8 @@ def main():
     asked = parser.parse_args()
     if asked.beta < LEAST_BETA:
         parser.error(f"--beta: {LEAST_BETA} at least; below it the model forgets what it imitated")
+    if asked.reward == "share" and asked.judge != "races":
+        parser.error("--reward share: with --judge races only")
     device, edit = device_of(asked.device), ARMS[asked.arm]
     questions = [{"prompt": edit(row["prompt"]), "problem": row["problem"]} for _, row in zip(range(asked.most or sys.maxsize), rows(asked.data / "questions.jsonl.gz"))]
     words = load_words(asked.start)

@@ -6,7 +6,7 @@
 #
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
 # ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
-# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), MORE (options of imitate.py and reinforce.py)
+# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), LAST (rounds of its last timing: 25), MORE (options of imitate.py and reinforce.py)
 set -eu
 here=$(dirname "$0")
 out=${OUT:-trained.out} build=${BUILD:-build/release} python=${PYTHON:-python3} seeds=${SEEDS:-1 2 3} steps=${STEPS:-6000} rollouts=${ROLLOUTS:-120}
@@ -38,7 +38,7 @@ service() {   # on the GPUs that measure, while this script runs
 }
 
 valid() {   # PAIRS: those that are schedules of their problems
-    "$build/tools/predict_pairs" <"$1" | paste -d, "$1" - | grep -v ',0,0$' | cut -d, -f1,2 || true
+    "$build/tools/predict_pairs" <"$1" | paste -d, "$1" - | grep -av ',0,0$' | cut -d, -f1,2 || true
 }
 
 timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER PAIRS in place of time_pairs for tests without a GPU
@@ -79,22 +79,20 @@ evaluate)
         waiting=
         for seed in $seeds; do
             for arm in $arms; do   # at the same time; nothing is timed meanwhile
-                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/$arm.$seed.csv" &
+                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/known.csv" &
                 waiting="$waiting $!"
             done
         done
         for one in $waiting; do wait "$one"; done
-        for seed in $seeds; do
-            for arm in $arms; do
-                times=$out/times/$arm.$seed.csv
-                timed "$out/proposals/$arm.$seed.csv" 7 >"$times.new"
-                mv "$times.new" "$times"
-            done
-        done
+        if [ "$count" != "${rounds##* }" ]; then   # those of all arms in the same rounds; the last ones are timed below
+            cat "$out"/proposals/*.csv | sort -u >"$out/times/round.csv"
+            timed "$out/times/round.csv" 7 >"$out/times/new.csv"
+            mv "$out/times/new.csv" "$out/times/known.csv"
+        fi
     done
     cat "$out"/proposals/*.csv | sort -u >"$out/all.csv"
-    timed "$out/all.csv" 25 >"$out/times.csv"
-    "$python" "$here/judge.py" "$out/times.csv" "$out"/proposals/*.csv --rows "$out/shares.csv" | tee "$out/table.md"
+    timed "$out/all.csv" "${LAST:-25}" >"$out/times.csv"
+    "$python" "$here/judge.py" "$out/times.csv" "$out"/proposals/*.csv --at "$(echo $rounds | tr ' ' ,)" --rows "$out/shares.csv" | tee "$out/table.md"
     ;;
 ship)
     "$python" "$here/ship.py" "$out/${2:?ARM}.${3:?SEED}" "$out/shipped"

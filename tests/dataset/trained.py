@@ -184,6 +184,15 @@ class Raced(unittest.TestCase):
                          [("/v1/races", "p", ["a", "bb"], "milestones"), ("/v1/races", "q", ["ccc"], "milestones")])
         self.assertTrue(all(0 < body["deadline_s"] <= 20 for _, _, body in asked))
 
+    def test_shares(self):
+        """By the fastest answer to the same question; half as fast is as bad as what did not run; what the machine did not judge has no reward."""
+        us = {"a": 4.0, "bb": 5.0, "ccc": 16.0}
+        url, asked = self.serve(lambda body, _: (200, {}, {"race": [{"us": us[one], "reward": 0.5} if one in us else {"verdict": "launch", "reward": -1 if one == "bad" else None} for one in body["schedules"]]}))
+        got = races.Races("share", 20, url)(["p"] * 5 + ["q"], [self.text(one) for one in ("a", "bb", "ccc", "bad", "late", "bb")])
+        self.assertEqual([one["reward"] for one in got], [0, math.log2(4 / 5), -1, -1, None, 0])
+        self.assertEqual([one["floor"] for one in got], [0.5, 0.5, 0.5, -1, None, 0.5])
+        self.assertEqual({body["reward"] for _, _, body in asked}, {"headroom"})
+
     def test_later_and_never(self):
         url, asked = self.serve(lambda body, number: (429, {"Retry-After": "0"}, {}) if number == 1 else (200, {}, {"state": "queued", "verdict": "deadline"}))
         self.assertEqual(races.Races("headroom", 20, url)(["p"], [self.text("a")]), [{"reward": None, "verdict": "deadline"}])
