@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
  * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
- * the one before at once, m rows further. */
+ * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -41,18 +41,27 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 {
     const int col = (int)(blockIdx.x * blockDim.x + threadIdx.x) * PIECE, count = min(PIECE, p.n - col);
     const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.d | (GS_RESIDUAL ? (unsigned long long)p.c : 0)
-                                      | (unsigned long long)((p.lda | p.ldd | (GS_RESIDUAL ? p.ldc : 0)) * sizeof(element));
+                                      | (unsigned long long)((p.lda | p.ldd | (GS_RESIDUAL ? p.ldc : 0)) * sizeof(element))
+#if GS_STRIDES
+                                      | (unsigned long long)((p.stride_a | p.stride_d | (GS_RESIDUAL ? p.stride_c : 0)) * sizeof(element))
+#endif
+        ;
     const bool whole = together % 16 == 0 && count == PIECE;
     gs_dependent_wait();
     gs_dependent_launch();
     if (count <= 0) return;
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
-        const piece product = load((const element *)p.a + row * p.lda + col, whole, count);
-        const piece c = GS_RESIDUAL ? load((const element *)p.c + row * p.ldc + col, whole, count) : piece{};
-        const long long in_matrix = GS_BIAS == 2 ? row % p.m : 0;
+        const long long matrix = GS_STRIDES || GS_BIAS == 2 ? row / p.m : 0, in_matrix = row - matrix * p.m;
+#if GS_STRIDES
+        const long long at_a = matrix * p.stride_a + in_matrix * p.lda, at_c = matrix * p.stride_c + in_matrix * p.ldc, at_d = matrix * p.stride_d + in_matrix * p.ldd;
+#else
+        const long long at_a = row * p.lda, at_c = row * p.ldc, at_d = row * p.ldd;
+#endif
+        const piece product = load((const element *)p.a + at_a + col, whole, count);
+        const piece c = GS_RESIDUAL ? load((const element *)p.c + at_c + col, whole, count) : piece{};
         piece result;
-        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n));
-        element *const d = (element *)p.d + row * p.ldd + col;
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), GS_BIAS == 2 ? in_matrix : 0, col + i, p.m, p.n, matrix));
+        element *const d = (element *)p.d + at_d + col;
         if (whole) *(piece *)d = result;
         else
             for (int i = 0; i < PIECE; i++)

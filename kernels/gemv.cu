@@ -23,6 +23,7 @@
  * Set by the builder (src/family/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
  * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
  * that registers must allow), GS_RAW_W GS_RAW_T, and the sizes where they are fixed (common/sizes.cuh). There are at least GS_COLS columns. */
+#include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -32,6 +33,7 @@
 #include "common/peers.cuh"
 #include "common/sizes.cuh"
 #include "common/stream.cuh"
+#include "common/strides.cuh"
 #include "common/units.cuh"
 
 #define THREADS (32 * GS_WARPS)
@@ -513,14 +515,14 @@ __device__ __forceinline__ void put(const gs_kernel_args &p, const target &to, i
 {
     column += to.column;
     if (column < to.owned) return;
-    const long long row = to.index * gs_size_m(p) + (GS_SWAP ? column : token), col = GS_SWAP ? token : column;
+    const long long in_matrix = GS_SWAP ? column : token, row = to.index * gs_size_m(p) + in_matrix, col = GS_SWAP ? token : column;
 #if GS_BETA
-    const float own = read_c(p.c, row * gs_size_ldc(p) + col);
+    const float own = read_c(p.c, (GS_STRIDES ? gs_row_of_c(p, to.index, in_matrix) : row * gs_size_ldc(p)) + col);
 #else
     const float own = 0;
 #endif
-    const float x = gs_finished(p, p.alpha * sum, own, row - to.index * gs_size_m(p), col, gs_size_m(p), gs_size_n(p));
-    const long long at = row * gs_size_ldd(p) + col;
+    const float x = gs_finished(p, gs_alpha(p) * sum, own, in_matrix, col, gs_size_m(p), gs_size_n(p), to.index);
+    const long long at = (GS_STRIDES ? gs_row_of_d(p, to.index, in_matrix) : row * gs_size_ldd(p)) + col;
 #if GS_OUT == 2
     ((float *)p.d)[at] = x;
 #elif GS_OUT == 1
@@ -597,8 +599,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     to.column = min(to.owned, columns - GS_COLS);                 /* the last block moves back and leaves to others what is theirs */
     to.index = index;
 
-    const half_bits *const a = (const half_bits *)p.a + index * m * gs_size_lda(p);
-    const half_bits *const b = (const half_bits *)p.b + index * (GS_LAYOUT ? n : k) * gs_size_ldb(p);
+    const half_bits *const a = (const half_bits *)p.a + (GS_STRIDES ? gs_begin_a(p, index) : index * m * gs_size_lda(p));
+    const half_bits *const b = (const half_bits *)p.b + (GS_STRIDES ? gs_begin_b(p, index) : index * (GS_LAYOUT ? n : k) * gs_size_ldb(p));
     const long long ldw = GS_SWAP ? gs_size_lda(p) : gs_size_ldb(p), ldt = GS_SWAP ? gs_size_ldb(p) : gs_size_lda(p);
     const half_bits *const weights = GS_SWAP ? a : b, *const tokens = GS_SWAP ? b : a;
 

@@ -22,6 +22,7 @@
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+#include "common/strides.cuh"
 #include "common/cp_async.cuh"
 #include "common/mbarrier.cuh"
 #include "common/mma_sync.cuh"
@@ -383,7 +384,7 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
 __device__ __forceinline__ void add_c(const gs_kernel_args &p, long long at, float &x, float &residual)
 {
     if (GS_RESIDUAL) residual = read_c(p.c, at);
-    else x = fmaf(p.beta, read_c(p.c, at), x);
+    else x = gs_plus_c(p, read_c(p.c, at), x);
 }
 #endif
 
@@ -392,7 +393,7 @@ __device__ __forceinline__ void add_c(const gs_kernel_args &p, long long at, flo
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
                                          int column, int lane)
 {
-    unsigned char *const d = (unsigned char *)p.d + ((index * p.m + row) * p.ldd + column) * OUT_BYTES;
+    unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, row) + column) * OUT_BYTES;
     const int columns = p.n - column;
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -405,16 +406,16 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
                 const int r = lane / 4 + half * 8;
                 const int c = n * 8 + lane % 4 * 2;
                 float2 x = accumulated(acc[m][n], half);
-                x.x *= p.alpha;
-                x.y *= p.alpha;
+                x.x *= gs_alpha(p);
+                x.y *= gs_alpha(p);
                 float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
-                const long long at = (index * p.m + first + r) * p.ldc + column + c;
+                const long long at = gs_row_of_c(p, index, first + r) + column + c;
                 if (first + r < p.m && c < columns) add_c(p, at, x.x, own.x);
                 if (first + r < p.m && c + 1 < columns) add_c(p, at + 1, x.y, own.y);
 #endif
-                x.x = gs_activated_sum(p, x.x, own.x, first + r, column + c, p.m, p.n);
-                x.y = gs_activated_sum(p, x.y, own.y, first + r, column + c + 1, p.m, p.n);
+                x.x = gs_activated_sum(p, x.x, own.x, first + r, column + c, p.m, p.n, index);
+                x.y = gs_activated_sum(p, x.y, own.y, first + r, column + c + 1, p.m, p.n, index);
                 put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
             }
         }
@@ -462,18 +463,17 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
             x.y += part.y;
         }
         const bool both = n0 + (long long)column + 1 < p.n;
-        const long long line = index * p.m + m0 + row;
-        unsigned char *const d = (unsigned char *)p.d + (line * p.ldd + n0 + column) * OUT_BYTES;
-        x.x *= p.alpha;
-        x.y *= p.alpha;
+        unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
+        x.x *= gs_alpha(p);
+        x.y *= gs_alpha(p);
         float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
-        const long long at = line * p.ldc + n0 + column;
+        const long long at = gs_row_of_c(p, index, m0 + row) + n0 + column;
         add_c(p, at, x.x, own.x);
         if (both) add_c(p, at + 1, x.y, own.y);
 #endif
-        x.x = gs_activated_sum(p, x.x, own.x, m0 + row, n0 + column, p.m, p.n);
-        x.y = gs_activated_sum(p, x.y, own.y, m0 + row, n0 + column + 1, p.m, p.n);
+        x.x = gs_activated_sum(p, x.x, own.x, m0 + row, n0 + column, p.m, p.n, index);
+        x.y = gs_activated_sum(p, x.y, own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);
         if (both && GS_VEC_D > 1) {
@@ -515,9 +515,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     const int blocks = GS_SPLIT > 1 ? min(share, all - before) : all;
 
     loader load;
-    const half_bits *const a = (const half_bits *)p.a + (GS_A_ALONG_K ? (index * p.m + m0) * p.lda : index * p.k * p.lda + m0) +
+    const half_bits *const a = (const half_bits *)p.a + gs_begin_a(p, index) + (GS_A_ALONG_K ? m0 * p.lda : m0) +
                                (long long)before * GS_BK * (GS_A_ALONG_K ? 1 : p.lda);
-    const half_bits *const b = (const half_bits *)p.b + (GS_B_ALONG_K ? (index * p.n + n0) * p.ldb : index * p.k * p.ldb + n0) +
+    const half_bits *const b = (const half_bits *)p.b + gs_begin_b(p, index) + (GS_B_ALONG_K ? n0 * p.ldb : n0) +
                                (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
     load.a.start(a, p.lda);
     load.b.start(b, p.ldb);

@@ -37,8 +37,8 @@ KERNEL void gs_race_sample(const gs_race_check p)
             col = s & 2 ? p.n - 1 : 0;
         }
         const bool ta = p.layout & 2, tb = p.layout & 1;
-        const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
-        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
+        const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
+        const long long b = batch * p.stride_b + (tb ? col * p.ldb : col), step_b = tb ? 1 : p.ldb;
         double sum = 0, squares = 0;
         for (long long k = lane; k < p.k; k += 32) {
             const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
@@ -50,11 +50,11 @@ KERNEL void gs_race_sample(const gs_race_check p)
             squares += __shfl_xor_sync(0xffffffffu, squares, other);
         }
         if (lane) continue;
-        const double got = load(p.d, (batch * p.m + row) * p.ldd + col, p.out);
+        const double got = load(p.d, batch * p.stride_d + row * p.ldd + col, p.out);
         double right = p.alpha * sum;
-        const double c = p.beta != 0 ? p.beta * (double)load(p.c, (batch * p.m + row) * p.ldc + col, p.out) : 0;
+        const double c = p.beta != 0 ? p.beta * (double)load(p.c, batch * p.stride_c + row * p.ldc + col, p.out) : 0;
         if (!p.residual) right += c;
-        if (p.along) right += load(p.bias, p.along == 1 ? col : row, p.out);
+        if (p.along) right += load(p.bias, batch * p.stride_bias + (p.along == 1 ? col : row), p.out);
         right = gs_activate(p.activation, right);
         if (p.residual) right += c;
         if (p.out == F16 && fabs(right) > 60000.0) continue;
@@ -67,7 +67,8 @@ KERNEL void gs_race_scan(const gs_race_check p)
 {
     gs_u64 found = 0;
     for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < (gs_u64)(p.batch * p.m * p.n); i += (gs_u64)gridDim.x * blockDim.x) {
-        const float value = load(p.d, (long long)(i / (gs_u64)p.n) * p.ldd + (long long)(i % (gs_u64)p.n), p.out);
+        const long long row = (long long)(i / (gs_u64)p.n), col = (long long)(i % (gs_u64)p.n);
+        const float value = load(p.d, row / p.m * p.stride_d + row % p.m * p.ldd + col, p.out);
         found += value != value;
     }
     for (int other = 16; other; other >>= 1) found += __shfl_xor_sync(0xffffffffu, found, other);

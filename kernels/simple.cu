@@ -8,6 +8,7 @@
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+#include "common/strides.cuh"
 
 #if GS_IN == 1
 #define LOAD_IN(bits) gs_bf16_to_f32(bits)
@@ -39,12 +40,12 @@ static __device__ __forceinline__ long long stride_b_n(const gs_kernel_args &p) 
 
 static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.a + batch * p.lda * (GS_A_ALONG_K ? p.m : p.k);
+    return (const in_type *)p.a + gs_begin_a(p, batch);
 }
 
 static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.b + batch * p.ldb * (GS_B_ALONG_K ? p.n : p.k);
+    return (const in_type *)p.b + gs_begin_b(p, batch);
 }
 
 #if GS_ACC == 0
@@ -79,9 +80,9 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     if (row >= p.m) return;
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
-            const float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
-            const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
-            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n));
+            const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+            const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
+            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch));
         }
     }
 }
@@ -124,9 +125,9 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
                     if (row >= p.m || col >= p.n) continue;
                     double value = (double)p.alpha * sum[i][j];
 #if GS_BETA
-                    value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]), value);
+                    value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]), value);
 #endif
-                    ((double *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+                    ((double *)p.d)[gs_row_of_d(p, batch, row) + col] = value;
                 }
             }
         }

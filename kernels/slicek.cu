@@ -411,7 +411,7 @@ template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_ker
 {
     piece<COUNT> d;
 #pragma unroll
-    for (int e = 0; e < COUNT; e++) x[e] = gs_finished(p, p.alpha * x[e], GS_BETA ? element(c, e) : 0, row, column + e, gs_size_m(p), gs_size_n(p));
+    for (int e = 0; e < COUNT; e++) x[e] = gs_finished(p, gs_alpha(p) * x[e], GS_BETA ? element(c, e) : 0, row, column + e, gs_size_m(p), gs_size_n(p));
 #pragma unroll
     for (int i = 0; i < COUNT * OUT_BYTES / 4; i++) {
 #if GS_OUT == 2

@@ -26,6 +26,7 @@
 #include "common/mbarrier.cuh"
 #include "common/rows.cuh"
 #include "common/sizes.cuh"
+#include "common/strides.cuh"
 #include "common/tma.cuh"
 #if GS_ORDER == 0
 #define GS_WGMMA_N GS_BN
@@ -46,6 +47,8 @@
 #define X_SHARED (GS_CN > 1)
 #define Y_SHARED (GS_CM > 1)
 #define FEED_X GS_FEED_A
+#define SAME_X (GS_SAME & 1)                         /* all matrices of the batch have one */
+#define SAME_Y (GS_SAME & 2)
 #define FEED_Y GS_FEED_B
 #else
 #define BX GS_BN
@@ -56,6 +59,8 @@
 #define X_SHARED (GS_CM > 1)
 #define Y_SHARED (GS_CN > 1)
 #define FEED_X GS_FEED_B
+#define SAME_X (GS_SAME & 2)
+#define SAME_Y (GS_SAME & 1)
 #define FEED_Y GS_FEED_A
 #endif
 #define BY GS_WGMMA_N
@@ -79,7 +84,7 @@
 #define BESIDE_X (FEED_X == 2 ? X_BYTES / 8 : 0)      /* bytes of a stage: ninth units of rows */
 #define BESIDE_Y (FEED_Y == 2 ? Y_BYTES / 8 : 0)
 #define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that threads have under way while the oldest is waited for; consumers hold one, and release it late */
-#define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64)   /* registers: sums live from pass to pass */
+#define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64 && !GS_SCALARS)   /* registers: sums live from pass to pass; scalars may come late */
 #define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 || CONSUMERS == 3 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
 #define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
@@ -152,47 +157,49 @@ typedef struct source {
 } source;
 
 template <bool SHARED>
-static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const source &from)
+static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int x, int y, unsigned full, const source &from, bool same)
 {
+    const int index = same ? 0 : from.index;
 #if GS_BATCHED
     if (SHARED)
-        gs_tma_load_multicast_of(to, map, x, y, from.index, full, from.mask);
+        gs_tma_load_multicast_of(to, map, x, y, index, full, from.mask);
     else
-        gs_tma_load_of(to, map, x, y, from.index, full);
+        gs_tma_load_of(to, map, x, y, index, full);
 #else
     if (SHARED)
         gs_tma_load_multicast(to, map, x, y, full, from.mask);
     else
         gs_tma_load(to, map, x, y, full);
 #endif
+    (void)index;
 }
 
-/* One k-block of an operand of ROWS rows, from `row` on. */
+/* One k-block of an operand of ROWS rows, from `row` on. same: all matrices of the batch have one. */
 template <int ROWS, bool ALONG_K, bool SHARED>
-static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from)
+static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from, bool same)
 {
     if (ALONG_K) {
 #pragma unroll
-        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from);
+        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from, same);
     } else {
 #pragma unroll
-        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED>(to + box * GS_BK * 128, map, row + box * 64, k, full, from);
+        for (int box = 0; box < ROWS / 64; box++) load_box<SHARED>(to + box * GS_BK * 128, map, row + box * 64, k, full, from, same);
     }
 }
 
 /* What a k-block of this block needs and nobody else. */
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from);
-    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from);
+    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true>(to, from.x, from.row_x, k, full, from);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true>(to + X_BYTES, from.y, from.row_y, k, full, from);
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
@@ -502,6 +509,7 @@ typedef struct target {
     void *d;
 #if GS_BATCHED
     const void *c;             /* of this matrix */
+    int index;                 /* of the batch */
 #endif
 } target;
 
@@ -530,7 +538,11 @@ static __device__ __forceinline__ float output(float sum, const gs_kernel_args &
 #endif
     }
 #endif
-    return gs_finished(p, p.alpha * sum, own, row, col, to.m, to.n);
+#if GS_BATCHED
+    return gs_finished(p, gs_alpha(p) * sum, own, row, col, to.m, to.n, to.index);
+#else
+    return gs_finished(p, gs_alpha(p) * sum, own, row, col, to.m, to.n);
+#endif
 }
 
 #if GS_OUT == 2
@@ -647,9 +659,14 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
     const int y = (GS_ORDER ? at.m : at.n) + first;
     target to = {on ? gs_size_m(p) : 0, gs_size_n(p), gs_size_ldd(p), p.d};
 #if GS_BATCHED
-    const long long rows = (long long)at.index * gs_size_m(p);
-    to.d = (unsigned char *)p.d + rows * gs_size_ldd(p) * (GS_OUT == 2 ? 4 : 2);
-    to.c = (const unsigned char *)p.c + rows * gs_size_ldc(p) * (GS_OUT == 2 ? 4 : 2);
+#if GS_STRIDES
+    const long long before_d = at.index * p.stride_d, before_c = at.index * p.stride_c;
+#else
+    const long long rows = (long long)at.index * gs_size_m(p), before_d = rows * gs_size_ldd(p), before_c = rows * gs_size_ldc(p);
+#endif
+    to.index = at.index;
+    to.d = (unsigned char *)p.d + before_d * (GS_OUT == 2 ? 4 : 2);
+    to.c = (const unsigned char *)p.c + before_c * (GS_OUT == 2 ? 4 : 2);
 #endif
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);

@@ -40,15 +40,15 @@ GS_SHARED unsigned int round_bits(double value, int type)
 
 GS_SHARED unit poison_unit(gs_u64 pattern, gs_u64 index) { return (unit)(index & 1 ? pattern >> 16 : pattern); }
 
-/* Fills an operand; what follows a row's last element, up to the next row, is NaN. */
+/* Fills an operand; what lies between rows and matrices is NaN. */
 GS_KERNEL void gs_verify_generate(const gs_datagen g)
 {
-    const gs_u64 total = (gs_u64)((g.rows * g.batch - 1) * g.ld + g.cols);
+    const gs_placed placed = gs_datagen_placed(&g);
+    const gs_u64 total = (gs_u64)gs_placed_end(&placed);
     for (gs_u64 i = first_index(); i < total; i += index_step()) {
-        const long long stored_row = (long long)(i / (gs_u64)g.ld), col = (long long)(i % (gs_u64)g.ld);
-        const long long batch = stored_row / g.rows, row = stored_row % g.rows;
+        long long batch, row, col;
         float value = gs_infinity() - gs_infinity();
-        if (col < g.cols) value = g.transposed ? gs_value(&g, batch, col, row) : gs_value(&g, batch, row, col);
+        if (gs_placed_find(&placed, (long long)i, &batch, &row, &col)) value = g.transposed ? gs_value(&g, batch, col, row) : gs_value(&g, batch, row, col);
         store(g.to, i, g.type, value);
     }
 }
@@ -79,21 +79,30 @@ GS_KERNEL void gs_verify_veil(const gs_range p)
 GS_KERNEL void gs_verify_hash(const gs_rows p)
 {
     gs_u64 sum = 0;
-    for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
-        const unit value = ((const unit *)p.at)[i / p.cols * p.ld + i % p.cols];
+    const gs_u64 cols = (gs_u64)p.placed.cols, count = (gs_u64)(p.placed.matrices * p.placed.rows) * cols;
+    for (gs_u64 i = first_index(); i < count; i += index_step()) {
+        const unit value = ((const unit *)p.at)[gs_placed_at(&p.placed, (long long)(i / cols), (long long)(i % cols))];
         sum += gs_mix(i * 0x9e3779b97f4a7c15ull + value + 1);
     }
     for (int lane = 16; lane; lane >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
     if (threadIdx.x % 32 == 0) atomicAdd(p.out, sum);
 }
 
-/* Counts changed units behind the rows' ends; p.cols < p.ld. What lies behind the last row is a guard band. */
+/* Counts changed units between rows and matrices. What lies behind the last row is a guard band. */
 GS_KERNEL void gs_verify_padding(const gs_rows p)
 {
-    const gs_u64 padding = p.ld - p.cols;
-    for (gs_u64 i = first_index(); i < (p.rows - 1) * padding; i += index_step()) {
-        const gs_u64 at = i / padding * p.ld + p.cols + i % padding;
-        if (((const unit *)p.at)[at] != poison_unit(p.pattern, at)) atomicAdd(p.out, 1ull);
+    const gs_u64 end = (gs_u64)gs_placed_end(&p.placed);
+    if (p.placed.matrices == 1) {   /* most are, and have little that is between */
+        const gs_u64 cols = (gs_u64)p.placed.cols, ld = (gs_u64)p.placed.ld, padding = ld - cols;
+        for (gs_u64 i = first_index(); i < (gs_u64)(p.placed.rows - 1) * padding; i += index_step()) {
+            const gs_u64 at = i / padding * ld + cols + i % padding;
+            if (((const unit *)p.at)[at] != poison_unit(p.pattern, at)) atomicAdd(p.out, 1ull);
+        }
+        return;
+    }
+    for (gs_u64 i = first_index(); i < end; i += index_step()) {
+        long long matrix, row, col;
+        if (((const unit *)p.at)[i] != poison_unit(p.pattern, i) && !gs_placed_find(&p.placed, (long long)i, &matrix, &row, &col)) atomicAdd(p.out, 1ull);
     }
 }
 
@@ -119,10 +128,10 @@ typedef struct final_value {
 /* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
 {
-    if (e->along) x += element_of(e->bias, e->along == 1 ? col : row % (gs_u64)e->m, type);
+    if (e->along) x += element_of(e->bias, (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + (e->along == 1 ? col : row % (gs_u64)e->m), type);
     const double active = gs_activate(e->activation, x);
     final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least)};
-    if (e->residual) of.value += e->beta * element_of(e->c, row * (gs_u64)e->ldc + col, type);
+    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
     return of;
 }
 
@@ -151,7 +160,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
     gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
-        const gs_u64 at = i / p.cols * p.ld + i % p.cols;
+        const gs_u64 at = (gs_u64)gs_placed_at(&p.placed, (long long)(i / p.cols), (long long)(i % p.cols));
         const final_value of = finished(&p.epilogue, p.reference[i], i / p.cols, i % p.cols, p.type, p.activation);
         const double want = of.value;
         const unsigned int bits = load_bits(p.d, at, p.type), right_bits = round_bits(want, p.type);
@@ -233,20 +242,30 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
-/* Every element has a value, and nothing beside them was written. */
+/* Every element has a value, and nothing beside them was written. Between rows a warp looks at what lies before the row of memory that follows, which of matrices
+ * side by side is that of the next matrix. */
 GS_KERNEL void gs_verify_timed(const gs_timed p)
 {
     const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes, size = p.out == F32 ? 4 : 2;
-    const gs_u64 rows = (gs_u64)(p.m * p.batch);
+    const gs_placed *const placed = &p.placed_d;
+    const gs_u64 rows = (gs_u64)(placed->rows * placed->matrices), around = rows + GS_TIMED_AROUND;
+    const bool behind = gs_placed_behind(placed);
     gs_u64 found = 0;
-    for (gs_u64 i = first_index() / lanes; i < p.count * (rows + GS_TIMED_AROUND); i += index_step() / lanes) {
-        const gs_timed_set *const s = &p.sets[i / (rows + GS_TIMED_AROUND)];
-        const gs_u64 row = i % (rows + GS_TIMED_AROUND), at = s->d + row * (gs_u64)p.ldd * size, behind = at + (gs_u64)p.n * size;
+    for (gs_u64 i = first_index() / lanes; i < p.count * around; i += index_step() / lanes) {
+        const gs_timed_set *const s = &p.sets[i / around];
+        const gs_u64 row = i % around;
         if (row < rows) {
-            found += count_poison(at, behind, p.out, p.poison, true, lane, lanes);
-            if (row + 1 < rows) found += count_poison(behind, at + (gs_u64)p.ldd * size, p.out, p.poison, false, lane, lanes);
+            /* in the order of memory */
+            const long long matrix = placed->matrices == 1 ? 0 : behind ? (long long)row / placed->rows : (long long)row % placed->matrices;
+            const long long line = placed->matrices == 1 ? (long long)row : behind ? (long long)row % placed->rows : (long long)row / placed->matrices;
+            const bool last = behind ? line + 1 == placed->rows : matrix + 1 == placed->matrices;
+            const gs_u64 at = s->d + (gs_u64)(matrix * placed->stride + line * placed->ld) * size, end = at + (gs_u64)placed->cols * size;
+            const long long next = behind ? (last ? (matrix + 1) * placed->stride : matrix * placed->stride + (line + 1) * placed->ld)
+                                          : (last ? (line + 1) * placed->ld : (matrix + 1) * placed->stride + line * placed->ld);
+            found += count_poison(at, end, p.out, p.poison, true, lane, lanes);
+            if (row + 1 < rows) found += count_poison(end, s->d + (gs_u64)next * size, p.out, p.poison, false, lane, lanes);
         } else {
-            const gs_u64 last = s->d + ((rows - 1) * (gs_u64)p.ldd + (gs_u64)p.n) * size, first = (row - rows) * lanes + lane;
+            const gs_u64 last = s->d + (gs_u64)gs_placed_end(placed) * size, first = (row - rows) * lanes + lane;
             found += count_poison(s->begin, s->d, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
             found += count_poison(last, s->end, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
         }
@@ -265,8 +284,8 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const gs_timed_set *const s = &p.sets[i % p.count];
         const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
         const bool ta = p.layout & 2, tb = p.layout & 1;
-        const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
-        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
+        const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
+        const long long b = batch * p.stride_b + (tb ? col * p.ldb : col), step_b = tb ? 1 : p.ldb, line = batch * p.m + row;
         double sum = 0, squares = 0;
         for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
             const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
@@ -278,15 +297,15 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             squares += __shfl_xor_sync(0xffffffffu, squares, other);
         }
         if (lane) continue;
-        const double got = value_at(s->d, (gs_u64)((batch * p.m + row) * p.ldd + col), p.out);
+        const double got = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, line, col), p.out);
         double right = p.alpha * sum, size = p.alpha * p.alpha * squares;
         if (p.beta != 0 && !p.residual) {
-            const double c = p.beta * value_at(s->c, (gs_u64)((batch * p.m + row) * p.ldc + col), p.out);
+            const double c = p.beta * value_at(s->c, (gs_u64)gs_placed_at(&p.placed_c, line, col), p.out);
             right += c;
             size += c * c;
         }
-        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.ldc, p.m, p.activation, p.along, p.residual, p.beta, p.least};
-        const final_value of = finished(&e, right, (gs_u64)(batch * p.m + row), (gs_u64)col, p.out, gs_activation_error(p.activation));
+        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.beta, p.least};
+        const final_value of = finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, gs_activation_error(p.activation));
         right = of.value;
         if (p.out == F16 && fabs(right) > 60000.0) continue;   /* about to overflow: either way is right */
         if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);

@@ -30,6 +30,7 @@
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
 #include "common/rows.cuh"
+#include "common/strides.cuh"
 #include "common/tma.cuh"
 #include "common/walk.cuh"
 #include "common/wgmma.cuh"
@@ -50,6 +51,8 @@
 #define Y_ALONG_K GS_A_ALONG_K
 #define FEED_X GS_FEED_B
 #define FEED_Y GS_FEED_A
+#define SAME_X (GS_SAME & 2)                         /* all matrices of the batch have one */
+#define SAME_Y (GS_SAME & 1)
 #else
 #define BX GS_BM
 #define BY GS_BN
@@ -59,6 +62,8 @@
 #define Y_ALONG_K GS_B_ALONG_K
 #define FEED_X GS_FEED_A
 #define FEED_Y GS_FEED_B
+#define SAME_X (GS_SAME & 1)
+#define SAME_Y (GS_SAME & 2)
 #endif
 #define BK 64                                        /* halves: one row of the 128-byte swizzle */
 #define CLUSTER (CX * CY)
@@ -242,8 +247,8 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, COPIED_BYTES);
-    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
+    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 #if FEED
@@ -311,7 +316,7 @@ static __device__ __forceinline__ void release(const stages *at, unsigned stage)
 static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int index, int row, int col)
 {
     if (row >= p->m || col >= p->n) return 0;
-    const long long at = (row + (long long)index * p->m) * p->ldc + col;
+    const long long at = gs_row_of_c(*p, index, row) + col;
 #if GS_OUT == 2
     return ((const float *)p->c)[at];
 #elif GS_OUT == 1
@@ -348,15 +353,14 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
 #if GS_ACC == 2
     float2 value = make_float2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
 #else
-    float2 value = scaled_pair(acc[2 * g + h], p->alpha);
+    float2 value = scaled_pair(acc[2 * g + h], gs_alpha(*p));
 #endif
     float2 own = make_float2(0, 0);   /* of C */
 #if GS_BETA
     own = make_float2(load_c(p, index, row, col), load_c(p, index, row + GS_SWAP_AB, col + !GS_SWAP_AB));
 #endif
-    (void)index;
-    return make_float2(gs_finished(*p, value.x, own.x, row, col, p->m, p->n),
-                       gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n));
+    return make_float2(gs_finished(*p, value.x, own.x, row, col, p->m, p->n, index),
+                       gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n, index));
 }
 
 template <int PART>
@@ -376,10 +380,10 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
-    if (p->alpha == 1) return;
+    if (gs_alpha(*p) == 1) return;
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) {
-        const float2 value = scaled_pair(words[i], p->alpha);
+        const float2 value = scaled_pair(words[i], gs_alpha(*p));
         words[i] = gs_pack_f16x2(value.x, value.y);
     }
     (void)at;
@@ -468,7 +472,7 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int index, int row, int col)
 {
-    unsigned char *const d = (unsigned char *)p->d + ((row + (long long)index * p->m) * p->ldd + col) * OUT_BYTES;
+    unsigned char *const d = (unsigned char *)p->d + (gs_row_of_d(*p, index, row) + col) * OUT_BYTES;
     const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
     gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
 }
@@ -751,7 +755,7 @@ gs_ws(
 #endif
             gs_wgmma_wait<0>();
             release(&in, last);
-            scale(acc, p.alpha);
+            scale(acc, gs_alpha(p));
 #if GS_SWAP_AB
             const place corner = place_in(tile, own_y, own_x + warp % 4 * 16);
 #else

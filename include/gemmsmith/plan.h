@@ -83,7 +83,8 @@ typedef struct gs_args {
                                   threads start at the same time, each need their own workspace: at least that many bytes, aligned to
                                   256 bytes. Fill it with zeros before the plan's first run with it and after any other use; each run
                                   leaves it ready for the plan's next run */
-    const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is */
+    const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is. With GS_SCALARS_DEVICE
+                                  device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
     const void  *bias;         /* N or M elements, problem.out; NULL where the problem has none. Aligned to an element */
     uint64_t     reserved[5];  /* zero */
 } gs_args;

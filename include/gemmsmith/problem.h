@@ -17,7 +17,10 @@
  *     d=f16|bf16|f32 type of D and C                          the input type
  *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
  *     b=             batch                                    1
+ *     sa= sb= sc= sd=  elements from a matrix of the batch to the next; 0: all have the same one (not D)     ld * rows
+ *     se=            the same of the bias                     0: all have the same
  *     alpha= beta=                                            1, 0
+ *     scalars=host|device  where those of a run are           host
  *     ep=            epilogue: words joined by +, in this order:     none
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
  *         relu, gelu, gelu_erf, silu    the activation
@@ -53,7 +56,7 @@ typedef enum gs_activation {
     GS_SILU            = 4    /* x / (1 + exp(-x)) */
 } gs_activation;
 
-/* A vector that is added to D before the activation, of D's type; all matrices of a batch have the same. */
+/* A vector that is added to D before the activation, of D's type. */
 typedef enum gs_bias {
     GS_BIAS_NONE = 0,
     GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer */
@@ -65,14 +68,17 @@ typedef enum gs_gate {
     GS_GATE_NONE        = 0
 } gs_gate;
 
-/* Where the alpha and beta of a run are. */
+/* Where the alpha and beta of a run are. In device memory they are two f32, and may change between the replays of a graph; the problem's own are then not used, but for
+ * whether beta is 0, which says that C is not read. A beta of 0 there counts as 0: C may hold anything. */
 typedef enum gs_scalars {
-    GS_SCALARS_HOST     = 0
+    GS_SCALARS_HOST     = 0,
+    GS_SCALARS_DEVICE   = 1
 } gs_scalars;
 
 #define GS_SAME_MATRIX  (-1LL)        /* stride of an operand that all matrices of a batch share */
 #define GS_PROBLEM_TEXT 384           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
+#define GS_MAX_STRIDE   (1LL << 46)   /* largest stride of a batch, in elements */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
 
 /* Start from gs_problem_make or gs_problem_parse, which set size and reserved, then change fields. */
@@ -85,14 +91,15 @@ typedef struct gs_problem {
     uint32_t  scalars;            /* gs_scalars: where alpha and beta of a run are */
     int64_t   m, n, k;            /* extents, >= 0; an extent of 0 is an empty problem, K = 0 gives D = beta * C */
     int64_t   lda, ldb, ldc, ldd; /* leading dimensions in elements; never 0 once initialised */
-    int64_t   batch;              /* >= 1; matrices of a batch follow each other at ld * rows */
+    int64_t   batch;              /* >= 1 */
     float     alpha, beta;        /* beta = 0 never reads C */
     gs_activation activation;
     gs_bias   bias;
     uint32_t  residual;           /* 1: beta * C is added behind the activation; needs both, else 0 */
     uint32_t  gate;               /* gs_gate: B has two columns for each of D */
-    int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have the same one */
-    int64_t   stride_bias;        /* the same of the bias; 0: all matrices have the same bias */
+    int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have one, not of D.
+                                     Matrices of A, B or C may overlap, those of D lie one behind the other or side by side: rows of heads, ldd apart */
+    int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
     int64_t   groups;             /* 0, or how many groups of rows */
     uint64_t  reserved[4];        /* zero */
 } gs_problem;

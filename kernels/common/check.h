@@ -20,10 +20,10 @@ typedef struct gs_range {
     gs_u64      *count;       /* guard check: adds the changed units */
 } gs_range;
 
-/* Rows of a matrix in units: the first `cols` of each `ld`. */
+/* An operand in units. */
 typedef struct gs_rows {
     const void  *at;
-    gs_u64       rows, cols, ld;
+    gs_placed    placed;
     gs_u64       pattern;     /* padding: the 32-bit pattern that must still be there */
     gs_u64      *out;         /* hash: adds the hash; padding: adds the changed units */
 } gs_rows;
@@ -46,7 +46,8 @@ typedef struct gs_check {
     const void      *d;
     const double    *reference;      /* rows x cols, packed: what the epilogue is applied to */
     gs_epilogue      epilogue;
-    gs_u64           rows, cols, ld; /* rows of the whole batch */
+    gs_placed        placed;         /* of d */
+    gs_u64           rows, cols;     /* rows of the whole batch */
     int              type;           /* gs_type of d */
     int              exact;          /* 1: bit for bit after one rounding (zeros of either sign are equal) */
     double           relative;       /* bound: relative * |R| + spread * rms(R) + absolute */
@@ -67,7 +68,8 @@ typedef struct gs_timed_set {
 typedef struct gs_timed {
     const gs_timed_set *sets;
     gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */
-    long long    m, n, k, batch, lda, ldb, ldc, ldd;
+    long long    m, n, k, batch, lda, ldb, stride_a, stride_b, stride_bias;
+    gs_placed    placed_c, placed_d;
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
     int          activation, along, residual;   /* as in gs_epilogue */

@@ -6,12 +6,10 @@
 #ifndef GS_KERNELS_DATAGEN_H
 #define GS_KERNELS_DATAGEN_H
 
-#ifdef __CUDACC_RTC__
-#define GS_SHARED static __device__ __forceinline__
-#else
+#include "common/placed.h"
+
+#ifndef __CUDACC_RTC__
 #include <math.h>
-#include <stdbool.h>
-#define GS_SHARED static inline
 #endif
 
 typedef unsigned long long gs_u64;
@@ -54,7 +52,7 @@ typedef struct gs_data_plan {
 typedef struct gs_datagen {
     void        *to;       /* first element */
     long long    rows, cols, ld;   /* as stored, of one matrix */
-    long long    batch;
+    long long    batch, stride;    /* matrices, and elements from one to the next */
     long long    k;        /* the problem's */
     gs_u64       seed;
     int          type;     /* gs_type of the elements */
@@ -63,6 +61,12 @@ typedef struct gs_datagen {
     int          operand;  /* 0 a, 1 b, 2 c */
     gs_data_plan plan;
 } gs_datagen;
+
+GS_SHARED gs_placed gs_datagen_placed(const gs_datagen *g)
+{
+    const gs_placed placed = {g->rows, g->cols, g->ld, g->stride, g->batch};
+    return placed;
+}
 
 GS_SHARED gs_u64 gs_mix(gs_u64 z)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation), GS_RESIDUAL. Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation), GS_RESIDUAL, GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -10,12 +10,39 @@
 #ifndef GS_ACTIVATION
 #define GS_ACTIVATION 0
 #endif
+#ifndef GS_SCALARS
+#define GS_SCALARS 0
+#endif
+#ifndef GS_STRIDES
+#define GS_STRIDES 0
+#endif
 #ifndef GS_RESIDUAL
 #define GS_RESIDUAL 0
 #endif
 
-/* Something that another kernel may still be writing is read at the end: C or the bias. */
-#define GS_READS_LATE (GS_BETA || GS_BIAS)
+/* alpha and beta of the run. With GS_SCALARS they are in device memory, where the kernel before may have put them: read behind the wait of a dependent launch. */
+static __device__ __forceinline__ float gs_alpha(const gs_kernel_args &p)
+{
+#if GS_SCALARS
+    return *p.alpha_at;
+#else
+    return p.alpha;
+#endif
+}
+
+/* x + beta * C. A beta of 0 in device memory: whatever C holds, NaN too, does not count. */
+static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float c, float x)
+{
+#if GS_SCALARS
+    const float beta = *p.beta_at;
+    return beta == 0.0f ? x : fmaf(beta, c, x);
+#else
+    return fmaf(p.beta, c, x);
+#endif
+}
+
+/* Something that another kernel may still be writing is read at the end: C, the bias, scalars. */
+#define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS)
 
 /* 2^x to two units in the last place; 0 and infinity beyond f32's range. */
 static __device__ __forceinline__ float gs_exp2(float x)
@@ -61,11 +88,15 @@ static __device__ __forceinline__ float gs_activated(float x)
 #endif
 }
 
-/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix. */
-static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols)
+/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix; index: which of the batch. */
+static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
+#if GS_STRIDES
+    const long long at = index * p.stride_bias + (GS_BIAS == 1 ? col : row);
+#else
     const long long at = GS_BIAS == 1 ? col : row;
+#endif
     if (row >= rows || col >= cols) return 0;
 #if GS_OUT == 2
     return ((const float *)p.bias)[at];
@@ -78,30 +109,31 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     (void)p, (void)row, (void)col, (void)rows, (void)cols;
     return 0;
 #endif
+    (void)index;
 }
 
 /* An element of D before it is rounded, from what bias and activation are applied to. c: its element of C, where that is a residual; row and col: its place in a
- * matrix of so many rows and columns. */
-static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+ * matrix of so many rows and columns, the index-th of the batch. */
+static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BIAS
-    scaled += gs_bias_of(p, row, col, rows, cols);
+    scaled += gs_bias_of(p, row, col, rows, cols, index);
 #endif
     scaled = gs_activated(scaled);
 #if GS_BETA && GS_RESIDUAL
-    scaled = fmaf(p.beta, c, scaled);
+    scaled = gs_plus_c(p, c, scaled);
 #endif
-    (void)c, (void)row, (void)col, (void)rows, (void)cols;
+    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)index;
     return scaled;
 }
 
 /* The same from alpha times its sum and, where C is read, its element of C. */
-static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BETA && !GS_RESIDUAL
-    scaled = fmaf(p.beta, c, scaled);
+    scaled = gs_plus_c(p, c, scaled);
 #endif
-    return gs_activated_sum(p, scaled, c, row, col, rows, cols);
+    return gs_activated_sum(p, scaled, c, row, col, rows, cols, index);
 }
 
 #endif

@@ -8,7 +8,8 @@
 /* What follows alpha A B + beta C, or with a residual alpha A B. */
 typedef struct gs_epilogue {
     const void *c, *bias;              /* c: read with a residual only */
-    long long   ldc, m;                /* m: rows of a matrix of the batch */
+    gs_placed   placed_c;
+    long long   m, stride_bias;        /* m: rows of a matrix of the batch */
     int         activation, along;     /* gs_activation, gs_bias */
     int         residual;
     double      beta;

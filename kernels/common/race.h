@@ -16,6 +16,7 @@ typedef struct gs_race_fill {
 typedef struct gs_race_check {
     const void  *a, *b, *c, *d, *bias;
     long long    lda, ldb, ldc, ldd;
+    long long    stride_a, stride_b, stride_c, stride_d, stride_bias;   /* 0: all matrices of the batch have the same */
     long long    m, n, k, batch;
     int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;

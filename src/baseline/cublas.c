@@ -33,6 +33,7 @@ static gs_status failed(gs_error *error, const char *call, int status)
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
+    if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmEx");
     if (problem->out != problem->in && problem->out != GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
@@ -98,8 +99,8 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
                                    GS_CUBLAS_GEMM_DEFAULT);
     else
         status = self->calls->gemm_batched(self->handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in,
-                                           p->ldb, gs_cublas_stride(p, 'b'), args->a, in, p->lda, gs_cublas_stride(p, 'a'),
-                                           &self->math.beta, args->d, out, p->ldd, gs_cublas_stride(p, 'd'), p->batch,
+                                           p->ldb, gs_shape_of(p, 'b').stride, args->a, in, p->lda, gs_shape_of(p, 'a').stride,
+                                           &self->math.beta, args->d, out, p->ldd, gs_shape_of(p, 'd').stride, p->batch,
                                            self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
     return status == GS_CUBLAS_SUCCESS ? GS_OK
                                        : failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);

@@ -7,20 +7,10 @@
 #include "bench/internal.h"
 #include "problem/layout.h"
 
-static int64_t leading(const gs_problem *problem, char name)
-{
-    switch (name) {
-    case 'a': return problem->lda;
-    case 'b': return problem->ldb;
-    case 'c': return problem->ldc;
-    case 'd': return problem->ldd;
-    default:  return 0;
-    }
-}
-
 static bool same_form(const gs_operand *operand, const gs_problem *problem, char name)
 {
-    return operand->name == name && leading(&operand->problem, name) == leading(problem, name) &&
+    const gs_shape s = gs_shape_of(&operand->problem, name), wanted = gs_shape_of(problem, name);
+    return operand->name == name && s.ld == wanted.ld && s.stride == wanted.stride && s.matrices == wanted.matrices &&
            (name != 'a' || gs_is_a_transposed(operand->problem.layout) == gs_is_a_transposed(problem->layout)) &&
            (name != 'b' || gs_is_b_transposed(operand->problem.layout) == gs_is_b_transposed(problem->layout));
 }
@@ -199,6 +189,7 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     free_bytes -= GS_MIN(spare, free_bytes);
     sets->count = GS_MIN(gs_operand_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, calls, warm), most);
     for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[i], device, random, error));
+    GS_TRY(gs_operand_scalars(device, &problems[0], &sets->scalars, error));
     GS_TRY(gs_sets_generate(sets, device, verifier, queue, error));
     for (int i = 0; i < count; i++) GS_TRY(gs_sets_poison(sets, device, i, GS_POISON_FIRST, queue, error));
     if (!device->caps.emulated) GS_TRY(prepare_looks(sets, device, verifier, count, queue, error));
@@ -223,6 +214,7 @@ void gs_sets_destroy(gs_sets *sets, gs_device *device, int count)
         if (sets->operands[i].memory) device->ops->free(device, sets->operands[i].memory);
         free(sets->operands[i].at);
     }
+    if (sets->scalars) device->ops->free(device, sets->scalars);
     free(sets->operands);
     free(sets->use);
     *sets = (gs_sets){0};
@@ -232,7 +224,9 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
 {
     gs_pointer at[GS_OPERANDS];
     addresses(sets, contender, set, at);
-    return gs_operand_args(at);
+    gs_args args = gs_operand_args(at);
+    gs_operand_set_scalars(&args, sets->scalars);
+    return args;
 }
 
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error)

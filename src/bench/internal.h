@@ -52,6 +52,7 @@ typedef struct gs_sets {
     uint64_t    seed;             /* of the data */
     uint64_t    hash;             /* of A, B and C of all sets, as they were generated */
     gs_pointer *tables;           /* per contender: gs_timed_operands of each set, in device memory */
+    gs_pointer  scalars;          /* alpha and beta where they are in device memory, else 0 */
     gs_pointer  counters;         /* 64-bit numbers in device memory: two for each contender (gs_timed_check), a hash */
 } gs_sets;
 

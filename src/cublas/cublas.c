@@ -201,8 +201,3 @@ static bool fits_f16(float value) { return value == 0 || (fabsf(value) >= 0x1p-1
 
 bool gs_cublas_fits_f16(const gs_problem *problem) { return fits_f16(problem->alpha) && fits_f16(problem->beta); }
 
-int64_t gs_cublas_stride(const gs_problem *problem, char operand)
-{
-    const gs_shape s = gs_shape_of(problem, operand);
-    return s.ld * s.rows;
-}

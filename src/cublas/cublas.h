@@ -22,7 +22,8 @@ enum {                                                                          
 enum { GS_LT_LAYOUT_BATCH_COUNT = 5, GS_LT_LAYOUT_BATCH_STRIDE = 6 };            /* cublasLtMatrixLayoutAttribute_t: int32, int64 */
 enum {                                                                           /* cublasLtMatmulDescAttributes_t */
     GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4, GS_LT_DESC_EPILOGUE = 7,       /* int32, int32, uint32 */
-    GS_LT_DESC_BIAS = 8                                                          /* const void *, of D's type, an element for each row of the column-major D */
+    GS_LT_DESC_BIAS = 8,                                                         /* const void *, of D's type, an element for each row of the column-major D */
+    GS_LT_DESC_BIAS_STRIDE = 10                                                  /* int64 */
 };
 enum { GS_LT_EPILOGUE_NONE = 1, GS_LT_EPILOGUE_RELU = 2, GS_LT_EPILOGUE_BIAS = 4, GS_LT_EPILOGUE_GELU = 32 };   /* cublasLtEpilogue_t; bias is a bit */
 enum {                                                                           /* cublasLtMatmulPreferenceAttributes_t */
@@ -122,8 +123,5 @@ gs_cublas_math gs_cublas_math_of(const gs_problem *problem);
 
 /* With f16 accumulation cuBLAS takes alpha and beta as f16: false where that would flush, coarsen or overflow them. */
 bool gs_cublas_fits_f16(const gs_problem *problem);
-
-/* Elements from one matrix of the batch to the next, operand 'a' to 'd'. */
-int64_t gs_cublas_stride(const gs_problem *problem, char operand);
 
 #endif

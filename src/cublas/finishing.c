@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "common/args.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 
 #define THREADS 128
 
@@ -24,8 +25,9 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/epilogue.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual};
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_MORE", "GS_STRIDES"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, 1, 1};
+    const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
     const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
     char option[GS_COUNT(names)][GS_OPTION];
     *finishing = (gs_finishing){.device = device, .problem = *problem};
@@ -34,7 +36,7 @@ gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs
         snprintf(option[i], sizeof option[i], "-D%s=%d", names[i], values[i]);
         options[i] = option[i];
     }
-    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options),
+    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options) - (strides ? 0 : 2),
                               .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
     if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
     return load(finishing, &source, error);
@@ -46,7 +48,7 @@ void gs_finishing_close(gs_finishing *finishing)
     *finishing = (gs_finishing){0};
 }
 
-gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, const gs_args *args, gs_queue queue, gs_error *error)
+gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const gs_problem *const p = &finishing->problem;
     const int64_t elements = 16 / (int64_t)gs_type_size(p->out), pieces = (p->n + elements - 1) / elements, rows = p->m * p->batch;
@@ -56,6 +58,7 @@ gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, i
     gs_kernel_args own = {
         .a = product, .c = args->c, .d = args->d, .bias = args->bias, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n,
         .batch = (int)p->batch, .alpha = 1, .beta = args->beta ? *args->beta : p->beta,
+        .stride_a = stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride, .stride_bias = gs_shape_of(p, 'e').stride,
     };
     const gs_launch launch = {
         .function = finishing->function, .grid = {(uint32_t)((pieces + wide - 1) / wide), (uint32_t)GS_MIN((rows + high - 1) / high, 65535), 1},

@@ -63,6 +63,7 @@ static gs_problem of_product(const gs_problem *problem)
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
+    if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cuBLASLt");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
     if (problem->m == 0 || problem->n == 0 || problem->k == 0)
@@ -78,7 +79,7 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
     TRY_LT("cublasLtMatrixLayoutCreate", lt->layout_create(out, gs_cuda_type(s.type), (uint64_t)s.row, (uint64_t)s.rows, s.ld));
     if (library->problem.batch == 1) return GS_OK;
     const int32_t batch = (int32_t)library->problem.batch;
-    const int64_t stride = gs_cublas_stride(&library->problem, operand);
+    const int64_t stride = gs_shape_of(&library->problem, operand).stride;
     TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
     TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride));
     return GS_OK;
@@ -115,11 +116,13 @@ static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t 
 static gs_status make_middle(gs_library *library, gs_error *error)
 {
     gs_problem *const p = &library->problem;
-    const int64_t ldd = p->ldd;
+    const int64_t ldd = p->ldd, stride = p->stride_d;
     p->ldd = (p->n + 7) / 8 * 8;
+    p->stride_d = 0;
     library->middle_bytes = (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
     const gs_status status = make_layout(library, &library->middle, 'd', error);
     p->ldd = ldd;
+    p->stride_d = stride;
     return status;
 }
 
@@ -129,6 +132,8 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     const uint32_t epilogue = fused_epilogue(p);
     if (epilogue) GS_TRY(make_desc(library, &library->desc, epilogue, error));
     if (epilogue != GS_LT_EPILOGUE_NONE) GS_TRY(make_desc(library, &library->plain, GS_LT_EPILOGUE_NONE, error));
+    if (epilogue & GS_LT_EPILOGUE_BIAS && p->stride_bias && p->batch > 1)
+        TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS_STRIDE, &p->stride_bias, sizeof p->stride_bias));
     if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
     gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
     for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
@@ -156,8 +161,9 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t alignment[4] = {row_alignment(p->ldb, p->in), row_alignment(p->lda, p->in), row_alignment(p->beta == 0 || p->residual ? p->ldd : p->ldc, p->out),
-                                   row_alignment(p->ldd, p->out)};
+    const uint32_t alignment[4] = {row_alignment(gs_rows_unit(p, 'b'), p->in), row_alignment(gs_rows_unit(p, 'a'), p->in),
+                                   row_alignment(gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out),
+                                   row_alignment(gs_rows_unit(p, 'd'), p->out)};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
         TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, attribute[i], &alignment[i], sizeof alignment[i]));
@@ -366,7 +372,6 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     const gs_problem *const p = &library->problem;
     if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
-    const int64_t ld = operand == 'a' ? p->lda : operand == 'b' ? p->ldb : operand == 'c' ? p->ldc : p->ldd;
     const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */
                         : operand == 'b' ? GS_LT_CAP_ALIGN_A
                         : operand == 'c' ? GS_LT_CAP_ALIGN_C
@@ -374,7 +379,7 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     uint32_t value = 0;
     size_t written = 0;
     const int status = library->lt->cap_get(&library->list[library->chosen].algo, attribute, &value, sizeof value, &written);
-    if (status != GS_CUBLAS_SUCCESS || value == 0) value = row_alignment(ld, type);
+    if (status != GS_CUBLAS_SUCCESS || value == 0) value = row_alignment(gs_rows_unit(p, operand), type);
     return GS_MAX((size_t)value, gs_type_size(type));
 }
 
@@ -413,8 +418,9 @@ static gs_status finish(const gs_library *library, const gs_args *args, gs_queue
 {
     const gs_problem *const p = &library->problem;
     const char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
-    if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, args, queue, error);
-    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), (p->n + 7) / 8 * 8, args, queue, error);
+    const int64_t ld = (p->n + 7) / 8 * 8;   /* as in make_middle */
+    if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, gs_shape_of(p, 'd').stride, args, queue, error);
+    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), ld, ld * p->m, args, queue, error);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */

@@ -8,6 +8,7 @@
 #include "family/direct.h"
 #include "family/shared.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 #include "schedule/model.h"
 
@@ -97,8 +98,8 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     s.step = s.tn ? 64 : 32;
     const int sets = s.cols / s.column_warps / 8;   /* of eight columns, of a warp */
     s.sums = sets == 1 ? 4 : sets / 2 * (s.rows / 8) * 4;
-    const bool raw_a = problem->lda % 8 != 0 || problem->k % 8 != 0;
-    const bool raw_b = problem->ldb % 8 != 0 || (s.tn ? problem->k : problem->n) % 8 != 0;
+    const bool raw_a = gs_rows_unit(problem, 'a') % 8 != 0 || problem->k % 8 != 0;
+    const bool raw_b = gs_rows_unit(problem, 'b') % 8 != 0 || (s.tn ? problem->k : problem->n) % 8 != 0;
     s.raw_weights = s.swapped ? raw_a : raw_b;
     s.raw_tokens = s.swapped ? raw_b : raw_a;
     const int ends = (s.raw_weights ? s.tn ? (sets + 3) / 4 : 1 : 0) + s.raw_tokens;   /* units behind the step */
@@ -308,6 +309,7 @@ const gs_family gs_family_gemv = {
     .summary    = "a few rows of A or columns of B: dot products at the speed of memory",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .few        = true,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -60,7 +60,7 @@ typedef struct shape {
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const bool raw_a = problem->lda % 8 != 0, raw_b = problem->ldb % 8 != 0;
+    const bool raw_a = gs_rows_unit(problem, 'a') % 8 != 0, raw_b = gs_rows_unit(problem, 'b') % 8 != 0;
     const int16_t *const tile = value_of(schedule, GS_MMA_TILE);
     const int16_t *const warps = value_of(schedule, GS_MMA_WARPS);
     return (shape){
@@ -195,7 +195,7 @@ static int store_vector(const gs_problem *problem)
 {
     const int64_t size = (int64_t)gs_type_size(problem->out);
     int vector = (int)(16 / size);
-    while (problem->ldd % vector) vector /= 2;
+    while (gs_rows_unit(problem, 'd') % vector) vector /= 2;
     return vector;
 }
 
@@ -309,6 +309,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -9,7 +9,7 @@
 
 const gs_parameter_value gs_rows_values[3] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}};
 
-static int64_t pitch(const gs_problem *problem, char operand) { return operand == 'a' ? problem->lda : problem->ldb; }   /* elements */
+static int64_t pitch(const gs_problem *problem, char operand) { return gs_rows_unit(problem, operand); }   /* elements, or what has as many factors of two */
 static bool is_slow(const gs_problem *problem, char operand) { return pitch(problem, operand) % 16 != 0; }               /* or impossible */
 static bool packs(int rows, const gs_problem *problem, char operand) { return rows == GS_ROWS_PACK && is_slow(problem, operand); }
 
@@ -23,8 +23,8 @@ gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 {
     if (rows != GS_ROWS_GIVEN && !is_slow(problem, 'a') && !is_slow(problem, 'b'))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "rows of A and B start at multiples of 32 bytes: tensor copies take them as they are");
-    if (rows == GS_ROWS_GIVEN && (problem->lda % 8 || problem->ldb % 8))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : "ldb",
+    if (rows == GS_ROWS_GIVEN && (pitch(problem, 'a') % 8 || pitch(problem, 'b') % 8))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : problem->ldb % 8 ? "ldb" : "stride",
                        "tensor copies need rows of A and B that start at multiples of 16 bytes, or that are packed first");
     return GS_OK;
 }

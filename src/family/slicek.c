@@ -313,6 +313,7 @@ const gs_family gs_family_slicek = {
     .old_name   = "sliced",
     .summary    = "Ampere and later: fragments straight from global memory, warps and clusters share K, mma.sync; for what takes microseconds",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .takes      = GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -98,7 +98,7 @@ static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) /
 static bool is_direct(const gs_problem *problem)
 {
     const int whole = problem->out == GS_F32 ? 2 : 8;
-    return problem->ldd % whole != 0 || problem->n % whole != 0;
+    return gs_rows_unit(problem, 'd') % whole != 0 || problem->n % whole != 0;
 }
 
 gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem)
@@ -411,6 +411,7 @@ const gs_family gs_family_splitk = {
     .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -97,7 +97,7 @@ enum {
  * beyond the last column: into the rows' padding, and past the end of D. */
 static bool is_direct(const gs_problem *problem)
 {
-    return (problem->ldd * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
+    return (gs_rows_unit(problem, 'd') * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
 }
 
 gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem)
@@ -376,6 +376,7 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

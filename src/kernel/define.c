@@ -34,6 +34,8 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     const unsigned wants = gs_problem_wants(problem);
     if (wants & GS_WANTS_MORE) gs_kernel_define(kernel, "GS_MORE", 1);
     if (wants & GS_WANTS_STRIDES) gs_kernel_define(kernel, "GS_STRIDES", 1);
+    const int same = (problem->stride_a == GS_SAME_MATRIX) + 2 * (problem->stride_b == GS_SAME_MATRIX);
+    if (wants & GS_WANTS_STRIDES && same) gs_kernel_define(kernel, "GS_SAME", same);
     if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
     if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
     if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", 1);

@@ -259,7 +259,8 @@ static gs_status run(entry *e, const gs_problem *problem, const gs_args *args, g
 {
     const gs_problem *const planned = &e->plan->problem;
     gs_args with;
-    if ((!args->alpha && problem->alpha != planned->alpha) || (!args->beta && problem->beta != planned->beta)) {
+    const bool other = (!args->alpha && problem->alpha != planned->alpha) || (!args->beta && problem->beta != planned->beta);
+    if (other && problem->scalars == GS_SCALARS_HOST) {
         gs_sized_copy(&with, args, sizeof with);
         if (!with.alpha) with.alpha = &problem->alpha;
         if (!with.beta) with.beta = &problem->beta;

@@ -80,7 +80,7 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
     say_epilogue(plan);
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
-    plan->reads_bias = plan->problem.bias != GS_BIAS_NONE;
+    plan->reads_bias = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars;
     for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
     if (plan->empty) {   /* nothing is launched, whatever was chosen */
         gs_loaded_destroy(&plan->loaded);

@@ -57,6 +57,7 @@ struct gs_loaded {
     entry_plan     entry[GS_MAX_ENTRIES];
     int            entry_count;
     gs_kernel_args args;                  /* without pointers */
+    bool           scalars;               /* alpha and beta of a run are in device memory */
     size_t         operand_bytes[3];      /* of A, B, C */
     gs_device     *device;
     gs_module      module;
@@ -102,7 +103,7 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     return (gs_tensor){
         .element = s.type, .extent = {(uint64_t)s.row, (uint64_t)s.rows}, .stride = (uint64_t)s.ld * gs_type_size(s.type),
         .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = along_k ? 256 : 128,
-        .matrices = map->batch ? (uint64_t)problem->batch : 0, .step = (uint64_t)(s.ld * s.rows) * gs_type_size(s.type),
+        .matrices = map->batch ? (uint64_t)s.matrices : 0, .step = (uint64_t)(s.stride ? s.stride : s.ld * s.rows) * gs_type_size(s.type),
     };
 }
 
@@ -292,10 +293,13 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->entry_count = manifest->entry_count;
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
     for (int i = 0; i < 3; i++) loaded->operand_bytes[i] = gs_problem_bytes(problem, "abc"[i]);
+    loaded->scalars = problem->scalars == GS_SCALARS_DEVICE;
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
         .alpha = problem->alpha, .beta = problem->beta,
+        .stride_a = gs_shape_of(problem, 'a').stride, .stride_b = gs_shape_of(problem, 'b').stride, .stride_c = gs_shape_of(problem, 'c').stride,
+        .stride_d = gs_shape_of(problem, 'd').stride, .stride_bias = gs_shape_of(problem, 'e').stride,
     };
     return loaded;
 }
@@ -405,6 +409,11 @@ static inline gs_status change_map(gs_device *device, const gs_tensor *described
 /* Scalars of a call stay until a call without them. */
 static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs_args *args)
 {
+    if (__builtin_expect(loaded->scalars, 0)) {
+        run->args.alpha_at = args->alpha;
+        run->args.beta_at = args->beta;
+        return;
+    }
     if (__builtin_expect(!args->alpha && !args->beta && !run->scaled, 1)) return;
     run->args.alpha = args->alpha ? *args->alpha : loaded->args.alpha;
     run->args.beta = args->beta ? *args->beta : loaded->args.beta;

@@ -277,7 +277,11 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
     if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias)) return GS_ERROR_ARGUMENT;
-    if (args->beta && (*args->beta != 0) != reads_c) return GS_ERROR_ARGUMENT;
+    if (plan->problem.scalars) {
+        if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
+    } else if (args->beta && (*args->beta != 0) != reads_c) {
+        return GS_ERROR_ARGUMENT;
+    }
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
         !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])))
         return GS_ERROR_ALIGNMENT;

@@ -20,7 +20,7 @@ struct gs_plan {
     gs_problem  problem;
     gs_origin   origin;
     bool        empty;                        /* nothing to compute */
-    bool        reads_c, reads_bias;
+    bool        reads_c, reads_bias;   /* the latter: args has more to check than A to D, a bias or scalars in device memory */
     uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
     gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */

@@ -19,24 +19,31 @@ bool gs_layout_parse(const char *name, gs_layout *layout)
     return false;
 }
 
+static gs_shape shape(int64_t rows, int64_t row, int64_t ld, gs_type type, int64_t stride, int64_t batch)
+{
+    const bool same = stride == GS_SAME_MATRIX || batch == 1;
+    const int64_t packed = ld > 0 && rows > INT64_MAX / ld ? INT64_MAX : ld * rows;   /* not valid then */
+    return (gs_shape){rows, row, ld, same ? 0 : stride ? stride : packed, same ? 1 : batch, type};
+}
+
 gs_shape gs_shape_of(const gs_problem *p, char operand)
 {
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
     switch (operand) {
-    case 'a': return (gs_shape){a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in};
-    case 'b': return (gs_shape){b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in};
-    case 'c': return (gs_shape){p->m, p->n, p->ldc, p->out};
+    case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, p->batch);
+    case 'b': return shape(b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in, p->stride_b, p->batch);
+    case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
         const int64_t count = p->bias == GS_BIAS_N ? p->n : p->bias == GS_BIAS_M ? p->m : 0;
-        return (gs_shape){1, count, GS_MAX(count, 1), p->out};
+        return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
-    default:  return (gs_shape){p->m, p->n, p->ldd, p->out};
+    default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
 }
 
 unsigned gs_problem_wants(const gs_problem *p)
 {
-    const bool strides = p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias;
+    const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
     return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0);
 }
 
@@ -48,12 +55,30 @@ bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
 {
-    return gs_is_a_transposed(p->layout) ? (row / p->m * p->k + k) * p->lda + row % p->m : row * p->lda + k;
+    const int64_t m = p->m > 0 ? p->m : 1, begin = row / m * gs_shape_of(p, 'a').stride;
+    row %= m;
+    return begin + (gs_is_a_transposed(p->layout) ? k * p->lda + row : row * p->lda + k);
 }
 
 int64_t gs_place_in_b(const gs_problem *p, int64_t batch, int64_t k, int64_t col)
 {
-    return gs_is_b_transposed(p->layout) ? (batch * p->n + col) * p->ldb + k : (batch * p->k + k) * p->ldb + col;
+    return batch * gs_shape_of(p, 'b').stride + (gs_is_b_transposed(p->layout) ? col * p->ldb + k : k * p->ldb + col);
+}
+
+static int64_t place_in(const gs_problem *p, char operand, int64_t row, int64_t col)
+{
+    const gs_shape s = gs_shape_of(p, operand);
+    const int64_t m = p->m > 0 ? p->m : 1;
+    return row / m * s.stride + row % m * s.ld + col;
+}
+
+int64_t gs_place_in_c(const gs_problem *p, int64_t row, int64_t col) { return place_in(p, 'c', row, col); }
+int64_t gs_place_in_d(const gs_problem *p, int64_t row, int64_t col) { return place_in(p, 'd', row, col); }
+
+int64_t gs_rows_unit(const gs_problem *p, char operand)
+{
+    const gs_shape s = gs_shape_of(p, operand);
+    return s.ld | s.stride;
 }
 
 /* Elements of a packed row of B; a row has at least one, whatever the extents. */
@@ -68,6 +93,7 @@ gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout)
     gs_problem other = *problem;
     other.layout = gs_layout_with_b(problem->layout, layout);
     other.ldb += row_of_b(&other) - row_of_b(problem);
+    if (other.layout != problem->layout && other.stride_b != GS_SAME_MATRIX) other.stride_b = 0;
     return other;
 }
 
@@ -78,7 +104,34 @@ gs_problem gs_problem_sums(const gs_problem *problem)
     sums.bias = GS_BIAS_NONE;
     sums.activation = GS_ACTIVATION_NONE;
     sums.residual = 0;
+    sums.scalars = GS_SCALARS_HOST;
+    sums.stride_bias = 0;
     return sums;
+}
+
+gs_problem gs_problem_packed(const gs_problem *problem)
+{
+    gs_problem packed = gs_problem_make(problem->in, problem->layout, problem->m, problem->n, problem->k);
+    packed.acc = problem->acc;
+    packed.out = problem->out;
+    packed.batch = problem->batch;
+    packed.alpha = problem->alpha;
+    return packed;
+}
+
+/* Matrices side by side stay so, with the places between them; others lie one behind the other with those that were between them. */
+static void resize_stride(const gs_problem *was, const gs_shape *before, const gs_shape *after, int64_t *ld, int64_t *stride)
+{
+    if (*stride == 0 || *stride == GS_SAME_MATRIX) return;
+    const bool beside = *stride < before->ld && was->batch > 1;
+    if (beside) {
+        *stride += after->row - before->row;
+        if (*stride < 1) *stride = 1;
+        if (*ld < was->batch * *stride) *ld = was->batch * *stride;
+    } else {
+        const int64_t between = *stride - before->ld * before->rows;
+        *stride = (between > 0 ? between : 0) + *ld * after->rows;
+    }
 }
 
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k)
@@ -93,5 +146,12 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     other.ldb += is.ldb - was.ldb;
     other.ldc += is.ldc - was.ldc;
     other.ldd += is.ldd - was.ldd;
+    int64_t *const ld[] = {&other.lda, &other.ldb, &other.ldc, &other.ldd}, *const stride[] = {&other.stride_a, &other.stride_b, &other.stride_c, &other.stride_d};
+    for (int i = 0; i < 4; i++) {
+        const gs_shape before = gs_shape_of(problem, "abcd"[i]), after = gs_shape_of(&other, "abcd"[i]);
+        resize_stride(problem, &before, &after, ld[i], stride[i]);
+    }
+    if (other.stride_bias) other.stride_bias += gs_shape_of(&other, 'e').row - gs_shape_of(problem, 'e').row;
+    if (other.stride_bias < 0) other.stride_bias = 0;
     return other;
 }

@@ -17,10 +17,11 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 /* A as in `own`, B as in `b`. */
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
-/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row
- * for the whole batch, empty where there is none. */
+/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
+ * empty where there is none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
+    int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same */
     gs_type type;
 } gs_shape;
 gs_shape gs_shape_of(const gs_problem *problem, char operand);
@@ -53,12 +54,20 @@ static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
 /* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. */
 int64_t gs_place_in_a(const gs_problem *problem, int64_t row, int64_t k);
 int64_t gs_place_in_b(const gs_problem *problem, int64_t batch, int64_t k, int64_t col);
+int64_t gs_place_in_c(const gs_problem *problem, int64_t row, int64_t col);
+int64_t gs_place_in_d(const gs_problem *problem, int64_t row, int64_t col);
+
+/* What every row of an operand ('a' to 'd') begins at a multiple of, as far as powers of two go, is that of this number of elements. */
+int64_t gs_rows_unit(const gs_problem *problem, char operand);
 
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
 
-/* The sums alone: beta 0, no bias, no activation. */
+/* The sums alone: beta 0, no bias, no activation, alpha from the host. */
 gs_problem gs_problem_sums(const gs_problem *problem);
+
+/* The sums of matrices without padding, one behind the other. */
+gs_problem gs_problem_packed(const gs_problem *problem);
 
 /* With other extents; every row keeps its padding. */
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k);

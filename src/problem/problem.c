@@ -23,8 +23,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "alpha", "beta", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, SA, SB, SC, SD, SE, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "sa", "sb", "sc", "sd", "se", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
@@ -55,16 +55,20 @@ void gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout lay
     hand_over(problem, size, &made);
 }
 
+/* How far it reaches, in elements; -1: beyond 64 bits. */
+static int64_t reach_of(const gs_shape *s)
+{
+    const int64_t rows = s->rows - 1, matrices = s->matrices - 1;
+    if (rows > (INT64_MAX / 2 - s->row) / s->ld || (matrices > 0 && s->stride > INT64_MAX / 2 / matrices)) return -1;
+    return rows * s->ld + matrices * s->stride + s->row;
+}
+
 size_t gs_problem_bytes(const gs_problem *problem, char operand)
 {
     const gs_shape s = gs_shape_of(problem, operand);
     if (s.rows <= 0 || s.row <= 0 || problem->batch <= 0 || s.ld <= 0) return 0;
-    const int64_t batch = operand == 'e' ? 1 : problem->batch;
-    if (s.rows > INT64_MAX / batch) return SIZE_MAX;
-    const int64_t steps = s.rows * batch - 1;   /* rows before the last one */
-    const int64_t size = (int64_t)gs_type_size(s.type);
-    if (steps > (INT64_MAX / size - s.row) / s.ld) return SIZE_MAX;
-    return (size_t)((steps * s.ld + s.row) * size);
+    const int64_t reach = reach_of(&s), size = (int64_t)gs_type_size(s.type);
+    return reach < 0 || reach > INT64_MAX / size ? SIZE_MAX : (size_t)(reach * size);
 }
 
 double gs_problem_flops(const gs_problem *problem)
@@ -73,6 +77,13 @@ double gs_problem_flops(const gs_problem *problem)
 }
 
 /* ---- text ---- */
+
+/* Those of A to D and of the bias, in the order of their fields. */
+typedef struct stride_list {
+    int64_t *of[GS_OPERANDS];
+} stride_list;
+
+static stride_list strides_of(gs_problem *p) { return (stride_list){{&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d, &p->stride_bias}}; }
 
 typedef struct reader {
     gs_scan     scan;
@@ -170,7 +181,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, sa, sb, sc, sd, se, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -192,8 +203,17 @@ static gs_status read_field(reader *r)
     case LDC:   return read_int(r, name, 1, GS_MAX_LD, &p->ldc);
     case LDD:   return read_int(r, name, 1, GS_MAX_LD, &p->ldd);
     case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
+    case SA:
+    case SB:
+    case SC:
+    case SD:
+    case SE:    return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
+    case SCALARS:
+        GS_TRY(read_name(r, name, (const char *const[]){"host", "device"}, 2, "host or device", &index));
+        p->scalars = (uint32_t)index;
+        return GS_OK;
     default:    return read_epilogue(r, name);
     }
 }
@@ -208,6 +228,7 @@ static gs_status join_fields(reader *r)
     if (!r->column[D]) p->out = p->in;
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0))
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
+    if (p->stride_bias && !p->bias) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SE], "se", "there is no bias");
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -215,6 +236,13 @@ static gs_status join_fields(reader *r)
         if (*lds[i] < least)
             return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDA + i], field_names[LDA + i],
                               "must be at least the row length, %lld", (long long)least);
+    }
+    for (int i = 0; i < GS_OPERANDS; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
+        if (!r->column[SA + i]) continue;
+        const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
+        int64_t *const stride = strides_of(p).of[i];
+        if (*stride == 0) *stride = i == 4 ? 0 : GS_SAME_MATRIX;
+        else if (i < 4 && *stride == s.ld * s.rows) *stride = 0;
     }
     return GS_OK;
 }
@@ -299,8 +327,14 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
+    for (int i = 0; i < GS_OPERANDS; i++) {
+        const int64_t stride = *strides_of((gs_problem *)p).of[i];
+        const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
+        if (stride && (i == 4 || stride != s.ld * s.rows)) append(text, ":s%c=%lld", 'a' + i, (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
+    }
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
+    if (p->scalars) append(text, ":scalars=device");
     const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
                                  p->residual ? "residual" : ""};
     const char *before = ":ep=";
@@ -337,6 +371,23 @@ static gs_status check_epilogue(const gs_problem *p, gs_error *error)
     return GS_OK;
 }
 
+static gs_status check_strides(const gs_problem *p, gs_error *error)
+{
+    for (int i = 0; i < GS_OPERANDS; i++) {
+        const int64_t stride = *strides_of((gs_problem *)p).of[i];
+        const int64_t least = i < 3 ? GS_SAME_MATRIX : 0;
+        if (stride < least || stride > GS_MAX_STRIDE)
+            return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], "%lld is not from %lld to %lld", (long long)stride, (long long)least, (long long)GS_MAX_STRIDE);
+    }
+    if (p->stride_bias && !p->bias) return gs_fail(error, GS_ERROR_RANGE, "se", "there is no bias");
+    const gs_shape d = gs_shape_of(p, 'd'), one = {.rows = d.rows, .row = d.row, .ld = d.ld, .matrices = 1};
+    if (d.matrices == 1 || p->stride_d == 0 || d.rows == 0) return GS_OK;
+    const bool beside = d.stride >= d.row && d.stride <= (d.ld - d.row) / (d.matrices - 1);
+    if (d.stride < reach_of(&one) && !beside)
+        return gs_fail(error, GS_ERROR_RANGE, "sd", "matrices of D overlap: they must lie one behind the other or side by side in rows of ldd elements");
+    return GS_OK;
+}
+
 static gs_status check_sizes(const gs_problem *p, gs_error *error)
 {
     const struct {
@@ -356,6 +407,7 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
             return gs_fail(error, GS_ERROR_RANGE, ranges[i].name, "%lld is not from %lld to %lld", (long long)ranges[i].value,
                            (long long)ranges[i].least, (long long)ranges[i].most);
+    GS_TRY(check_strides(p, error));
     for (char operand = 'a'; operand <= 'd'; operand++)
         if (gs_problem_bytes(p, operand) > MAX_BYTES)
             return gs_fail(error, GS_ERROR_RANGE, (const char[]){operand, '\0'}, "the matrix is larger than 2^46 bytes");
@@ -365,10 +417,9 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
-    if (problem->scalars) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be 0");
+    if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
     if (problem->gate) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be 0");
     if (problem->groups) return gs_fail(error, GS_ERROR_RANGE, "groups", "must be 0");
-    if (gs_problem_wants(problem) & GS_WANTS_STRIDES) return gs_fail(error, GS_ERROR_RANGE, "stride", "must be 0");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");

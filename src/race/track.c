@@ -17,6 +17,7 @@
 #define SHARE      8       /* of the free memory */
 #define SAMPLES    2048
 #define EMULATED_SAMPLES 64
+#define SCALARS    64      /* bytes: where alpha and beta are behind the count of wrong results, if they are in device memory */
 #define SEED       0x6765656dull
 #define POISON     0x7fe57fe5u   /* NaN in every type */
 
@@ -26,7 +27,7 @@ static void *address(gs_pointer pointer) { return (void *)(uintptr_t)pointer; }
 
 static gs_status load(gs_track *track, gs_error *error)
 {
-    static const char *const headers[] = {"common/race.h", "common/datagen.h", "common/epilogue.h", "common/convert.cuh"};
+    static const char *const headers[] = {"common/race.h", "common/placed.h", "common/datagen.h", "common/epilogue.h", "common/convert.cuh"};
     const char *texts[GS_COUNT(headers)];
     gs_device *const device = track->device;
     for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
@@ -97,6 +98,8 @@ static gs_status place(gs_track *track, gs_error *error)
     GS_TRY(track->device->ops->alloc(track->device, track->bytes, &track->memory, error));
     gs_pointer next = track->memory;
     track->wrong = next;
+    const float scalars[] = {track->problem.alpha, track->problem.beta};
+    if (track->problem.scalars == GS_SCALARS_DEVICE) GS_TRY(track->device->ops->copy_in(track->device, next + SCALARS, scalars, sizeof scalars, error));
     next += 256;
     for (int i = 0; i < GS_OPERANDS; i++) {
         if (track->room[i] == 0) continue;
@@ -113,6 +116,10 @@ gs_args gs_track_args(const gs_track *track, int set)
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = track->at[i] + track->room[i] * (size_t)set;
     gs_args args = gs_args_make(address(at[0]), address(at[1]), address(at[2]), address(at[3]));
     args.bias = address(at[4]);
+    if (track->problem.scalars == GS_SCALARS_DEVICE) {
+        args.alpha = address(track->wrong + SCALARS);
+        args.beta = args.alpha + 1;
+    }
     return args;
 }
 
@@ -179,6 +186,8 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
     gs_race_check check = {
         .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .wrong = address(track->wrong),
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
+        .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
+        .stride_bias = gs_shape_of(p, 'e').stride,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
         .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,

@@ -195,16 +195,20 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
     return best;
 }
 
+/* Of the problem or of its twin with the other input type. */
+static const gs_row *row_of(const gs_table *table, gs_problem problem)
+{
+    const gs_row *const row = gs_table_find(table, &problem);
+    return row ? row : gs_table_twin(table, &problem);
+}
+
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact)
 {
     const gs_row *row = gs_table_find(table, problem);
     *exact = row != NULL;
     if (!row) row = gs_table_twin(table, problem);
-    if (!row && gs_has_epilogue(problem)) {   /* what is fast for the sums alone */
-        const gs_problem sums = gs_problem_sums(problem);
-        row = gs_table_find(table, &sums);
-        if (!row) row = gs_table_twin(table, &sums);
-    }
+    if (!row && (gs_has_epilogue(problem) || problem->scalars)) row = row_of(table, gs_problem_sums(problem));   /* what is fast for the sums alone, */
+    if (!row && gs_problem_wants(problem) & GS_WANTS_STRIDES) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
     return row || weights ? row : gs_table_nearest(table, problem, caps);
 }
 

@@ -82,6 +82,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->at = at[0];
     }
+    if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
     gs_watch_pause(&trial->watch, false);
     return status;
 }
@@ -111,9 +112,10 @@ void gs_check_run_free(gs_check_run *trial)
     gs_device *const device = trial->verifier->device;
     for (int i = 0; i < GS_OPERANDS; i++)
         if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
+    if (trial->scalars) trial->watch.ops->free(device, trial->scalars);
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
-    trial->reference = 0;
+    trial->scalars = trial->reference = 0;
 }
 
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
@@ -185,7 +187,9 @@ gs_args gs_check_run_args(const gs_check_run *trial)
 {
     gs_pointer at[GS_OPERANDS];
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = trial->operand[i].at;
-    return gs_operand_args(at);
+    gs_args args = gs_operand_args(at);
+    gs_operand_set_scalars(&args, trial->scalars);
+    return args;
 }
 
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
@@ -242,10 +246,15 @@ static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint1
     return GS_OK;
 }
 
+/* What depends on a row of A: that of every matrix, where all have the same A. */
 static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
+    const gs_problem *const p = &trial->problem;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
-    return gs_reference_row(trial->verifier, &trial->problem, at, row, trial->reference, trial->verifier->queue, error);
+    const bool same = gs_shape_of(p, 'a').matrices < p->batch;
+    for (int64_t batch = 0; same && batch < p->batch; batch++)
+        GS_TRY(gs_reference_row(trial->verifier, p, at, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, row, trial->reference, trial->verifier->queue, error);
 }
 
 /* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
@@ -263,8 +272,11 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
 
 static gs_status refer_col(gs_check_run *trial, int64_t batch, int64_t col, gs_error *error)
 {
+    const gs_problem *const p = &trial->problem;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
-    return gs_reference_col(trial->verifier, &trial->problem, at, batch, col, trial->reference, trial->verifier->queue, error);
+    const bool same = gs_shape_of(p, 'b').matrices < p->batch;
+    for (int64_t i = 0; same && i < p->batch; i++) GS_TRY(gs_reference_col(trial->verifier, p, at, i, col, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, batch, col, trial->reference, trial->verifier->queue, error);
 }
 
 /* Row `row` of A becomes zeros. */
@@ -277,12 +289,12 @@ static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
         return GS_OK;
     }
     const size_t bytes = (size_t)p->k * sizeof(uint16_t);
-    const gs_pointer to = trial->operand[0].at + (gs_pointer)(row * p->lda) * sizeof(uint16_t);
+    const gs_pointer to = trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, 0) * sizeof(uint16_t);
     uint16_t *const line = malloc(bytes);
     if (!line) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a row");
     gs_status status = device->ops->copy_out(device, line, to, bytes, error);
     for (int64_t k = 0; k < p->k; k++) {
-        const uint64_t place = (uint64_t)(row * p->lda + k) * 0x9e3779b97f4a7c15ull + 1;
+        const uint64_t place = (uint64_t)gs_place_in_a(p, row, k) * 0x9e3779b97f4a7c15ull + 1;
         trial->hash[0] += gs_mix(place) - gs_mix(place + line[k]);
     }
     memset(line, 0, bytes);

@@ -28,6 +28,7 @@ typedef struct gs_check_run {
 
     gs_problem    problem;     /* what the contender is prepared for */
     gs_buffer     operand[GS_OPERANDS];   /* a b c d and the bias, if there is one */
+    gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     int           kind;        /* of the data */

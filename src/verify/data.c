@@ -192,15 +192,32 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
 gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
 {
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
-    gs_datagen g = {.batch = p->batch, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
+    gs_datagen g = {.batch = s.matrices, .stride = s.stride, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
     if (operand == 'e') {   /* as a row of another C; it would add to the lone products of RANGE */
-        g.operand = 2, g.batch = 1, g.seed = gs_mix(seed + 0x510e527fu);
+        g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_ZERO;
     }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);
     return g;
+}
+
+gs_placed gs_placed_of(const gs_problem *problem, char operand)
+{
+    const gs_shape s = gs_shape_of(problem, operand);
+    return (gs_placed){s.rows, s.row, s.ld, s.stride, s.matrices};
+}
+
+gs_status gs_placed_check(const gs_problem *problem, gs_error *error)
+{
+    for (int i = 0; i < GS_OPERANDS; i++) {
+        const char name[] = {GS_OPERAND_LETTERS[i], '\0'};
+        const gs_placed placed = gs_placed_of(problem, *name);
+        if (placed.rows > 0 && placed.cols > 0 && !gs_placed_apart(&placed))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, name, "its matrices overlap: test data cannot be made for them; try the problem with a larger stride");
+    }
+    return GS_OK;
 }
 
 /* ---- the error model of part 4 ---- */

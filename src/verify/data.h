@@ -25,6 +25,12 @@ double gs_data_largest(const gs_problem *problem, int kind, const gs_data_plan *
 double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *plan);
 
 /* What gs_value and the device's generator take. operand 'a', 'b', 'c'. */
+/* Where an operand's matrices lie. */
+gs_placed gs_placed_of(const gs_problem *problem, char operand);
+
+/* UNSUPPORTED: matrices of an operand overlap, so that none can hold what it should. */
+gs_status gs_placed_check(const gs_problem *problem, gs_error *error);
+
 gs_datagen gs_datagen_make(const gs_problem *problem, char operand, int kind, uint64_t seed);
 
 /* Bound of one element: relative * |R| + spread * rms(R) + absolute. */

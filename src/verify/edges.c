@@ -43,6 +43,27 @@ static const edge edges[] = {
 
 int gs_verify_edges_count(void) { return (int)GS_COUNT(edges); }
 
+/* Strides of the kind that the problem has: one matrix for all, side by side, or with 8 or 16 elements between them. */
+static void as_in(gs_problem *p, const gs_problem *like)
+{
+    const int64_t given[] = {like->stride_a, like->stride_b, like->stride_c, like->stride_d};
+    int64_t *const stride[] = {&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d}, *const ld[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
+    for (int i = 0; i < 4; i++) {
+        if (given[i] == 0) continue;
+        const gs_shape of_like = gs_shape_of(like, "abcd"[i]), s = gs_shape_of(p, "abcd"[i]);
+        const int64_t unit = given[i] % 8 ? 1 : 8;
+        if (given[i] == GS_SAME_MATRIX) {
+            *stride[i] = GS_SAME_MATRIX;
+        } else if (given[i] < of_like.ld) {
+            *stride[i] = (s.ld + unit - 1) / unit * unit;
+            *ld[i] = (p->batch * *stride[i] + unit - 1) / unit * unit;
+        } else {
+            *stride[i] = (s.ld * s.rows + unit - 1) / unit * unit + unit;
+        }
+    }
+    if (like->stride_bias) p->stride_bias = GS_MAX(gs_shape_of(p, 'e').row, 1) + 3;
+}
+
 gs_problem gs_verify_edge(const gs_problem *like, int index)
 {
     const edge *const e = &edges[index];
@@ -55,10 +76,12 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.bias = like->bias;
     p.activation = like->activation;
     p.residual = like->residual && p.beta != 0;
+    p.scalars = like->scalars;
     p.lda += e->pad;
     p.ldb += 2 * e->pad;
     p.ldc += 3 * e->pad;
     p.ldd += 4 * e->pad;
+    if (p.batch > 1) as_in(&p, like);
     return p;
 }
 

@@ -13,7 +13,7 @@ enum {
     GS_CHECK_COMPARE, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_KERNELS
 };
 
-#define GS_REFERENCES 48   /* input type x output type x layout x whether C is read */
+#define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
 #define GS_COUNTERS   16
 
 struct gs_verifier {

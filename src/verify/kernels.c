@@ -117,7 +117,8 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
     if (verifier->device->caps.emulated && g.kind != GS_VALUES_NORMAL && g.kind != GS_VALUES_SPECIAL)
         return gs_check_generate_emulated(verifier, &g, to, queue, error);
     g.to = address(to);
-    return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)((g.rows * g.batch - 1) * g.ld + g.cols), queue, error);
+    const gs_placed placed = gs_datagen_placed(&g);
+    return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)gs_placed_end(&placed), queue, error);
 }
 
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
@@ -161,36 +162,39 @@ gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uin
     return on_range(verifier, GS_CHECK_GUARD, at, bytes, seed, counter(verifier, slot), queue, error);
 }
 
+/* D in units of 16 bits. */
+static gs_placed units_of_d(const gs_problem *problem)
+{
+    const long long units = (long long)gs_type_size(problem->out) / 2;
+    gs_placed placed = gs_placed_of(problem, 'd');
+    placed.cols *= units;
+    placed.ld *= units;
+    placed.stride *= units;
+    return placed;
+}
+
 gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
                         gs_error *error)
 {
-    gs_rows rows = {.at = address(at), .rows = 1, .cols = gs_problem_bytes(problem, operand) / 2,
-                    .out = address(counter(verifier, slot))};
-    if (operand == 'd') {
-        const uint64_t units = gs_type_size(problem->out) / 2;
-        rows.rows = (uint64_t)(problem->m * problem->batch);
-        rows.cols = (uint64_t)problem->n * units;
-        rows.ld = (uint64_t)problem->ldd * units;
-    }
-    return launch(verifier, GS_CHECK_HASH, &rows, rows.rows * rows.cols, queue, error);
+    gs_rows rows = {.at = address(at), .placed = {1, (long long)(gs_problem_bytes(problem, operand) / 2), 0, 0, 1}, .out = address(counter(verifier, slot))};
+    if (operand == 'd') rows.placed = units_of_d(problem);
+    return launch(verifier, GS_CHECK_HASH, &rows, (uint64_t)(rows.placed.matrices * rows.placed.rows * rows.placed.cols), queue, error);
 }
 
 gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
                            gs_queue queue, gs_error *error)
 {
-    const uint64_t units = gs_type_size(problem->out) / 2;
-    gs_rows rows = {
-        .at = address(d), .rows = (uint64_t)(problem->m * problem->batch), .cols = (uint64_t)problem->n * units,
-        .ld = (uint64_t)problem->ldd * units, .pattern = pattern, .out = address(counter(verifier, slot)),
-    };
-    if (rows.rows == 0 || rows.cols == 0) return GS_OK;
-    return launch(verifier, GS_CHECK_PADDING, &rows, (rows.rows - 1) * (rows.ld - rows.cols), queue, error);
+    gs_rows rows = {.at = address(d), .placed = units_of_d(problem), .pattern = pattern, .out = address(counter(verifier, slot))};
+    const gs_placed *const placed = &rows.placed;
+    if (placed->rows == 0 || placed->cols == 0) return GS_OK;
+    return launch(verifier, GS_CHECK_PADDING, &rows, (uint64_t)(gs_placed_end(placed) - placed->matrices * placed->rows * placed->cols), queue, error);
 }
 
 gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error)
 {
-    gs_rows rows = {.at = address(at), .rows = 2, .ld = bytes / 2, .pattern = pattern, .out = address(counter(verifier, slot))};   /* nothing but padding */
-    return launch(verifier, GS_CHECK_PADDING, &rows, rows.ld, queue, error);
+    const long long units = (long long)(bytes / 2);
+    gs_rows rows = {.at = address(at), .placed = {2, 0, units, 0, 1}, .pattern = pattern, .out = address(counter(verifier, slot))};   /* nothing but padding */
+    return launch(verifier, GS_CHECK_PADDING, &rows, (uint64_t)units, queue, error);
 }
 
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error)
@@ -220,7 +224,8 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
     const gs_bound bound = gs_bound_make(p, TOLERANCE);
     gs_timed timed = {
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
-        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
+        .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
+        .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
         .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .least = gs_least_sum(p), .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -233,7 +238,8 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, gs_function *out, gs_error *error)
 {
     const bool adds_c = problem->beta != 0 && !problem->residual;
-    const int index = (((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c;
+    const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
+    const int index = ((((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c) * 2 + strides;
     if (!verifier->reference[index].function) {
         gs_problem plain = gs_problem_sums(problem);
         plain.acc = GS_F32;
@@ -262,6 +268,7 @@ static gs_status launch_reference(gs_verifier *verifier, const gs_problem *p, co
     gs_kernel_args args = {
         .a = address(operand[0]), .b = address(operand[1]), .c = address(operand[2]), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
         .ldd = ld, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
+        .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = p->m * ld,
     };
     what.grid[0] = (uint32_t)((p->m + 63) / 64);
     what.grid[1] = (uint32_t)GS_MIN((p->n + 63) / 64, 65535);
@@ -283,7 +290,7 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_
     one.m = one.batch = 1;
     const gs_pointer at[] = {
         operand[0] + (gs_pointer)gs_place_in_a(p, row, 0) * gs_type_size(p->in), operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, 0) * gs_type_size(p->in),
-        operand[2] + (gs_pointer)(row * p->ldc) * gs_type_size(p->out),
+        operand[2] + (gs_pointer)gs_place_in_c(p, row, 0) * gs_type_size(p->out),
     };
     return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
 }
@@ -297,7 +304,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_
     const gs_pointer at[] = {
         operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in),
         operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, col) * gs_type_size(p->in),
-        operand[2] + (gs_pointer)(first * p->ldc + col) * gs_type_size(p->out),
+        operand[2] + (gs_pointer)gs_place_in_c(p, first, col) * gs_type_size(p->out),
     };
     return launch_reference(verifier, &one, at, out + (gs_pointer)(first * p->n + col) * sizeof(double), p->n, queue, error);
 }
@@ -306,7 +313,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_
 
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
-    return (gs_epilogue){.c = args->c, .bias = args->bias, .ldc = p->ldc, .m = p->m, .activation = (int)p->activation, .along = (int)p->bias,
+    return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
                          .residual = (int)p->residual, .beta = p->beta, .least = gs_least_sum(p)};
 }
 
@@ -317,7 +324,7 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, con
     const gs_bound bound = gs_bound_make(problem, tolerance);
     gs_check check = {
         .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
-        .cols = (uint64_t)problem->n, .ld = (uint64_t)problem->ldd, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
+        .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
         .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .activation = bound.activation,
         .poison = poison, .counts = address(verifier->counts),
     };
@@ -347,7 +354,7 @@ static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const 
 {
     double bias = 0, c = 0;
     if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, p->bias == GS_BIAS_N ? col : row % p->m, &bias, error));
-    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, row * p->ldc + col, &c, error));
+    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
     *value = gs_activate((int)p->activation, *value + bias);
     if (p->residual) *value += (double)p->beta * c;
     return GS_OK;
@@ -365,7 +372,7 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
 
     out->row = (int64_t)(counts->first / (uint64_t)problem->n);
     out->col = (int64_t)(counts->first % (uint64_t)problem->n);
-    GS_TRY(read_element(verifier, problem->out, args->d, out->row * problem->ldd + out->col, &out->got, error));
+    GS_TRY(read_element(verifier, problem->out, args->d, gs_place_in_d(problem, out->row, out->col), &out->got, error));
     GS_TRY(verifier->device->ops->copy_out(verifier->device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error));
     return finish(verifier, problem, args, out->row, out->col, &out->want, error);
 }

@@ -75,6 +75,22 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
+gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error)
+{
+    const float scalars[] = {problem->alpha, problem->beta};
+    *out = 0;
+    if (problem->scalars != GS_SCALARS_DEVICE) return GS_OK;
+    GS_TRY(device->ops->alloc(device, sizeof scalars, out, error));
+    return device->ops->copy_in(device, *out, scalars, sizeof scalars, error);
+}
+
+void gs_operand_set_scalars(gs_args *args, gs_pointer scalars)
+{
+    if (!scalars) return;
+    args->alpha = (const float *)(uintptr_t)scalars;
+    args->beta = args->alpha + 1;
+}
+
 int gs_operand_c_kind(const gs_problem *problem, int kind)
 {
     return problem->beta != 0 || kind == GS_VALUES_CANCEL || kind == GS_VALUES_RANGE ? kind : GS_VALUES_NAN;

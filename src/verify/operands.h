@@ -53,6 +53,12 @@ static inline int gs_operand_count(const gs_problem *problem) { return problem->
 /* The arguments of a launch, of the addresses of A, B, C, D and the bias. C is always an operand of its own, also where beta is 0. */
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 
+/* Device memory with the problem's alpha and beta, 4 bytes each, where it has them there (GS_SCALARS_DEVICE); 0 where it has not. The caller's to free. */
+gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error);
+
+/* Arguments with those; 0: as they were. */
+void gs_operand_set_scalars(gs_args *args, gs_pointer scalars);
+
 /* The data that C holds where A and B hold this kind: all NaN when beta is 0. */
 int gs_operand_c_kind(const gs_problem *problem, int kind);
 

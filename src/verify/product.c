@@ -26,7 +26,8 @@ static gs_product_operand matrix_of(const gs_problem *p, int index)
     const char letter = GS_OPERAND_LETTERS[index];
     const gs_shape s = gs_shape_of(p, letter);
     return (gs_product_operand){.name = names[index],
-                    .rows = letter == 'e' ? 1 : s.rows * p->batch,
+                    .rows = s.rows * s.matrices,
+                    .matrices = s.matrices, .stride = s.stride,
                     .row = s.row,
                     .ld = s.ld,
                     .type = npy_type(s.type),
@@ -34,10 +35,17 @@ static gs_product_operand matrix_of(const gs_problem *p, int index)
                     .bytes = gs_problem_bytes(p, letter)};
 }
 
+/* Of a row, in bytes. */
+static size_t place_of(const gs_product_operand *m, int64_t i)
+{
+    const int64_t rows = m->rows / m->matrices;
+    return (size_t)(i / rows * m->stride + i % rows * m->ld) * m->element;
+}
+
 static size_t packed_size(const gs_product_operand *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
 
 /* Where the elements start in the file; checks that they are the matrix's. */
-static gs_status find_elements(const gs_product_operand *m, const gs_problem *problem, const char *data, size_t size, size_t *start,
+static gs_status find_elements(const gs_product_operand *m, const char *data, size_t size, size_t *start,
                                gs_error *error)
 {
     *start = 0;
@@ -55,7 +63,7 @@ static gs_status find_elements(const gs_product_operand *m, const gs_problem *pr
                        names[m->type]);
     }
     const int64_t *const extent = npy.extent + (npy.axes == 3);
-    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1, batches = *m->name == 'b' ? 1 : problem->batch;
+    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1, batches = m->matrices;
     if (npy.axes < 2 || batch != batches || extent[0] * batch != m->rows || extent[1] != m->row) {
         return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%s of this problem takes %s%lld x %lld", m->name,
                        batches > 1 ? "batch x " : "", (long long)(m->rows / batches), (long long)m->row);
@@ -64,17 +72,17 @@ static gs_status find_elements(const gs_product_operand *m, const gs_problem *pr
     return GS_OK;
 }
 
-static gs_status read_matrix(gs_product_operand *m, const gs_problem *problem, const char *path, gs_error *error)
+static gs_status read_matrix(gs_product_operand *m, const char *path, gs_error *error)
 {
     char *data;
     size_t size, start;
     GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
-    gs_status status = find_elements(m, problem, data, size, &start, error);
+    gs_status status = find_elements(m, data, size, &start, error);
     if (status == GS_OK && !(m->host = calloc(1, m->bytes + 1)))
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %s", m->name);
     const size_t row = (size_t)m->row * m->element;
     for (int64_t i = 0; status == GS_OK && i < m->rows && row > 0; i++)
-        memcpy(m->host + (size_t)(i * m->ld) * m->element, data + start + (size_t)i * row, row);
+        memcpy(m->host + place_of(m, i), data + start + (size_t)i * row, row);
     free(data);
     return status;
 }
@@ -89,7 +97,7 @@ static gs_status write_matrix(const gs_product_operand *m, const gs_problem *pro
         gs_npy_header(&text, m->type, extent + one, 3 - one);
     }
     for (int64_t i = 0; i < m->rows && !text.failed; i++)
-        gs_text_add_bytes(&text, m->host + (size_t)(i * m->ld) * m->element, row);
+        gs_text_add_bytes(&text, m->host + place_of(m, i), row);
     const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the file of D")
                                          : gs_file_write(path, text.data ? text.data : "", text.size, error);
     gs_text_free(&text);
@@ -102,7 +110,7 @@ void gs_product_make(gs_product *p, const gs_problem *problem)
     for (int i = 0; i < GS_OPERANDS; i++) p->m[i] = matrix_of(problem, i);
 }
 
-gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error) { return read_matrix(&p->m[index], &p->problem, path, error); }
+gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error) { return read_matrix(&p->m[index], path, error); }
 
 /* ---- on the device ---- */
 
@@ -124,6 +132,7 @@ static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
             GS_TRY(gs_generate(p->verifier, &p->problem, GS_OPERAND_LETTERS[i], GS_DATA_NORMAL, (uint64_t)seed, m->device, NULL,
                                error));
     }
+    GS_TRY(gs_operand_scalars(p->device, &p->problem, &p->scalars, error));
     return ops->queue_wait(p->device, NULL, error);
 }
 
@@ -156,6 +165,7 @@ static gs_args args_of(const gs_product *p)
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = p->m[i].device;
     gs_args args = gs_operand_args(at);
     args.size = sizeof args;
+    gs_operand_set_scalars(&args, p->scalars);
     return args;
 }
 
@@ -212,6 +222,7 @@ void gs_product_free(gs_product *p)
         if (p->device && p->m[i].device) p->device->ops->free(p->device, p->m[i].device);
         free(p->m[i].host);
     }
+    if (p->device && p->scalars) p->device->ops->free(p->device, p->scalars);
     if (p->device && p->reference) p->device->ops->free(p->device, p->reference);
     gs_verifier_destroy(&p->verifier);
     gs_close(&p->context);

@@ -16,10 +16,11 @@
 #include "base/npy.h"
 #include "verify/verify.h"
 
-/* An operand as it lies in memory: rows (all of the batch) of row elements, ld apart. */
+/* An operand as it lies in memory: rows (of all its matrices) of row elements, ld apart in a matrix. */
 typedef struct gs_product_operand {
     const char *name;        /* "A" to "D", "bias" */
     int64_t     rows, row, ld;
+    int64_t     matrices, stride;
     gs_npy_type type;
     size_t      element, bytes;
     char       *host;        /* bytes, NULL: not read from a file */
@@ -33,6 +34,7 @@ typedef struct gs_product {
     gs_context  *context;
     gs_verifier *verifier;
     gs_pointer   reference;
+    gs_pointer   scalars;    /* alpha and beta where they are in device memory, else 0 */
     gs_compare   compare;    /* of gs_product_check */
     bool         checked;    /* false: there is nothing to check, or nobody did */
     bool         dependent;

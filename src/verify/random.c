@@ -2,6 +2,7 @@
 #include "verify/random.h"
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 
 #define SCHEDULE_TRIES 10000
@@ -44,6 +45,27 @@ static void add_epilogue(gs_random *random, gs_problem *problem)
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
 }
 
+/* Of each operand one in two: one matrix for all, side by side, or with places between them. */
+static void add_strides(gs_random *random, gs_problem *p)
+{
+    int64_t *const stride[] = {&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d}, *const ld[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
+    const int64_t unit = gs_random_below(random, 3) ? 8 : 1;   /* most as tensor copies take them */
+    for (int i = 0; i < 4; i++) {
+        const gs_shape s = gs_shape_of(p, "abcd"[i]);
+        if (gs_random_below(random, 2)) continue;
+        switch (gs_random_below(random, i == 3 ? 2 : 3)) {
+        case 0:
+            *stride[i] = (s.row + unit - 1) / unit * unit + unit * (int64_t)gs_random_below(random, 3);
+            *ld[i] = p->batch * *stride[i] + unit * (int64_t)gs_random_below(random, 2);
+            break;
+        case 1:  *stride[i] = (s.ld * s.rows + unit - 1) / unit * unit + unit * (int64_t)gs_random_below(random, 9); break;
+        default: *stride[i] = GS_SAME_MATRIX; break;
+        }
+        if (*stride[i] == *ld[i] * s.rows) *stride[i] = 0;
+    }
+    if (p->bias && gs_random_below(random, 2)) p->stride_bias = gs_shape_of(p, 'e').row + (int64_t)gs_random_below(random, 5);
+}
+
 static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
@@ -66,6 +88,8 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
         add_epilogue(random, &problem);
         if (gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
+        if (gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
+        if (problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }

@@ -74,7 +74,7 @@ void gs_reference_cpu(const gs_problem *p, const void *a, const void *b, const v
         for (int64_t col = 0; col < p->n; col++) {
             double *const value = &out[row * p->n + col];
             *value *= (double)p->alpha;
-            if (p->beta != 0 && !p->residual) *value = fma((double)p->beta, element(c, p->out, row * p->ldc + col), *value);
+            if (p->beta != 0 && !p->residual) *value = fma((double)p->beta, element(c, p->out, gs_place_in_c(p, row, col)), *value);
         }
 }
 
@@ -113,15 +113,15 @@ static void store(void *at, gs_type type, size_t index, float value)
 gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *g, gs_pointer to, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
-    const size_t total = (size_t)((g->rows * g->batch - 1) * g->ld + g->cols), bytes = total * gs_type_size((gs_type)g->type);
+    const gs_placed placed = gs_datagen_placed(g);
+    const size_t total = (size_t)gs_placed_end(&placed), bytes = total * gs_type_size((gs_type)g->type);
     void *const host = malloc(bytes);
     if (!host) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for test data");
-    for (int64_t row = 0; row < g->rows * g->batch; row++) {
-        const int64_t batch = row / g->rows, line = row % g->rows, stored = GS_MIN(g->ld, (int64_t)total - row * g->ld);
-        for (int64_t col = 0; col < stored; col++) {
-            const float value = col >= g->cols ? NAN : g->transposed ? gs_value(g, batch, col, line) : gs_value(g, batch, line, col);
-            store(host, (gs_type)g->type, (size_t)(row * g->ld + col), value);
-        }
+    for (size_t i = 0; i < total; i++) {
+        long long batch, line, col;
+        float value = NAN;
+        if (gs_placed_find(&placed, (long long)i, &batch, &line, &col)) value = g->transposed ? gs_value(g, batch, col, line) : gs_value(g, batch, line, col);
+        store(host, (gs_type)g->type, i, value);
     }
     gs_status status = device->ops->queue_wait(device, queue, error);
     if (status == GS_OK) status = device->ops->copy_in(device, to, host, bytes, error);

@@ -196,7 +196,7 @@ static void add_counters(gs_text *out, const gs_emu_last *last)
 
 gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs_problem *problem, gs_text *out, gs_error *error)
 {
-    gs_pointer operand[GS_OPERANDS] = {0};
+    gs_pointer operand[GS_OPERANDS] = {0}, scalars = 0;
     gs_emu_last last;
     gs_status status = GS_OK;
     if (!device->caps.emulated) return gs_fail(error, GS_ERROR_UNSUPPORTED, "device", "%s counts nothing", device->name);
@@ -205,14 +205,17 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
         status = device->ops->alloc(device, bytes, &operand[i], error);
         if (status == GS_OK && operand[i]) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
     }
+    if (status == GS_OK) status = gs_operand_scalars(device, problem, &scalars, error);
     if (status == GS_OK) {
-        const gs_args args = gs_operand_args(operand);
+        gs_args args = gs_operand_args(operand);
+        gs_operand_set_scalars(&args, scalars);
         status = contender->run(contender, &args, NULL, error);
     }
     if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
     if (status == GS_OK && gs_emu_last_launch(device, &last)) add_counters(out, &last);
     for (int i = 0; i < GS_OPERANDS; i++)
         if (operand[i]) device->ops->free(device, operand[i]);
+    if (scalars) device->ops->free(device, scalars);
     return status;
 }
 

@@ -30,6 +30,7 @@ typedef struct description {
     int32_t     op_a, op_b;
     uint32_t    epilogue;
     const void *bias;
+    int64_t     bias_stride;
 } description;
 
 static int object;
@@ -63,8 +64,9 @@ CALL(int, cublasLtMatmulDescSetAttribute, gs_lt_desc desc, int attribute, const 
 {
     description *const own = desc;
     void *const to = attribute == GS_LT_DESC_TRANSA ? (void *)&own->op_a : attribute == GS_LT_DESC_TRANSB ? (void *)&own->op_b
-                   : attribute == GS_LT_DESC_EPILOGUE ? (void *)&own->epilogue : attribute == GS_LT_DESC_BIAS ? (void *)&own->bias : NULL;
-    if (!value || !to || size != (attribute == GS_LT_DESC_BIAS ? 8 : 4)) return GS_CUBLAS_INVALID_VALUE;
+                   : attribute == GS_LT_DESC_EPILOGUE ? (void *)&own->epilogue : attribute == GS_LT_DESC_BIAS ? (void *)&own->bias
+                   : attribute == GS_LT_DESC_BIAS_STRIDE ? (void *)&own->bias_stride : NULL;
+    if (!value || !to || size != (attribute == GS_LT_DESC_BIAS || attribute == GS_LT_DESC_BIAS_STRIDE ? 8 : 4)) return GS_CUBLAS_INVALID_VALUE;
     memcpy(to, value, size);
     return GS_CUBLAS_SUCCESS;
 }

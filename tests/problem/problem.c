@@ -50,6 +50,11 @@ static void texts_become_canonical(void **state)
         {"bf16:2x3x4:nn:ep=silu:beta=1",                        "bf16:2x3x4:nn:beta=1:ep=silu"},
         {"bf16:2x3x4:nn:ep=residual+gelu_erf+bias_m:beta=0.5",  "bf16:2x3x4:nn:beta=0.5:ep=bias_m+gelu_erf+residual"},
         {"f16:2x3x4:nn:ep=gelu+bias",                           "f16:2x3x4:nn:ep=bias+gelu"},
+        {"f16:2x3x4:nn:b=5:sa=0:sb=12:sc=9:sd=7",               "f16:2x3x4:nn:b=5:sa=0:sc=9:sd=7"},   /* B's is that of packed matrices */
+        {"f16:2x3x4:tn:ldd=15:b=5:sd=3:ep=bias:se=4",           "f16:2x3x4:tn:ldd=15:b=5:sd=3:se=4:ep=bias"},
+        {"f16:2x3x4:tn:b=5:ep=bias:se=0",                       "f16:2x3x4:tn:b=5:ep=bias"},
+        {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
+        {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         char text[GS_PROBLEM_TEXT];
@@ -108,6 +113,11 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:ep=relu+gelu",        GS_ERROR_PARSE, "ep",     22},
         {"f16:1x1x1:nn:ep=relu:ep=bias",     GS_ERROR_PARSE, "ep",     22},
         {"f16:1x1x1:nn:ep=relu+residual",    GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:sa=-1",               GS_ERROR_RANGE, "sa",     17},
+        {"f16:1x1x1:nn:sb=70368744177665",   GS_ERROR_RANGE, "sb",     17},
+        {"f16:1x1x1:nn:sd=x",                GS_ERROR_PARSE, "sd",     17},
+        {"f16:1x1x1:nn:b=2:se=1",            GS_ERROR_RANGE, "se",     21},
+        {"f16:1x1x1:nn:scalars=here",        GS_ERROR_PARSE, "scalars", 22},
         {"f16:1x1x1:nn:beta=1:ep=bias+residual", GS_ERROR_RANGE, "ep", 24},
         {"64_4096",                          GS_ERROR_PARSE, "k",      8},
         {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
@@ -237,7 +247,8 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.alpha = NAN, GS_ERROR_RANGE, "alpha");
     WITH(p.beta = INFINITY, GS_ERROR_RANGE, "beta");
     WITH(p.reserved[3] = 1, GS_ERROR_UNSUPPORTED, "reserved");
-    WITH(p.scalars = 1, GS_ERROR_RANGE, "scalars");
+    WITH(p.scalars = 1, GS_OK, "");
+    WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = offsetof(gs_problem, reserved) - 1, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = 1u << 20, GS_ERROR_ARGUMENT, "size");
@@ -247,6 +258,37 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.batch = GS_MAX_EXTENT, p.m = p.k = p.lda = p.ldb = 1, p.n = 40000, p.ldc = p.ldd = 40000), GS_ERROR_RANGE, "b");
     WITH((p.m = 1, p.ldd = GS_MAX_LD), GS_OK, "");
     WITH((p.k = 0, p.n = 0), GS_OK, "");
+    WITH((p.batch = 3, p.stride_a = GS_SAME_MATRIX, p.stride_b = 1, p.stride_c = GS_SAME_MATRIX), GS_OK, "");
+    WITH((p.batch = 3, p.stride_a = -2), GS_ERROR_RANGE, "sa");
+    WITH((p.batch = 3, p.stride_d = GS_SAME_MATRIX), GS_ERROR_RANGE, "sd");
+    WITH((p.batch = 3, p.stride_d = p.ldd * p.m - 1), GS_ERROR_RANGE, "sd");
+    WITH((p.batch = 3, p.stride_d = p.n, p.ldd = 3 * p.n - 1), GS_ERROR_RANGE, "sd");
+    WITH((p.batch = 3, p.stride_d = p.n, p.ldd = 3 * p.n), GS_OK, "");
+    WITH((p.batch = 3, p.stride_b = GS_MAX_STRIDE), GS_ERROR_RANGE, "b");
+    WITH((p.batch = 3, p.stride_bias = 1), GS_ERROR_RANGE, "se");
+    WITH((p.batch = 3, p.bias = GS_BIAS_N, p.stride_bias = 1), GS_OK, "");
+}
+
+static void strides_say_where_matrices_are(void **state)
+{
+    (void)state;
+    gs_problem p = problem_of("f16:3x5x7:tn:lda=14:ldd=12:b=2:sa=7:sb=0:sd=6:ep=bias_m:se=4");
+    assert_int_equal(gs_problem_bytes(&p, 'a'), (7 + 2 * 14 + 7) * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 7 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'd'), (6 + 2 * 12 + 5) * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'e'), (4 + 3) * 2);
+    assert_int_equal(gs_place_in_a(&p, 4, 2), 7 + 14 + 2);
+    assert_int_equal(gs_place_in_b(&p, 1, 2, 3), 3 * 7 + 2);
+    assert_int_equal(gs_place_in_d(&p, 5, 1), 6 + 2 * 12 + 1);
+    assert_int_equal(gs_rows_unit(&p, 'd') % 2, 0);
+    assert_int_equal(gs_rows_unit(&p, 'a') % 2, 1);
+    const gs_problem larger = gs_problem_resized(&p, 4, 9, 7);
+    assert_int_equal(gs_problem_check(&larger, NULL), GS_OK);
+    assert_int_equal(larger.stride_d, 10);
+    assert_int_equal(larger.ldd, 20);
+    assert_int_equal(larger.stride_b, GS_SAME_MATRIX);
+    p = problem_of("f16:3x5x7:tn:b=2:sa=30");
+    assert_int_equal(gs_problem_resized(&p, 4, 5, 7).stride_a, 37);
 }
 
 static void bytes_and_flops(void **state)
@@ -410,6 +452,7 @@ int main(void)
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),
         cmocka_unit_test(other_extents_keep_the_padding),
+        cmocka_unit_test(strides_say_where_matrices_are),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(larger_structs),

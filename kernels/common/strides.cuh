@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * Where the matrices of a batch begin, in elements. Set by the builder where they do not follow each other at ld * rows: GS_STRIDES (1), and GS_SAME (1: all have one
+ * A, 2: one B, 3: both). Needs args.h and along.h. */
+#ifndef GS_KERNELS_STRIDES_CUH
+#define GS_KERNELS_STRIDES_CUH
+
+#ifndef GS_STRIDES
+#define GS_STRIDES 0
+#endif
+#ifndef GS_SAME
+#define GS_SAME 0
+#endif
+
+static __device__ __forceinline__ long long gs_begin_a(const gs_kernel_args &p, long long index)
+{
+#if GS_STRIDES
+    return index * p.stride_a;
+#else
+    return index * p.lda * (GS_A_ALONG_K ? p.m : p.k);
+#endif
+}
+
+static __device__ __forceinline__ long long gs_begin_b(const gs_kernel_args &p, long long index)
+{
+#if GS_STRIDES
+    return index * p.stride_b;
+#else
+    return index * p.ldb * (GS_B_ALONG_K ? p.n : p.k);
+#endif
+}
+
+/* Of a row of C, of D in matrix `index`. */
+static __device__ __forceinline__ long long gs_row_of_c(const gs_kernel_args &p, long long index, long long row)
+{
+#if GS_STRIDES
+    return index * p.stride_c + row * p.ldc;
+#else
+    return (index * p.m + row) * p.ldc;
+#endif
+}
+
+static __device__ __forceinline__ long long gs_row_of_d(const gs_kernel_args &p, long long index, long long row)
+{
+#if GS_STRIDES
+    return index * p.stride_d + row * p.ldd;
+#else
+    return (index * p.m + row) * p.ldd;
+#endif
+}
+
+#endif
