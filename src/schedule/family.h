@@ -18,6 +18,7 @@ typedef struct gs_family {
     bool                hopper;            /* needs compute capability 9.0: wgmma, tensor copies. Checked before `check` */
     bool                a_transposed;      /* takes A stored K x M (layouts nt and tt). Checked before `check` */
     bool                few;               /* takes a few rows of A or columns of B only: random problems for it are drawn so */
+    bool                many;              /* takes batches of many tiny matrices only: the same */
 
     /* Whether a kernel of the schedule can compute the problem on the device: UNSUPPORTED with the field and the reason if not. The
      * problem itself is valid. */
