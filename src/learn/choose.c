@@ -9,6 +9,7 @@
 
 enum { MOST = 32, WIDTH = 16, DESCENTS = 4 };
 #define MOST_BEHIND 2.0   /* a family whose best is so much slower has no chance */
+enum { UNKNOWN = 4 };      /* most choices from a family that the weights do not know */
 #define IMPROBABLE 0.003   /* beside the first family that had something valid: not looked into */
 
 typedef struct chosen {
@@ -66,12 +67,37 @@ static void descend(chooser *ch, gs_family_id family)
     }
 }
 
+/* The families among these that the weights know, or do not. */
+static uint32_t families_that(const gs_weights *weights, uint32_t families, bool known)
+{
+    uint32_t set = 0;
+    for (int family = 0; family < GS_FAMILIES; family++)
+        if ((families == 0 || families >> family & 1) && gs_surrogate_knows(&weights->surrogate, (gs_family_id)family) == known) set |= 1u << family;
+    return set;
+}
+
+/* Puts the time model's choices from families that the weights do not know before the others, where it finds them faster than the first one: there
+ * is nothing else to compare them by. Returns how many there are then. */
+static int put_unknown(const chooser *ch, uint32_t unknown, gs_schedule *list, int count, int most)
+{
+    gs_schedule faster[UNKNOWN];
+    const int found = gs_schedule_shortlist(ch->problem, ch->caps, unknown, faster, GS_MIN(most, UNKNOWN));
+    const double us = count > 0 ? gs_schedule_predict(&list[0], ch->problem, ch->caps) : INFINITY;
+    int taken = 0;
+    while (taken < found && gs_schedule_predict(&faster[taken], ch->problem, ch->caps) < us) taken++;
+    const int kept = GS_MIN(count, most - taken);
+    memmove(list + taken, list, (size_t)kept * sizeof *list);
+    memcpy(list, faster, (size_t)taken * sizeof *list);
+    return taken + kept;
+}
+
 int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most)
 {
     chooser ch = {.weights = weights, .problem = problem, .caps = caps, .profile = gs_profile_of(caps), .c = {.list = list, .most = GS_MIN(most, MOST)}};
     double p[GS_FAMILIES], first = 0;
     for (int family = 0; family < GS_FAMILIES; family++) ch.best_us[family] = INFINITY;
     if (most < 1) return 0;
+    const uint32_t known = families_that(weights, families, true), unknown = families_that(weights, families, false);
     gs_actor_families(&weights->actor, problem, caps, p);
     for (int turn = 0; turn < GS_FAMILIES; turn++) {
         gs_schedule said[WIDTH];
@@ -81,13 +107,16 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         const double probable = p[family];
         if (probable < 0 || probable < IMPROBABLE * first) break;
         p[family] = -1;
-        if (families != 0 && !(families >> family & 1)) continue;
+        if (!(known >> family & 1)) continue;
         const int count = gs_actor_beam(&weights->actor, problem, caps, (gs_family_id)family, WIDTH, said);
         for (int i = 0; i < count; i++) consider(&ch, &said[i]);
         if (first == 0 && ch.c.count > 0) first = probable;
     }
-    if (ch.c.count == 0) return gs_surrogate_shortlist(&weights->surrogate, problem, caps, families, list, most);
+    if (ch.c.count == 0) {
+        const int count = known ? gs_surrogate_shortlist(&weights->surrogate, problem, caps, known, list, most) : 0;
+        return unknown ? put_unknown(&ch, unknown, list, count, most) : count;
+    }
     for (int family = 0; family < GS_FAMILIES; family++)
         if (ch.best_us[family] < MOST_BEHIND * ch.c.us[0]) descend(&ch, (gs_family_id)family);
-    return ch.c.count;
+    return unknown ? put_unknown(&ch, unknown, list, ch.c.count, ch.c.most) : ch.c.count;
 }

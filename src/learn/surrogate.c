@@ -66,6 +66,14 @@ static float *library_weights(const gs_surrogate *surrogate)
     return surrogate->net.weights + (NUMBERS + gs_token_of(GS_FAMILIES, -1, 0)) * surrogate->net.width[1];
 }
 
+bool gs_surrogate_knows(const gs_surrogate *surrogate, gs_family_id family) { return !(surrogate->unknown >> family & 1); }
+
+void gs_surrogate_learned(gs_surrogate *surrogate, const gs_sample *samples, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!samples[i].library) surrogate->unknown &= ~(1u << samples[i].schedule.family);
+}
+
 static void fill(float x[INPUTS], const row *r)
 {
     memset(x + NUMBERS, 0, GS_MOST_TOKENS * sizeof *x);
@@ -78,6 +86,7 @@ gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *
     static const int width[] = {INPUTS, GS_HIDDEN, GS_HIDDEN, 1};
     if (gs_token_count() > GS_MOST_TOKENS) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "more than %d tokens", GS_MOST_TOKENS);
     GS_TRY(gs_net_create(&surrogate->net, 3, width, seed, error));
+    surrogate->unknown = 0;
     memset(library_weights(surrogate), 0, GS_HIDDEN * sizeof(float));   /* until a time of it was seen, as gs_surrogate_library_us looks at */
     return GS_OK;
 }
@@ -97,7 +106,7 @@ static double us_of(const gs_surrogate *surrogate, const row *r)
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
     const row r = row_of(schedule, problem, profile);
-    return us_of(surrogate, &r);
+    return gs_surrogate_knows(surrogate, (gs_family_id)schedule->family) ? us_of(surrogate, &r) : exp(r.model);
 }
 
 double gs_surrogate_library_us(const gs_surrogate *surrogate, const gs_problem *problem, const gs_profile *profile)
@@ -258,6 +267,7 @@ gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, 
         else if (training->epoch && !training->epoch(training->self, epoch, loss / GS_MAX(learned, 1))) break;
     }
     if (made) gs_adam_free(&adam);
+    gs_surrogate_learned(surrogate, samples, count);
     forget(&l);
     return status;
 }

@@ -9,14 +9,19 @@
 #include "learn/net.h"
 
 typedef struct gs_surrogate {
-    gs_net net;
+    gs_net   net;
+    uint32_t unknown;   /* families that the file it came from had no word of, and of which nothing was learned since */
 } gs_surrogate;
 
 /* Untrained it says what the time model says. */
 gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *error);
 void      gs_surrogate_free(gs_surrogate *surrogate);
 
-/* Predicted device time in microseconds of schedules that pass gs_schedule_check; never a measurement. */
+/* Weights may be older than a family. */
+bool gs_surrogate_knows(const gs_surrogate *surrogate, gs_family_id family);
+
+/* Predicted device time in microseconds of schedules that pass gs_schedule_check; never a measurement. Of a family that it does not know: what the time model
+ * says. */
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile);
 
 /* The same of cuBLASLt, of its first suggestion. 0: the weights were trained without its times. */
@@ -48,6 +53,9 @@ double gs_sample_best(const gs_sample *samples, int count);
 
 /* Adds the gradient of one group (2 samples at least; of more than 256 the first), down which gs_adam_step goes. Returns the loss; NAN: no memory. */
 double gs_surrogate_learn(const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, float *gradient);
+
+/* It knows the families of these samples from now on: for whoever steps by gs_surrogate_learn. gs_surrogate_train does it. */
+void gs_surrogate_learned(gs_surrogate *surrogate, const gs_sample *samples, int count);
 
 /* Groups of one sample teach nothing. MEMORY; CORRUPT: gs_net_diverged. */
 gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,

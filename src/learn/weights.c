@@ -109,17 +109,37 @@ static void count_floats(void *self, float *run, int count)
 
 static void put_floats(void *self, float *run, int count) { gs_text_add_bytes(self, run, (size_t)count * sizeof *run); }
 
+/* The words that a file of these weights has: not those of families that they do not know. */
+static void put_tokens(const gs_weights *weights, contents *file)
+{
+    for (int family = 0; family <= GS_FAMILIES; family++) {
+        const int first = gs_token_of((gs_family_id)family, -1, 0), end = family == GS_FAMILIES ? gs_token_count() : gs_token_of((gs_family_id)(family + 1), -1, 0);
+        if (family < GS_FAMILIES && !gs_surrogate_knows(&weights->surrogate, (gs_family_id)family)) continue;
+        for (int token = first; token < end; token++) file->token[file->tokens++] = token;
+    }
+}
+
+/* Families whose word is not among those of a file. */
+static uint32_t unknown_in(const contents *file)
+{
+    uint32_t unknown = (1u << GS_FAMILIES) - 1;
+    for (int i = 0; i < file->tokens; i++)
+        for (int family = 0; family < GS_FAMILIES; family++)
+            if (file->token[i] == gs_token_of((gs_family_id)family, -1, 0)) unknown &= ~(1u << family);
+    return unknown;
+}
+
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error)
 {
-    contents all = {.numbers = {{GS_PROBLEM_FEATURES, GS_PROBLEM_FEATURES}, {GS_WORK_FEATURES, GS_WORK_FEATURES}}, .tokens = gs_token_count()};
+    contents all = {.numbers = {{GS_PROBLEM_FEATURES, GS_PROBLEM_FEATURES}, {GS_WORK_FEATURES, GS_WORK_FEATURES}}};
     gs_text file = {0}, data = {0};
     char name[96];
     GS_TRY(need_finite(weights, error));
-    for (int i = 0; i < all.tokens; i++) all.token[i] = i;
+    put_tokens(weights, &all);
     visit_all(weights, &all, put_floats, &data);
     gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
                  GS_HIDDEN, all.tokens);
-    for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(i, name));
+    for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(all.token[i], name));
     gs_text_addf(&file, "data %zu %016llx %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size),
                  (unsigned long long)gs_hash64(gs_text_string(&file), file.size));
     gs_text_add_bytes(&file, data.data, data.size);
@@ -225,6 +245,7 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     GS_TRY(read_head(&l, about, &file, error));
     GS_TRY(gs_weights_create(weights, 1, error));
     memcpy(weights->about, about, sizeof about);
+    weights->surrogate.unknown = unknown_in(&file);
     const gs_status status = read_data(&l, data, weights, &file, error);
     if (status != GS_OK) gs_weights_free(weights);
     return status;

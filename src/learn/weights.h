@@ -29,7 +29,8 @@ gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
 
 /* What the weights would try first, best first, at most `most`: valid schedules among those that the actor finds most probable,
- * in the surrogate's order. Under a millisecond; where the actor says nothing valid, gs_surrogate_shortlist. Returns how many. */
+ * in the surrogate's order. Under a millisecond; where the actor says nothing valid, gs_surrogate_shortlist. Of families that the weights do not know
+ * (gs_surrogate_knows) the time model's choices, before the others if it finds them faster than the first of those. Returns how many. */
 int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
 
 /* The file to use: what $GEMMSMITH_WEIGHTS names, else the installed one; NULL: that is not there. */

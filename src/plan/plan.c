@@ -78,11 +78,17 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
     return false;
 }
 
-/* What the weights expect of the first choice and of cuBLASLt. 0: nothing. */
+/* What the weights expect of a choice and of cuBLASLt. 0: nothing, as of a family that they do not know. */
 typedef struct expected { double own_us, cublaslt_us; } expected;
+
+static bool is_learned(const gs_context *context, const gs_schedule *schedule)
+{
+    return has_weights(context) && gs_surrogate_knows(&context->weights.surrogate, (gs_family_id)schedule->family);
+}
 
 static expected expect(const gs_context *context, const gs_problem *shape, const gs_schedule *first)
 {
+    if (!is_learned(context, first)) return (expected){0, 0};
     const gs_profile profile = gs_profile_of(&context->device->caps);
     const gs_surrogate *const surrogate = &context->weights.surrogate;
     return (expected){gs_surrogate_us(surrogate, first, shape, &profile), gs_surrogate_library_us(surrogate, shape, &profile)};
@@ -113,10 +119,9 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     int tried = 0, chosen = 0;
     expected e = {0, 0};
     if (!error) error = &local;
-    const bool learned = has_weights(context);
-    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
-                              : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
-    if (learned && count > 0) e = expect(context, shape, &list[0]);
+    const int count = has_weights(context) ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
+                                               : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
+    if (count > 0) e = expect(context, shape, &list[0]);
     const bool doubtful = doubted && e.cublaslt_us > 0 && e.own_us > GS_CLEARLY_FASTER * e.cublaslt_us;
     if (doubtful && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt", GS_LOG_INFO)) return GS_OK;
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
@@ -127,8 +132,8 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
     GS_TRY(status);
-    if (learned) e.own_us = expect(context, shape, &list[chosen]).own_us;
-    say_choice(plan, learned, &e);
+    const expected of_chosen = expect(context, shape, &list[chosen]);
+    say_choice(plan, is_learned(context, &list[chosen]), &of_chosen);
     return gs_plan_finish(plan, GS_ORIGIN_DEFAULT, error);
 }
 

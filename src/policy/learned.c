@@ -198,6 +198,7 @@ static void correct(learned *self, const gs_problem *problem)
 static void copy_weights(gs_weights *to, const gs_weights *from)
 {
     memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
+    to->surrogate.unknown = from->surrogate.unknown;
     memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
     memcpy(to->about, from->about, sizeof from->about);
 }
@@ -291,6 +292,7 @@ static gs_status save_locked(learned *self, const char *path, gs_error *error)
         GS_TRY(gs_weights_load(&there, path, error));
         add_difference(&there.surrogate.net, &self->weights.surrogate.net, &self->before.surrogate.net);
         add_difference(&there.actor.net, &self->weights.actor.net, &self->before.actor.net);
+        there.surrogate.unknown &= self->weights.surrogate.unknown;
         copy_weights(&self->weights, &there);
         gs_weights_free(&there);
     }

@@ -19,6 +19,7 @@ typedef struct gs_family {
     bool                a_transposed;      /* takes A stored K x M (layouts nt and tt). Checked before `check` */
     unsigned            takes;             /* GS_WANTS_*: what else it computes (problem/layout.h). Checked before `check` */
     bool                few;               /* takes a few rows of A or columns of B only: random problems for it are drawn so */
+    bool                many;              /* takes batches of many tiny matrices only: the same */
 
     /* Whether a kernel of the schedule can compute the problem on the device: UNSUPPORTED with the field and the reason if not. The
      * problem itself is valid. */

@@ -83,6 +83,7 @@ gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_pro
             status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
         else if (!taught_step(&learner->surrogate, &weights->surrogate.net, learner->gradient))
             status = gs_net_diverged("surrogate", error);
+        gs_surrogate_learned(&weights->surrogate, samples, timed);
         if (status == GS_OK) gs_train_imitate(&weights->actor, samples, timed, caps, 1, learner->gradient);
         if (status == GS_OK && !taught_step(&learner->actor, &weights->actor.net, learner->gradient)) status = gs_net_diverged("actor", error);
     }

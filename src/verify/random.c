@@ -30,6 +30,19 @@ static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bo
     return layout == GS_TN && gs_random_below(random, 2) ? gs_problem_make(in, layout, many, few, k) : gs_problem_make(in, layout, few, many, k);
 }
 
+/* A batch of many tiny matrices, half of whose extents are eights. */
+static gs_problem random_many(gs_random *random, gs_type in, gs_layout layout, bool emulated)
+{
+    int64_t extent[3];
+    for (int i = 0; i < 3; i++) {
+        const int64_t unit = gs_random_below(random, 2) ? 8 : 1;
+        extent[i] = unit * (1 + (int64_t)gs_random_below(random, 64 / (uint64_t)unit));
+    }
+    gs_problem problem = gs_problem_make(in, layout, extent[0], extent[1], extent[2]);
+    problem.batch = 64 + (int64_t)gs_random_below(random, emulated ? 40 : 8000);
+    return problem;
+}
+
 static gs_layout random_layout(gs_random *random, bool a_transposed)
 {
     static const gs_layout layouts[] = {GS_NN, GS_TN, GS_NT, GS_TT};
@@ -66,14 +79,21 @@ static void add_strides(gs_random *random, gs_problem *p)
     if (p->bias && gs_random_below(random, 2)) p->stride_bias = gs_shape_of(p, 'e').row + (int64_t)gs_random_below(random, 5);
 }
 
-static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
+/* What all of some families take, and others hardly ever get at random. */
+typedef struct kinds {
+    bool few, many;      /* all of them take nothing else */
+    bool a_transposed;   /* one of them does */
+} kinds;
+
+static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
         const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
         const int64_t m = random_extent(random, emulated), n = random_extent(random, emulated), k = random_extent(random, emulated);
-        gs_problem problem = gs_problem_make(in, random_layout(random, a_transposed), m, n, k);
-        if (few) problem = random_few(random, in, problem.layout, emulated);
+        gs_problem problem = gs_problem_make(in, random_layout(random, all->a_transposed), m, n, k);
+        if (all->many) problem = random_many(random, in, problem.layout, emulated);
+        if (all->few) problem = random_few(random, in, problem.layout, emulated);
         if (in == GS_F16 && gs_random_below(random, 3) == 0) problem.acc = GS_F16;
         if (gs_random_below(random, 4) == 0) problem.out = GS_F32;
         problem.lda += random_padding(random);
@@ -87,9 +107,9 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
         add_epilogue(random, &problem);
-        if (gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
+        if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
-        if (problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
+        if (!all->many && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }
@@ -105,28 +125,24 @@ bool gs_random_schedule(gs_random *random, gs_family_id family, const gs_problem
     return false;
 }
 
-/* Whether all chosen families take a few rows or columns only. */
-static bool only_few(uint32_t families)
+static kinds kinds_of(uint32_t families)
 {
-    bool few = families != 0;
-    for (unsigned family = 0; family < GS_FAMILIES; family++)
-        if (families & 1u << family && !gs_families[family]->few) few = false;
-    return few;
-}
-
-/* Whether a chosen family takes A stored K x M. */
-static bool any_a_transposed(uint32_t families)
-{
-    for (unsigned family = 0; family < GS_FAMILIES; family++)
-        if ((families == 0 || families & 1u << family) && gs_families[family]->a_transposed) return true;
-    return false;
+    kinds all = {.few = families != 0, .many = families != 0};
+    for (unsigned family = 0; family < GS_FAMILIES; family++) {
+        if (families != 0 && !(families & 1u << family)) continue;
+        all.few &= gs_families[family]->few;
+        all.many &= gs_families[family]->many;
+        all.a_transposed |= gs_families[family]->a_transposed;
+    }
+    return all;
 }
 
 gs_problem gs_random_problem(gs_random *random, uint32_t families, const gs_caps *caps)
 {
+    const kinds all = kinds_of(families);
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = any_problem(random, only_few(families), any_a_transposed(families), caps->emulated);
+        problem = any_problem(random, &all, caps->emulated);
         if (!families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;

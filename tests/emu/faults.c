@@ -155,6 +155,7 @@ static float decode(gs_type type, const void *from, size_t i)
     return type == GS_F16 ? gs_f16_to_f32(bits) : gs_bf16_to_f32(bits);
 }
 
+/* A matrix as whole numbers, K the inner extent. */
 static int16_t *whole(const matrices *m, const uint16_t *from, int64_t rows, int64_t row_step, int64_t k_step)
 {
     int16_t *const numbers = malloc((size_t)(rows * m->problem.k) * sizeof *numbers);
@@ -164,7 +165,7 @@ static int16_t *whole(const matrices *m, const uint16_t *from, int64_t rows, int
     return numbers;
 }
 
-/* A times B of the problem asked for last: all seeds and most neighbours in the table ask for the same, and its data are always the same. */
+/* A times B, of every matrix of the batch, of the problem asked for last: all seeds and most neighbours in the table ask for the same, and its data are always the same. */
 static struct {
     char text[GS_PROBLEM_TEXT];
     int *sum;
@@ -176,18 +177,20 @@ static const int *multiplied(const matrices *m)
     char text[GS_PROBLEM_TEXT];
     if (strcmp(gs_problem_format(p, text), product.text) == 0) return product.sum;
     const bool ta = gs_is_a_transposed(p->layout), tb = gs_is_b_transposed(p->layout);
-    int16_t *const a = whole(m, m->a, p->m, ta ? 1 : p->lda, ta ? p->lda : 1);
-    int16_t *const b = whole(m, m->b, p->n, tb ? p->ldb : 1, tb ? 1 : p->ldb);
-    int *const sum = realloc(product.sum, (size_t)(p->m * p->n) * sizeof *sum);
+    int *const sum = realloc(product.sum, (size_t)(p->batch * p->m * p->n) * sizeof *sum);
     assert_non_null(sum);
-    for (int64_t row = 0; row < p->m; row++)
-        for (int64_t col = 0; col < p->n; col++) {
-            int total = 0;
-            for (int64_t k = 0; k < p->k; k++) total += a[row * p->k + k] * b[col * p->k + k];
-            sum[row * p->n + col] = total;
-        }
-    free(a);
-    free(b);
+    for (int64_t index = 0; index < p->batch; index++) {
+        int16_t *const a = whole(m, m->a + index * p->lda * (ta ? p->k : p->m), p->m, ta ? 1 : p->lda, ta ? p->lda : 1);
+        int16_t *const b = whole(m, m->b + index * p->ldb * (tb ? p->n : p->k), p->n, tb ? p->ldb : 1, tb ? 1 : p->ldb);
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t col = 0; col < p->n; col++) {
+                int total = 0;
+                for (int64_t k = 0; k < p->k; k++) total += a[row * p->k + k] * b[col * p->k + k];
+                sum[(index * p->m + row) * p->n + col] = total;
+            }
+        free(a);
+        free(b);
+    }
     snprintf(product.text, sizeof product.text, "%s", text);
     return product.sum = sum;
 }
@@ -198,7 +201,7 @@ static bool right_result(const matrices *m)
     const gs_problem *const p = &m->problem;
     const int *const sum = multiplied(m);
     bool right = true;
-    for (int64_t row = 0; row < p->m && right; row++)
+    for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices lie one behind the other */
         for (int64_t n = 0; n < p->n && right; n++)
             right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == (float)sum[row * p->n + n];
     return right;

@@ -24,7 +24,7 @@ ways() { # the ways of storing A that passed
     printf '%s\n' "$out" | sed -n 's/^pass  *[a-z0-9]*:[0-9x]*:[nt]\([nt]\).*/\1/p' | sort | uniq | wc -l
 }
 wanted=1
-case $family in simple | mma | ws | splitk) wanted=2 ;; esac   # nt and tt, too
+case $family in simple | mma | ws | splitk | tiny) wanted=2 ;; esac   # nt and tt, too
 
 edges=$(((problems * 2 + 4) / 5))
 passes "$edges" 1 edges || exit 1

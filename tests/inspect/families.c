@@ -28,7 +28,7 @@ static uint64_t first_seed = 1;
 
 static const char *const problems[] = {
     "f16:512x512x512:tn", "bf16:512x256x1024:nn:beta=1", "f16:256x512x512:nn:acc=f16", "f16:512x512x1024:tn:d=f32:beta=1", "bf16:16x2048x1024:tn",
-    "f16:257x129x512:tn:ldd=200", "f16:8x1024x2048:nn", "f16:64x64x4096:tn:acc=f16:d=f32", "bf16:128x384x640:tn:d=f32", "f16:4x4096x1024:tn",
+    "f16:257x129x512:tn:ldd=200", "f16:8x1024x2048:nn", "f16:64x64x4096:tn:acc=f16:d=f32", "bf16:128x384x640:tn:d=f32", "f16:4x4096x1024:tn", "f16:24x32x40:tn:b=100", "bf16:16x16x17:nt:b=1000:beta=1",
 };
 
 static bool draw(gs_random *random, gs_family_id family, const gs_problem *problem, gs_schedule *schedule)

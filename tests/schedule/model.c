@@ -229,10 +229,10 @@ static void the_first_is_the_best(void **state)
 static void families_can_be_chosen(void **state)
 {
     (void)state;
-    const gs_problem square = problem_of("f16:1024x1024x1024:tn"), few = problem_of("f16:4x4096x4096:tn");
+    const gs_problem square = problem_of("f16:1024x1024x1024:tn"), few = problem_of("f16:4x4096x4096:tn"), tiny = problem_of("f16:32x32x32:tn:b=4096");
     gs_schedule list[8];
     for (int family = 0; family < GS_FAMILIES; family++) {
-        const int size = gs_schedule_shortlist(family == GS_FAMILY_GEMV ? &few : &square, gs_caps_find("h200"), 1u << family, list, 8);
+        const int size = gs_schedule_shortlist(family == GS_FAMILY_GEMV ? &few : family == GS_FAMILY_TINY ? &tiny : &square, gs_caps_find("h200"), 1u << family, list, 8);
         assert_int_equal(size, family == GS_FAMILY_SIMPLE ? 1 : 8);
         for (int i = 0; i < size; i++) assert_int_equal(list[i].family, family);
     }

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * Family tiny: a batch of many tiny matrices. Mirrors kernels/tiny.cu; docs/internals/tiny.md explains it. */
+#include "family/tiny.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "problem/layout.h"
+#include "schedule/family.h"
+#include "schedule/model.h"
+
+/* ---- parameters ---- */
+
+static const gs_parameter_value matrices_values[] = {{"b1", {1}}, {"b2", {2}}, {"b4", {4}}, {"b8", {8}}, {"b16", {16}}, {"b32", {32}}};
+static const gs_parameter_value rows_values[] = {{"r16", {16}}, {"r32", {32}}, {"r64", {64}}};
+static const gs_parameter_value feed_values[] = {{"direct", {0}}, {"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}};   /* stages */
+static const gs_parameter_value warps_values[] = {{"w1", {1}}, {"w2", {2}}, {"w4", {4}}, {"w8", {8}}};
+
+static const gs_parameter parameters[] = {
+    [GS_TINY_MATRICES] = {"matrices", GS_VALUES(matrices_values)},
+    [GS_TINY_ROWS]     = {"rows",     GS_VALUES(rows_values)},
+    [GS_TINY_FEED]     = {"feed",     GS_VALUES(feed_values)},
+    [GS_TINY_WARPS]    = {"warps",    GS_VALUES(warps_values)},
+};
+
+static int value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter)[0]; }
+
+/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+
+enum {
+    MOST_REGISTERS = 255,    /* of a thread */
+    RESERVED_SMEM  = 1024,   /* bytes that every resident block costs beyond its own */
+    PARTS          = 4,      /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    MOST_COPY      = 1 << 20 /* bytes that an mbarrier counts */
+};
+
+/* An operand as it lies in memory. */
+typedef struct operand {
+    int64_t rows, cols, pitch;   /* elements */
+    int     vector;              /* elements of an access: none crosses the end of a row */
+    int     align;               /* elements that its first one is promised to be a multiple of */
+    int64_t place;               /* bytes in a stage */
+} operand;
+
+/* The numbers of a schedule string for a problem: the constants of kernels/tiny.cu. */
+typedef struct shape {
+    int     warps, matrices, tiles, strips, stages;   /* tiles of 16 rows in a strip, strips of a matrix */
+    int     columns;                                  /* tiles of 8 */
+    int     steps;                                    /* of 16 k */
+    operand a, b;
+    int64_t stage;                                    /* bytes */
+} shape;
+
+/* The largest power of two that divides x, at most `most`. */
+static int power_in(int64_t x, int most)
+{
+    int power = 1;
+    while (power < most && x % (2 * power) == 0) power *= 2;
+    return power;
+}
+
+static operand operand_of(int64_t rows, int64_t cols, int64_t pitch, int matrices)
+{
+    const int align = power_in(pitch, 8);
+    const int64_t bytes = matrices * rows * pitch * 2 + (align < 8 ? 16 : 0);
+    return (operand){.rows = rows, .cols = cols, .pitch = pitch, .vector = power_in(cols, align), .align = align, .place = (bytes + 127) / 128 * 128};
+}
+
+static shape shape_of(const gs_schedule *schedule, const gs_problem *p)
+{
+    const bool a_across = gs_is_a_transposed(p->layout), b_along = gs_is_b_transposed(p->layout);
+    const int m_tiles = (int)((p->m + 15) / 16), k_rest = (int)(p->k % 32), matrices = value_of(schedule, GS_TINY_MATRICES);
+    shape s = {
+        .warps = value_of(schedule, GS_TINY_WARPS), .matrices = matrices, .stages = value_of(schedule, GS_TINY_FEED),
+        .tiles = GS_MIN(value_of(schedule, GS_TINY_ROWS) / 16, m_tiles), .columns = (int)((p->n + 7) / 8),
+        .steps = a_across && !b_along ? (int)((p->k + 15) / 16) : 2 * (int)(p->k / 32 + (k_rest > 16)) + (k_rest > 0 && k_rest <= 16),
+        .a = a_across ? operand_of(p->k, p->m, p->lda, matrices) : operand_of(p->m, p->k, p->lda, matrices),
+        .b = b_along ? operand_of(p->n, p->k, p->ldb, matrices) : operand_of(p->k, p->n, p->ldb, matrices),
+    };
+    s.strips = (m_tiles + s.tiles - 1) / s.tiles;
+    s.stage = s.a.place + s.b.place;
+    return s;
+}
+
+static int64_t smem_of(const shape *s) { return s->stages * (s->stage + 16); }   /* and two mbarriers */
+
+/* Registers of a lane's words of an operand: rows of A or columns of B, `lines` of them. Loads that are narrower than a word, and rows across K, are put
+ * together from as many registers. */
+static int words_of(const shape *s, const operand *o, bool along, int lines)
+{
+    const int words = lines * (s->stages ? GS_MIN(4, 2 * s->steps) : s->matrices * 2 * s->steps);
+    if (o->vector == 1) return 2 * words + 8;
+    return along ? words : words + (s->stages ? 3 * lines : words);
+}
+static int all_words_of(const shape *s, const gs_problem *p)
+{
+    return words_of(s, &s->a, !gs_is_a_transposed(p->layout), 2 * s->tiles) + words_of(s, &s->b, gs_is_b_transposed(p->layout), s->columns);
+}
+
+static bool has_ends(const gs_problem *p) { return p->bias || p->activation; }
+
+/* Registers that a thread needs without spilling. Checked against the compiler in tests/family/tiny.c. */
+static int registers_of(const shape *s, const gs_problem *p)
+{
+    const int pointers = s->stages ? 0 : 4 * s->matrices, ends = (p->beta != 0 ? 12 : 0) + (has_ends(p) ? 12 * s->tiles : 0);
+    const int odd = p->n % 2 || p->ldd % 2 ? 8 * s->tiles : 0;   /* elements of D are stored one by one */
+    return s->tiles * s->columns * 4 + all_words_of(s, p) + pointers + 40 + ends + odd;
+}
+
+/* The same of large shares, which the compiler orders less well. */
+static int most_registers_of(const shape *s, const gs_problem *p)
+{
+    return registers_of(s, p) + (s->stages ? s->tiles > 2 ? 24 : 0 : 32 + all_words_of(s, p) / 4);
+}
+
+static int blocks_of(const shape *s, const gs_problem *p, const gs_caps *caps)
+{
+    const int threads = s->warps * 32, granted = GS_MIN((registers_of(s, p) + 7) / 8 * 8, 256);
+    const int by_registers = caps->registers_sm / PARTS / (granted * 32) * PARTS * 32 / threads;
+    const int by_smem = (int)(caps->smem_sm / (smem_of(s) + RESERVED_SMEM));
+    const int by_slots = caps->cc == 80 || caps->cc >= 90 ? 32 : caps->cc == 89 ? 24 : 16;
+    return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(caps->threads_sm / threads, by_slots)));
+}
+
+static gs_status check_problem(const gs_problem *p, const gs_caps *caps, gs_error *error)
+{
+    const struct { const char *name; int64_t value; } extents[] = {{"m", p->m}, {"n", p->n}, {"k", p->k}};
+    const struct { const char *name; int64_t value; } pitches[] = {{"lda", p->lda}, {"ldb", p->ldb}, {"ldc", p->ldc}, {"ldd", p->ldd}};
+    if (caps->cc < 80)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "tiny needs compute capability 8.0; this device has %d.%d", caps->cc / 10, caps->cc % 10);
+    for (size_t i = 0; i < GS_COUNT(extents); i++)
+        if (extents[i].value < 1 || extents[i].value > GS_TINY_MOST)
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, extents[i].name, "tiny takes matrices of 1 to %d rows and columns", GS_TINY_MOST);
+    if (p->batch < GS_TINY_LEAST_BATCH)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "batch", "tiny takes batches of %d matrices and more: of fewer, one is too little for a warp", GS_TINY_LEAST_BATCH);
+    for (size_t i = 0; i < GS_COUNT(pitches); i++)
+        if (pitches[i].value > INT32_MAX) return gs_fail(error, GS_ERROR_UNSUPPORTED, pitches[i].name, "too large for a constant of the kernel");
+    return GS_OK;
+}
+
+/* What bulk copies need. */
+static gs_status check_ring(const shape *s, const gs_caps *caps, gs_error *error)
+{
+    if (caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "bulk copies need compute capability 9.0; take direct");
+    if (s->matrices * s->strips < s->warps)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d strips in a stage are too few for %d warps", s->matrices * s->strips, s->warps);
+    const int64_t smem = smem_of(s);
+    if (smem > caps->smem_block || s->stage >= MOST_COPY)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "%lld bytes of shared memory, a block has %d", (long long)smem, caps->smem_block);
+    return GS_OK;
+}
+
+static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    GS_TRY(check_problem(problem, caps, error));
+    const shape s = shape_of(schedule, problem);
+    const int rows = value_of(schedule, GS_TINY_ROWS);
+    if (rows > 16 && rows / 2 >= (problem->m + 15) / 16 * 16)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a matrix has %lld rows", (long long)problem->m);
+    if (s.stages) GS_TRY(check_ring(&s, caps, error));
+    if (s.tiles > 2 && problem->beta != 0 && has_ends(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a strip of so many rows leaves no registers for C beside a bias or an activation; take less");
+    const int registers = most_registers_of(&s, problem);
+    if (registers > MOST_REGISTERS)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, s.stages ? "rows" : "matrices", "a warp's share takes about %d registers, a thread has %d; take less", registers, MOST_REGISTERS);
+    return GS_OK;
+}
+
+static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    const shape s = shape_of(schedule, problem);
+    const int blocks = blocks_of(&s, problem, caps);
+    const int warps_part = (blocks * s.warps + PARTS - 1) / PARTS;
+    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* what the compiler may use for that many blocks */
+    return (gs_resources){.threads = s.warps * 32, .registers = GS_MIN(MOST_REGISTERS, allowed), .smem = (int)smem_of(&s), .blocks_sm = blocks, .cluster = 1};
+}
+
+/* ---- the time model ---- */
+
+/* [judgement] cycles of a block's chunk beside its strips: barriers, a copy that is issued, one latency of shared memory, mma and stores each; what the bytes count
+ * where threads ask for them: the nearest to it that was measured, loads into registers, reached nine tenths of the rate */
+static const double chunk_cycles = 300, direct_bytes = 1.1;
+
+/* Bytes that are asked of memory for a matrix: by bulk copies also what lies between its rows. */
+static double bytes_of(const operand *o, bool bulk) { return 2.0 * (double)o->rows * (double)(bulk ? o->pitch : o->cols); }
+
+/* Loads of a lane for its words of an operand, of a matrix or strip. lines: its rows of A, or columns of B. */
+static double loads_of(const operand *o, bool along, double lines, double words)
+{
+    const double pieces = along ? fmax(1, 4.0 / o->vector) : 2 / fmin(o->vector, fmin(lines, 4)) * 2;   /* for two words */
+    return lines * words / 2 * pieces;
+}
+
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+{
+    const gs_rates *const r = &profile->rates;
+    const shape s = shape_of(schedule, p);
+    const bool bulk = s.stages > 0;
+    const double words = 2 * s.steps, strips = bulk ? (double)s.matrices * s.strips : (double)s.matrices * s.warps;   /* of a block at a time */
+    const double resident = blocks_of(&s, p, &profile->caps), matrices = strips / s.strips;
+    const double own = strips / s.warps, mmas = (double)s.tiles * s.columns * s.steps;
+    const double loads = loads_of(&s.a, !gs_is_a_transposed(p->layout), 2 * s.tiles, words) + loads_of(&s.b, gs_is_b_transposed(p->layout), s.columns, words);
+    const double in = bytes_of(&s.a, bulk) + bytes_of(&s.b, bulk), out = (double)(p->m * p->n) * (double)gs_type_size(p->out);
+    const double stores = 2.0 * s.tiles * fmax(1, s.columns / 4.0) * (p->beta != 0 ? 2 : 1);
+    const double sums = 4.0 * s.tiles * s.columns;
+    return (gs_work){
+        .blocks = ceil((double)p->batch / (matrices * resident)),   /* what a multiprocessor has at a time */
+        .cluster = 1, .resident = (int)resident, .persistent = true,
+        .steps   = 1,
+        .matrix  = resident * strips * mmas * 2 * 16 * 8 * 16 / (profile->caps.tensor_flops * r->mma_share),
+        .port    = resident * (bulk ? matrices * in / r->port_bytes + strips * loads * 2 : strips * loads * r->direct_port),
+        .issue   = resident * strips * (2 * loads + mmas + 2 * sums + 4 * stores + 20),
+        .feed    = resident * matrices * in,
+        .chain   = (bulk ? chunk_cycles : 0) + own * (r->mma_fragment + mmas * r->mma_step),
+        .latency = bulk ? r->ws_latency : r->mma_latency,
+        .ahead   = bulk ? s.stages - 1 : 1,
+        .held    = 1,
+        .start   = bulk ? r->mma_start : 0,
+        .finish  = own * stores,
+        .finish_port = resident * strips * stores * r->direct_port,
+        .store   = resident * matrices * out * (p->beta != 0 ? 2 : 1),
+        .memory_bytes = (double)p->batch * (in + out * (p->beta != 0 ? 2 : 1)) * (bulk ? 1 : direct_bytes),
+    };
+}
+
+/* ---- the kernel: kernels/tiny.cu with its defines and manifest ---- */
+
+/* Blocks take chunks in turn: as many blocks as are there at once, and no more than give each the same number of chunks. */
+static gs_status set_grid(gs_entry *entry, const shape *s, int blocks, gs_error *error)
+{
+    char chunks[40], text[GS_FORMULA];
+    if (s->stages) snprintf(chunks, sizeof chunks, "cdiv(batch,%d)", s->matrices);
+    else snprintf(chunks, sizeof chunks, "cdiv(batch*%d,%d)", s->strips, s->matrices * s->warps);
+    snprintf(text, sizeof text, "cdiv(%s,cdiv(%s,sms*%d))", chunks, chunks, blocks);
+    GS_TRY(gs_formula_set(&entry->grid[0], text, error));
+    GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
+    return gs_formula_set(&entry->grid[2], "1", error);
+}
+
+static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    const gs_resources resources = resources_of(schedule, problem, caps);
+    const shape s = shape_of(schedule, problem);
+    const int out_bytes = (int)gs_type_size(problem->out);
+    const int align_c = power_in(problem->ldc, 16 / out_bytes), align_d = power_in(problem->ldd, 16 / out_bytes);
+
+    kernel->name = "tiny.cu";
+    kernel->source = gs_embedded_find(kernel->name);
+    if (!kernel->source) return gs_fail(error, GS_ERROR_NOT_FOUND, kernel->name, "kernel source is not part of this build");
+    gs_kernel_define_problem(kernel, problem);
+    gs_kernel_define_sizes(kernel, problem);
+    gs_kernel_define(kernel, "GS_WARPS", s.warps);
+    gs_kernel_define(kernel, "GS_MATRICES", s.matrices);
+    gs_kernel_define(kernel, "GS_TILES", s.tiles);
+    gs_kernel_define(kernel, "GS_STAGES", s.stages);
+    gs_kernel_define(kernel, "GS_BLOCKS", resources.blocks_sm);
+    gs_kernel_define(kernel, "GS_VEC_A", s.a.vector);
+    gs_kernel_define(kernel, "GS_VEC_B", s.b.vector);
+    gs_kernel_define(kernel, "GS_VEC_C", power_in(problem->n, align_c));
+    gs_kernel_define(kernel, "GS_VEC_D", power_in(problem->n, align_d));
+    gs_kernel_define(kernel, "GS_SHIFT_A", s.a.align < 8);
+    gs_kernel_define(kernel, "GS_SHIFT_B", s.b.align < 8);
+
+    /* f16 accumulation would save nothing: memory is what counts. The wider accumulator serves both. */
+    gs_manifest *const manifest = &kernel->manifest;
+    *manifest = (gs_manifest){.accumulator = GS_F32, .bitwise = true, .entry_count = 1,
+                              .align = {2 * s.a.align, 2 * s.b.align, align_c * out_bytes, align_d * out_bytes}};
+    gs_entry *const entry = &manifest->entry[0];
+    *entry = (gs_entry){.block = {resources.threads, 1, 1}, .cluster = {1, 1, 1}, .dependent = caps->cc >= 90};
+    snprintf(entry->name, sizeof entry->name, "gs_tiny");
+    char text[GS_FORMULA];
+    snprintf(text, sizeof text, "%d", resources.smem);
+    if (resources.smem) GS_TRY(gs_formula_set(&entry->smem, text, error));
+    return set_grid(entry, &s, resources.blocks_sm, error);
+}
+
+/* ---- the family ---- */
+
+const gs_family gs_family_tiny = {
+    .name       = "tiny",
+    .summary    = "batches of many matrices of at most 64 rows and columns: a warp computes a whole one at the speed of memory",
+    .parameters = parameters, .parameter_count = GS_COUNT(parameters),
+    .a_transposed = true,
+    .many       = true,
+    .check      = check,
+    .resources  = resources_of,
+    .work       = work_of,
+    .build      = build,
+};

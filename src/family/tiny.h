@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * Family tiny: its parameters, in order. For its own files and tests. */
+#ifndef GS_FAMILY_TINY_H
+#define GS_FAMILY_TINY_H
+
+#include "schedule/schedule.h"
+
+enum { GS_TINY_MATRICES, GS_TINY_ROWS, GS_TINY_FEED, GS_TINY_WARPS };
+
+enum { GS_TINY_MOST = 64, GS_TINY_LEAST_BATCH = 64 };   /* of M, N and K; of the batch */
+
+#endif
