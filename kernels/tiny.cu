@@ -274,7 +274,7 @@ template <int COUNT> static __device__ __forceinline__ void store_run(const gs_k
     }
 #endif
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) v[i] = gs_finished(p, p.alpha * v[i], c[i], row, column + i, GS_M, GS_N);
+    for (int i = 0; i < COUNT; i++) v[i] = gs_finished(p, gs_alpha(p) * v[i], c[i], row, column + i, GS_M, GS_N);
     __align__(16) unsigned words[COUNT * OUT_BYTES / 4];
 #pragma unroll
     for (int i = 0; i < COUNT; i += 2) {

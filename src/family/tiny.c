@@ -283,6 +283,7 @@ const gs_family gs_family_tiny = {
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
     .many       = true,
+    .takes      = GS_WANTS_SCALARS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,
