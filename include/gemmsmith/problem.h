@@ -60,7 +60,18 @@ typedef enum gs_bias {
     GS_BIAS_M    = 2          /* M elements, one for each row */
 } gs_bias;
 
-#define GS_PROBLEM_TEXT 256           /* bytes that hold the text form of any problem, terminator included */
+/* Whether B has two columns for each of D, whose results are combined: D = activation(A B_gate) * (A B_up). */
+typedef enum gs_gate {
+    GS_GATE_NONE        = 0
+} gs_gate;
+
+/* Where the alpha and beta of a run are. */
+typedef enum gs_scalars {
+    GS_SCALARS_HOST     = 0
+} gs_scalars;
+
+#define GS_SAME_MATRIX  (-1LL)        /* stride of an operand that all matrices of a batch share */
+#define GS_PROBLEM_TEXT 384           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
 
@@ -71,7 +82,7 @@ typedef struct gs_problem {
     gs_type   acc;                /* accumulator: GS_F32 or GS_F16 (f16 inputs only) */
     gs_type   out;                /* type of C and D */
     gs_layout layout;
-    uint32_t  reserved_flags;     /* zero */
+    uint32_t  scalars;            /* gs_scalars: where alpha and beta of a run are */
     int64_t   m, n, k;            /* extents, >= 0; an extent of 0 is an empty problem, K = 0 gives D = beta * C */
     int64_t   lda, ldb, ldc, ldd; /* leading dimensions in elements; never 0 once initialised */
     int64_t   batch;              /* >= 1; matrices of a batch follow each other at ld * rows */
@@ -79,8 +90,11 @@ typedef struct gs_problem {
     gs_activation activation;
     gs_bias   bias;
     uint32_t  residual;           /* 1: beta * C is added behind the activation; needs both, else 0 */
-    uint32_t  reserved_epilogue;  /* zero */
-    uint64_t  reserved[10];       /* zero */
+    uint32_t  gate;               /* gs_gate: B has two columns for each of D */
+    int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have the same one */
+    int64_t   stride_bias;        /* the same of the bias; 0: all matrices have the same bias */
+    int64_t   groups;             /* 0, or how many groups of rows */
+    uint64_t  reserved[4];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */

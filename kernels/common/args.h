@@ -14,6 +14,15 @@ typedef struct gs_kernel_args {
     int         m, n, k, batch;
     float       alpha, beta;
     const void *bias;       /* not read where the problem has none */
+#if !defined(__CUDACC__) || defined(GS_MORE)
+    /* Behind the 104 bytes that every kernel takes: for problems that need them, where the builder sets GS_MORE. */
+    long long    stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: all are the same one */
+    long long    stride_bias;
+    const float *alpha_at, *beta_at;   /* in device memory, where GS_SCALARS is set: in place of alpha and beta */
+    const int   *offsets;              /* of the groups, where GS_GROUPED is set: the first row of each, and behind the last the end */
+    void        *aux;                  /* of D's type, rows ldaux elements apart */
+    long long    ldaux, stride_aux;
+#endif
 } gs_kernel_args;
 
 #endif

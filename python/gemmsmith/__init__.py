@@ -29,12 +29,13 @@ class _Error(_c.Structure):
 
 
 class _Problem(_c.Structure):
-    _fields_ = [("size", _c.c_uint32), ("in_", _c.c_int), ("acc", _c.c_int), ("out", _c.c_int), ("layout", _c.c_int), ("reserved_flags", _c.c_uint32),
+    _fields_ = [("size", _c.c_uint32), ("in_", _c.c_int), ("acc", _c.c_int), ("out", _c.c_int), ("layout", _c.c_int), ("scalars", _c.c_uint32),
                 ("m", _c.c_int64), ("n", _c.c_int64), ("k", _c.c_int64),
                 ("lda", _c.c_int64), ("ldb", _c.c_int64), ("ldc", _c.c_int64), ("ldd", _c.c_int64),
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
-                ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("reserved_epilogue", _c.c_uint32),
-                ("reserved", _c.c_uint64 * 10)]
+                ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
+                ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
+                ("reserved", _c.c_uint64 * 4)]
 
 
 class _Config(_c.Structure):

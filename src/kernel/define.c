@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "problem/layout.h"
 
 /* An option that does not fit leaves a count that gs_kernel_build refuses. */
 void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
@@ -18,6 +19,8 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
     kernel->option_count = size < GS_OPTION ? kernel->option_count + 1 : GS_MAX_OPTIONS + 1;
 }
 
+uint32_t gs_args_bytes(const gs_problem *problem) { return gs_problem_wants(problem) & GS_WANTS_MORE ? GS_ARGS_MORE_BYTES : GS_ARGS_BYTES; }
+
 void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
 {
     gs_kernel_define(kernel, "GS_IN", (int)problem->in);
@@ -28,6 +31,12 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (problem->bias) gs_kernel_define(kernel, "GS_BIAS", (int)problem->bias);
     if (problem->activation) gs_kernel_define(kernel, "GS_ACTIVATION", (int)problem->activation);
     if (problem->residual) gs_kernel_define(kernel, "GS_RESIDUAL", 1);
+    const unsigned wants = gs_problem_wants(problem);
+    if (wants & GS_WANTS_MORE) gs_kernel_define(kernel, "GS_MORE", 1);
+    if (wants & GS_WANTS_STRIDES) gs_kernel_define(kernel, "GS_STRIDES", 1);
+    if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
+    if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
+    if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", 1);
 }
 
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)

@@ -44,6 +44,7 @@
 #define GS_MAP_BYTES  128u
 #define GS_MAP_ALIGN  64u
 #define GS_ARGS_BYTES 104u
+#define GS_ARGS_MORE_BYTES 192u   /* for problems that need what stands behind GS_MORE in args.h */
 #define GS_ARGS_ALIGN 8u
 
 typedef struct gs_formula {
@@ -88,6 +89,9 @@ typedef struct gs_manifest {
 /* The error names the line (as field "line 7: grid") and the column. */
 gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);
 void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);   /* canonical; parses back to the same */
+
+/* Bytes of the gs_kernel_args that a kernel for the problem takes. */
+uint32_t  gs_args_bytes(const gs_problem *problem);
 
 int       gs_manifest_threads(const gs_manifest *manifest);                 /* of a block; most of any entry */
 

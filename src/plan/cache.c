@@ -87,6 +87,7 @@ void gs_plan_cache_destroy(gs_plan_cache **address)
 static bool same_problem(const gs_problem *x, const gs_problem *y)
 {
     if (x->acc == GS_F16 && (x->alpha != y->alpha || x->beta != y->beta)) return false;
+    if (gs_problem_wants(x) != gs_problem_wants(y) || (gs_problem_wants(x) && !gs_same_wishes(x, y))) return false;
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->layout == y->layout && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->lda == y->lda && x->ldb == y->ldb && x->ldc == y->ldc && x->ldd == y->ldd && x->batch == y->batch &&
            gs_same_epilogue(x, y);
@@ -281,7 +282,7 @@ static gs_status run_cached(gs_context *context, const gs_problem *problem, bool
     return status;
 }
 
-/* Of another version of the struct, or with a reserved field set: worth a closer look. */
+/* Of another version of the struct, with a reserved field set, or with more than most have: worth a closer look. */
 static bool unusual(uint32_t size, size_t known, uint64_t flags, const uint64_t *reserved, size_t count)
 {
     if (size != known) return true;
@@ -293,7 +294,7 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
 {
     gs_problem own;
     if (!context || !problem || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "context, problem and args must not be NULL");
-    if (unusual(problem->size, sizeof *problem, problem->reserved_flags | problem->reserved_epilogue, problem->reserved, GS_COUNT(problem->reserved))) {
+    if (unusual(problem->size, sizeof *problem, gs_problem_wants(problem), problem->reserved, GS_COUNT(problem->reserved))) {
         GS_TRY(gs_problem_check(problem, error));
         gs_sized_copy(&own, problem, sizeof own);
         problem = &own;

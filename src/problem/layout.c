@@ -34,6 +34,18 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     }
 }
 
+unsigned gs_problem_wants(const gs_problem *p)
+{
+    const bool strides = p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias;
+    return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0);
+}
+
+bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
+{
+    return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
+           x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups;
+}
+
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
 {
     return gs_is_a_transposed(p->layout) ? (row / p->m * p->k + k) * p->lda + row % p->m : row * p->lda + k;

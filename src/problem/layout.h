@@ -32,6 +32,17 @@ enum { GS_OPERANDS = 5 };
 /* Elements of an operand are read: C where beta is not 0, the bias where there is one. */
 static inline bool gs_is_read(const gs_problem *p, char operand) { return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand != 'd'; }
 
+/* What a problem has beside a plain product, an epilogue and packed batches: a family says which of these it takes. */
+enum {
+    GS_WANTS_STRIDES = 1,    /* other strides of a batch than ld * rows, or a bias for each matrix */
+    GS_WANTS_SCALARS = 2,    /* alpha and beta in device memory */
+    GS_WANTS_GATE    = 4,
+    GS_WANTS_GROUPS  = 8,
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS   /* arguments behind GS_MORE, see args.h */
+};
+unsigned gs_problem_wants(const gs_problem *problem);
+bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
+
 /* More than alpha is applied to a sum. */
 static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }
 static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)

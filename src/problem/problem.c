@@ -365,7 +365,10 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
-    if (problem->reserved_flags || problem->reserved_epilogue) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
+    if (problem->scalars) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be 0");
+    if (problem->gate) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be 0");
+    if (problem->groups) return gs_fail(error, GS_ERROR_RANGE, "groups", "must be 0");
+    if (gs_problem_wants(problem) & GS_WANTS_STRIDES) return gs_fail(error, GS_ERROR_RANGE, "stride", "must be 0");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");

@@ -17,6 +17,7 @@ typedef struct gs_family {
     int                 parameter_count;   /* at most GS_MAX_PARAMETERS; 0: the schedule string is the name */
     bool                hopper;            /* needs compute capability 9.0: wgmma, tensor copies. Checked before `check` */
     bool                a_transposed;      /* takes A stored K x M (layouts nt and tt). Checked before `check` */
+    unsigned            takes;             /* GS_WANTS_*: what else it computes (problem/layout.h). Checked before `check` */
     bool                few;               /* takes a few rows of A or columns of B only: random problems for it are drawn so */
 
     /* Whether a kernel of the schedule can compute the problem on the device: UNSUPPORTED with the field and the reason if not. The

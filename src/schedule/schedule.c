@@ -133,6 +133,11 @@ bool gs_schedule_next(gs_schedule *schedule)
 
 /* ---- rules ---- */
 
+/* GS_WANTS_* in their order. */
+static const struct {
+    const char *field, *what;
+} wishes[] = {{"stride", "strides of a batch"}, {"scalars", "alpha and beta in device memory"}, {"gate", "a gated activation"}, {"groups", "groups of rows"}};
+
 gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (!valid_tokens(schedule)) return gs_fail(error, GS_ERROR_RANGE, "schedule", "its tokens are not of this grammar");
@@ -142,6 +147,9 @@ gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *probl
                        caps->cc / 10, caps->cc % 10);
     if (gs_is_a_transposed(problem->layout) && !family->a_transposed)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "%s reads A stored M x K, not K x M as in %s", family->name, gs_layout_name(problem->layout));
+    const unsigned not_taken = gs_problem_wants(problem) & ~family->takes;
+    for (size_t i = 0; i < GS_COUNT(wishes); i++)
+        if (not_taken & 1u << i) return gs_fail(error, GS_ERROR_UNSUPPORTED, wishes[i].field, "%s does not take %s", family->name, wishes[i].what);
     return family->check(schedule, problem, caps, error);
 }
 

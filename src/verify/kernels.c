@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The verifier: kernels/verify.cu and the f64 reference of kernels/simple.cu, loaded and launched. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 #include "problem/layout.h"
 #include "verify/internal.h"
 
-_Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
+_Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_MORE_BYTES &&
+               offsetof(gs_kernel_args, stride_a) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
                _Alignof(gs_kernel_args) == GS_ARGS_ALIGN, "what an entry takes is what is inspected");
 
 #define THREADS        256

@@ -236,8 +236,8 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.ldd = 0, GS_ERROR_RANGE, "ldd");
     WITH(p.alpha = NAN, GS_ERROR_RANGE, "alpha");
     WITH(p.beta = INFINITY, GS_ERROR_RANGE, "beta");
-    WITH(p.reserved[8] = 1, GS_ERROR_UNSUPPORTED, "reserved");
-    WITH(p.reserved_flags = 1, GS_ERROR_UNSUPPORTED, "reserved");
+    WITH(p.reserved[3] = 1, GS_ERROR_UNSUPPORTED, "reserved");
+    WITH(p.scalars = 1, GS_ERROR_RANGE, "scalars");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = offsetof(gs_problem, reserved) - 1, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = 1u << 20, GS_ERROR_ARGUMENT, "size");
