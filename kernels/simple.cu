@@ -44,7 +44,7 @@ static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &
 
 static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.b + batch * p.ldb * (GS_B_ALONG_K ? p.n : p.k);
+    return (const in_type *)p.b + batch * p.ldb * (GS_B_ALONG_K ? (GS_GATE ? 2LL * p.n : p.n) : p.k);
 }
 
 #if GS_ACC == 0
@@ -79,9 +79,16 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     if (row >= p.m) return;
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
+#if GS_GATE
+            const float gate = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), p.k);
+            const float up = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), p.k);
+            const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
+            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n));
+#else
             const float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
             const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
             ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n));
+#endif
         }
     }
 }

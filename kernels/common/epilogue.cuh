@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation), GS_RESIDUAL. Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation), GS_RESIDUAL, GS_GATE (gs_gate). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -12,6 +12,9 @@
 #endif
 #ifndef GS_RESIDUAL
 #define GS_RESIDUAL 0
+#endif
+#ifndef GS_GATE
+#define GS_GATE 0
 #endif
 
 /* Something that another kernel may still be writing is read at the end: C or the bias. */
@@ -103,5 +106,35 @@ static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, flo
 #endif
     return gs_activated_sum(p, scaled, c, row, col, rows, cols);
 }
+
+#if GS_GATE
+/* The column of B that a column of D has as its gate, and as up: in a matrix B of twice so many columns as D has. */
+static __device__ __forceinline__ long long gs_column_of_gate(long long col) { return GS_GATE == 1 ? col : 2 * col; }
+static __device__ __forceinline__ long long gs_column_of_up(long long col, long long cols) { return GS_GATE == 1 ? cols + col : 2 * col + 1; }
+
+/* The column of B behind a column of a product whose columns are eight of the gate, then the eight of up that belong to them, and so on. */
+static __device__ __forceinline__ long long gs_column_in_turn(long long col, long long cols)
+{
+    const long long own = col / 16 * 8 + col % 8;
+    return col / 8 % 2 ? gs_column_of_up(own, cols) : gs_column_of_gate(own);
+}
+
+/* An element of D before it is rounded, from alpha times the sum of its gate and that of up. */
+static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols)
+{
+#if GS_BIAS
+    if (col < cols) {
+        gate += gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols);
+        up += gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols);
+    }
+#endif
+    float value = gs_activated(gate) * up;
+#if GS_BETA && GS_RESIDUAL
+    value = fmaf(p.beta, c, value);
+#endif
+    (void)c, (void)row, (void)col, (void)rows, (void)cols;
+    return value;
+}
+#endif
 
 #endif

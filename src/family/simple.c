@@ -75,6 +75,7 @@ const gs_family gs_family_simple = {
     .name       = "simple",
     .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
     .a_transposed = true,
+    .takes      = GS_WANTS_GATE,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

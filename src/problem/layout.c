@@ -24,10 +24,10 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
     switch (operand) {
     case 'a': return (gs_shape){a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in};
-    case 'b': return (gs_shape){b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in};
+    case 'b': return (gs_shape){b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in};
     case 'c': return (gs_shape){p->m, p->n, p->ldc, p->out};
     case 'e': {
-        const int64_t count = p->bias == GS_BIAS_N ? p->n : p->bias == GS_BIAS_M ? p->m : 0;
+        const int64_t count = p->bias == GS_BIAS_N ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
         return (gs_shape){1, count, GS_MAX(count, 1), p->out};
     }
     default:  return (gs_shape){p->m, p->n, p->ldd, p->out};
@@ -53,7 +53,7 @@ int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
 
 int64_t gs_place_in_b(const gs_problem *p, int64_t batch, int64_t k, int64_t col)
 {
-    return gs_is_b_transposed(p->layout) ? (batch * p->n + col) * p->ldb + k : (batch * p->k + k) * p->ldb + col;
+    return gs_is_b_transposed(p->layout) ? (batch * gs_columns_of_b(p) + col) * p->ldb + k : (batch * p->k + k) * p->ldb + col;
 }
 
 /* Elements of a packed row of B; a row has at least one, whatever the extents. */
@@ -78,6 +78,12 @@ gs_problem gs_problem_sums(const gs_problem *problem)
     sums.bias = GS_BIAS_NONE;
     sums.activation = GS_ACTIVATION_NONE;
     sums.residual = 0;
+    if (sums.gate) {
+        sums.gate = GS_GATE_NONE;
+        sums.n *= 2;
+        sums.ldc += problem->n;
+        sums.ldd += problem->n;
+    }
     return sums;
 }
 
@@ -86,11 +92,12 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     const gs_problem was = gs_problem_make(problem->in, problem->layout, problem->m, problem->n, problem->k);
     const gs_problem is = gs_problem_make(problem->in, problem->layout, m, n, k);
     gs_problem other = *problem;
+    const int64_t had = row_of_b(problem);
     other.m = m;
     other.n = n;
     other.k = k;
     other.lda += is.lda - was.lda;
-    other.ldb += is.ldb - was.ldb;
+    other.ldb += row_of_b(&other) - had;
     other.ldc += is.ldc - was.ldc;
     other.ldd += is.ldd - was.ldd;
     return other;

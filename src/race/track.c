@@ -180,7 +180,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
         .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .wrong = address(track->wrong),
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
-        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .seed = SEED,
+        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */

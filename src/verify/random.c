@@ -2,6 +2,7 @@
 #include "verify/random.h"
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 
 #define SCHEDULE_TRIES 10000
@@ -36,15 +37,20 @@ static gs_layout random_layout(gs_random *random, bool a_transposed)
 }
 
 /* Half of the problems have one. */
-static void add_epilogue(gs_random *random, gs_problem *problem)
+static void add_epilogue(gs_random *random, bool gates, gs_problem *problem)
 {
     if (gs_random_below(random, 2)) return;
     problem->bias = (gs_bias)gs_random_below(random, GS_BIAS_M + 1);
     problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
+    if (!gates || !problem->activation || problem->bias == GS_BIAS_M || gs_random_below(random, 2)) return;
+    const int64_t row = gs_shape_of(problem, 'b').row;
+    problem->gate = 1 + (uint32_t)gs_random_below(random, GS_GATE_INTERLEAVED);
+    problem->residual = problem->beta != 0;
+    problem->ldb += gs_shape_of(problem, 'b').row - row;
 }
 
-static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
+static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool gates, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
@@ -64,7 +70,7 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.ldd += random_padding(random);
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
-        add_epilogue(random, &problem);
+        add_epilogue(random, gates, &problem);
         if (gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
@@ -98,11 +104,19 @@ static bool any_a_transposed(uint32_t families)
     return false;
 }
 
+/* Whether a chosen family takes what GS_WANTS_* names. */
+static bool any_takes(uint32_t families, unsigned what)
+{
+    for (unsigned family = 0; family < GS_FAMILIES; family++)
+        if ((families == 0 || families & 1u << family) && gs_families[family]->takes & what) return true;
+    return false;
+}
+
 gs_problem gs_random_problem(gs_random *random, uint32_t families, const gs_caps *caps)
 {
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = any_problem(random, only_few(families), any_a_transposed(families), caps->emulated);
+        problem = any_problem(random, only_few(families), any_a_transposed(families), any_takes(families, GS_WANTS_GATE), caps->emulated);
         if (!families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;
