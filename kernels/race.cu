@@ -38,27 +38,44 @@ KERNEL void gs_race_sample(const gs_race_check p)
         }
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
-        const long long b = batch * p.stride_b + (tb ? col * p.ldb : col), step_b = tb ? 1 : p.ldb;
-        double sum = 0, squares = 0;
-        for (long long k = lane; k < p.k; k += 32) {
-            const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
-            sum += product;
-            squares += product * product;
-        }
-        for (int other = 16; other; other >>= 1) {
-            sum += __shfl_xor_sync(0xffffffffu, sum, other);
-            squares += __shfl_xor_sync(0xffffffffu, squares, other);
+        double sums[2] = {0, 0}, sizes[2] = {0, 0};
+        for (int up = 0; up < (p.gate ? 2 : 1); up++) {
+            const long long of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
+            const long long b = batch * p.stride_b + (tb ? of_b * p.ldb : of_b), step_b = tb ? 1 : p.ldb;
+            double sum = 0, squares = 0;
+            for (long long k = lane; k < p.k; k += 32) {
+                const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
+                sum += product;
+                squares += product * product;
+            }
+            for (int other = 16; other; other >>= 1) {
+                sum += __shfl_xor_sync(0xffffffffu, sum, other);
+                squares += __shfl_xor_sync(0xffffffffu, squares, other);
+            }
+            sums[up] = p.alpha * sum;
+            sizes[up] = fabs((double)p.alpha) * sqrt(squares);
         }
         if (lane) continue;
         const double got = load(p.d, batch * p.stride_d + row * p.ldd + col, p.out);
-        double right = p.alpha * sum;
+        double right = sums[0], slack = p.spread * sizes[0];
         const double c = p.beta != 0 ? p.beta * (double)load(p.c, batch * p.stride_c + row * p.ldc + col, p.out) : 0;
         if (!p.residual) right += c;
-        if (p.along) right += load(p.bias, batch * p.stride_bias + (p.along == 1 ? col : row), p.out);
-        right = gs_activate(p.activation, right);
+        if (p.gate) {
+            double up = sums[1];
+            if (p.along) {
+                right += load(p.bias, batch * p.stride_bias + gs_gate_column(p.gate, p.n, col, false), p.out);
+                up += load(p.bias, batch * p.stride_bias + gs_gate_column(p.gate, p.n, col, true), p.out);
+            }
+            const double active = gs_activate(p.activation, right);
+            slack = p.spread * sizes[0] * (fabs(up) + p.spread * sizes[1]) + fabs(active) * p.spread * sizes[1];
+            right = active * up;
+        } else {
+            if (p.along) right += load(p.bias, batch * p.stride_bias + (p.along == 1 ? col : row), p.out);
+            right = gs_activate(p.activation, right);
+        }
         if (p.residual) right += c;
         if (p.out == F16 && fabs(right) > 60000.0) continue;
-        if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * fabs((double)p.alpha) * sqrt(squares) + 1e-6)) atomicAdd(p.wrong, 1ull);
+        if (!(fabs(got - right) <= p.relative * fabs(right) + slack + 1e-6)) atomicAdd(p.wrong, 1ull);
     }
 }
 

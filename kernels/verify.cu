@@ -123,6 +123,7 @@ GS_SHARED double element_of(const void *at, gs_u64 index, int type) { return bit
 typedef struct final_value {
     double value, slack;   /* slack: what the activation may be wrong by */
     bool   open;           /* NaN is right as well */
+    bool   lost;           /* anything is right */
 } final_value;
 
 /* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
@@ -130,56 +131,100 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
 {
     if (e->along) x += element_of(e->bias, (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + (e->along == 1 ? col : row % (gs_u64)e->m), type);
     const double active = gs_activate(e->activation, x);
-    final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least)};
+    final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), false};
     if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
     return of;
 }
 
+/* The same of a gate, from alpha A B of its column and of up's. spread: of the sums' error, relative to their size, rms_x and rms_y. */
+GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs_u64 row, gs_u64 col, int type, double relative, double spread, double rms_x, double rms_y)
+{
+    if (e->along) {
+        const long long before = e->stride_bias ? (long long)row / e->m * e->stride_bias : 0;
+        x += element_of(e->bias, (gs_u64)(before + gs_gate_column(e->gate, e->n, (long long)col, false)), type);
+        y += element_of(e->bias, (gs_u64)(before + gs_gate_column(e->gate, e->n, (long long)col, true)), type);
+    }
+    const gs_gated gated = gs_gate_result(e->activation, x, y, spread * (fabs(x) + rms_x), spread * (fabs(y) + rms_y), relative, e->least);
+    final_value of = {gated.value, gated.slack, gated.open, gated.lost};
+    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
+    return of;
+}
+
+/* A sum of the reference behind an element of D with a gate. */
+GS_SHARED double gate_sum(const gs_check *p, gs_u64 row, gs_u64 col, bool up)
+{
+    return p->reference[row * 2 * p->cols + (gs_u64)gs_gate_column(p->epilogue.gate, p->epilogue.n, (long long)col, up)];
+}
+
+/* What the epilogue makes of the reference. */
+GS_SHARED final_value final_of(const gs_check *p, gs_u64 i, double rms)
+{
+    const gs_u64 row = i / p->cols, col = i % p->cols;
+    if (!p->epilogue.gate) return finished(&p->epilogue, p->reference[i], row, col, p->type, p->activation);
+    return finished_gate(&p->epilogue, gate_sum(p, row, col, false), gate_sum(p, row, col, true), row, col, p->type, p->activation, p->spread, rms, rms);
+}
+
+/* The least that D's type takes for an infinity, but for a last step. */
+GS_SHARED double overflow_of(int type) { return type == F16 ? 65520.0 : 0x1.ffp127; }
+
 /* First pass: the size of the reference, without the activation, which would hide how large the sums are. */
 GS_KERNEL void gs_verify_measure(const gs_check p)
 {
-    double squares = 0;
-    gs_u64 finite = 0;
+    double squares = 0, sums2 = 0;
+    gs_u64 finite = 0, sums = 0;
+    gs_check plain = p;
+    plain.epilogue.activation = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
-        gs_epilogue plain = p.epilogue;
-        plain.activation = 0;
-        const double value = finished(&plain, p.reference[i], i / p.cols, i % p.cols, p.type, 0).value;
+        for (int up = 0; p.epilogue.gate && up < 2; up++) {
+            const double sum = gate_sum(&p, i / p.cols, i % p.cols, up);
+            if (!(fabs(sum) < (double)gs_infinity())) continue;
+            sums2 += sum * sum;
+            sums++;
+        }
+        const double value = final_of(&plain, i, 0).value;
         if (!(fabs(value) < (double)gs_infinity())) continue;
         squares += value * value;
         finite++;
     }
     add_double(&p.counts->reference2, squares);
     add_count(&p.counts->finite, finite);
+    add_double(&p.counts->sums2, sums2);
+    add_count(&p.counts->sums, sums);
 }
 
 /* Second pass. A NaN must be a NaN, an infinity the same infinity (or, within the bound, the largest finite value). */
 GS_KERNEL void gs_verify_compare(const gs_check p)
 {
     const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
+    const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * rms;
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
     gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
         const gs_u64 at = (gs_u64)gs_placed_at(&p.placed, (long long)(i / p.cols), (long long)(i % p.cols));
-        const final_value of = finished(&p.epilogue, p.reference[i], i / p.cols, i % p.cols, p.type, p.activation);
+        const final_value of = final_of(&p, i, rms_sums);
         const double want = of.value;
         const unsigned int bits = load_bits(p.d, at, p.type), right_bits = round_bits(want, p.type);
         const unsigned int poison = p.type == F32 ? p.poison : poison_unit(p.poison, at);
         const double got = bits_value(bits, p.type), right = bits_value(right_bits, p.type);
         const bool want_nan = want != want, got_nan = got != got;
         bool wrong;
-        if (want_nan) {
+        if (of.lost) {
+            wrong = bits == poison;
+        } else if (want_nan) {
             wrong = !got_nan || bits == poison;
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
-        } else if (p.exact || !(fabs(right) < (double)gs_infinity())) {
+        } else if (p.exact || !(fabs(p.epilogue.gate ? want : right) < (double)gs_infinity())) {
             wrong = got != right;
         } else {
-            const double error = fabs(got - want), bound = p.relative * fabs(want) + p.spread * rms + p.absolute + of.slack;
+            const double bound = p.relative * fabs(want) + spread + p.absolute + of.slack;
+            double error = fabs(got - want);
+            if (p.epilogue.gate && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* how near it is */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;
             wrong = error > bound;
         }
-        if (!want_nan && !got_nan && fabs(right) < (double)gs_infinity() && fabs(got) < (double)gs_infinity()) {
+        if (!of.lost && !want_nan && !got_nan && fabs(right) < (double)gs_infinity() && fabs(got) < (double)gs_infinity()) {
             const double error = got - want;
             error2 += error * error;
             signed_error += want < 0 ? -error : error;
@@ -284,30 +329,39 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const gs_timed_set *const s = &p.sets[i % p.count];
         const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
         const bool ta = p.layout & 2, tb = p.layout & 1;
-        const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
-        const long long b = batch * p.stride_b + (tb ? col * p.ldb : col), step_b = tb ? 1 : p.ldb, line = batch * p.m + row;
-        double sum = 0, squares = 0;
-        for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
-            const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
-            sum += product;
-            squares += product * product;
-        }
-        for (int other = 16; other; other >>= 1) {
-            sum += __shfl_xor_sync(0xffffffffu, sum, other);
-            squares += __shfl_xor_sync(0xffffffffu, squares, other);
+        const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1, line = batch * p.m + row;
+        double sums[2] = {0, 0}, sizes[2] = {0, 0};
+        for (int up = 0; up < (p.gate ? 2 : 1); up++) {
+            const long long of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
+            const long long b = batch * p.stride_b + (tb ? of_b * p.ldb : of_b), step_b = tb ? 1 : p.ldb;
+            double sum = 0, squares = 0;
+            for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
+                const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
+                sum += product;
+                squares += product * product;
+            }
+            for (int other = 16; other; other >>= 1) {
+                sum += __shfl_xor_sync(0xffffffffu, sum, other);
+                squares += __shfl_xor_sync(0xffffffffu, squares, other);
+            }
+            sums[up] = p.alpha * sum;
+            sizes[up] = p.alpha * p.alpha * squares;
         }
         if (lane) continue;
         const double got = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, line, col), p.out);
-        double right = p.alpha * sum, size = p.alpha * p.alpha * squares;
+        double right = sums[0], size = sizes[0];
         if (p.beta != 0 && !p.residual) {
             const double c = p.beta * value_at(s->c, (gs_u64)gs_placed_at(&p.placed_c, line, col), p.out);
             right += c;
             size += c * c;
         }
-        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.beta, p.least};
-        const final_value of = finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, gs_activation_error(p.activation));
+        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least};
+        const double relative = gs_activation_error(p.activation, p.gate);
+        const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
+                                      : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative);
         right = of.value;
-        if (p.out == F16 && fabs(right) > 60000.0) continue;   /* about to overflow: either way is right */
+        if (p.gate) size = 0;   /* in the slack */
+        if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* about to overflow: either way is right */
         if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
     }
 }

@@ -16,7 +16,10 @@
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
- * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps. */
+ * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps.
+ *
+ * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them. So a
+ * thread has both sums of an element. GS_BN, GS_WY count columns of the product, D's are half as many. */
 #define GS_WGMMA_N GS_WY
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
@@ -82,8 +85,15 @@
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_BYTES 2048                              /* what a warp stores of a part: 16 along X */
 #define CHUNK (128 / OUT_BYTES)                      /* extent of a part of the epilogue along Y, for all 64 of a block along X */
-#define TAIL (GS_WY % CHUNK)                         /* of the last part where it is less */
-#define CHUNKS ((GS_WY + CHUNK - 1) / CHUNK)
+#if GS_GATE
+#define HALF_X (GS_SWAP_AB ? 2 : 1)                  /* extents of the product for one of D */
+#define HALF_Y (GS_SWAP_AB ? 1 : 2)
+#else
+#define HALF_X 1
+#define HALF_Y 1
+#endif
+#define TAIL (GS_WY / HALF_Y % CHUNK)                /* of the last part where it is less */
+#define CHUNKS ((GS_WY / HALF_Y + CHUNK - 1) / CHUNK)
 #define PARTS (BLOCKS * CHUNKS)
 #define PART_WORDS 16                                /* of a thread */
 
@@ -123,13 +133,14 @@ typedef unsigned word;
 
 /* Tiles are numbered for the cluster; extents are read from the arguments again for each tile, because registers are scarcer than a few
  * instructions between tiles. */
+static __device__ __forceinline__ unsigned columns_of(const gs_kernel_args *p) { return GS_GATE ? 2u * p->n : p->n; }   /* of the product */
 static __device__ __forceinline__ unsigned lines(const gs_kernel_args *p)
 {
-    return GS_ALONG_N ? (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1 : (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1;
+    return GS_ALONG_N ? (unsigned)(columns_of(p) - 1) / (GS_BN * GS_CN) + 1 : (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1;
 }
 static __device__ __forceinline__ unsigned length(const gs_kernel_args *p)
 {
-    return GS_ALONG_N ? (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1 : (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+    return GS_ALONG_N ? (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1 : (unsigned)(columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
 }
 
 /* A cluster takes every (gridDim / CLUSTER)-th tile. Where `turns` consumers take turns, this one has every turns-th of those. */
@@ -225,14 +236,42 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
 #endif
 }
 
-template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS>
+#if GS_GATE
+/* The same of B, whose rows the map has in turn. */
+template <int SHARERS>
+static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, int index, unsigned full, unsigned short mask)
+{
+#if GS_BATCHED
+    if (SHARERS > 1)
+        gs_tma_load_turn_multicast_of(to, map, k, row / 16, index, full, mask);
+    else
+        gs_tma_load_turn_of(to, map, k, row / 16, index, full);
+#else
+    (void)index;
+    if (SHARERS > 1)
+        gs_tma_load_turn_multicast(to, map, k, row / 16, full, mask);
+    else
+        gs_tma_load_turn(to, map, k, row / 16, full);
+#endif
+}
+#endif
+
+template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS, bool TURN>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, int index, unsigned full, unsigned rank,
                                                     unsigned short mask)
 {
     if (ALONG_K) {
         constexpr unsigned slice = EXTENT / SHARERS, rows = slice > 256 ? slice / 2 : slice;
 #pragma unroll
-        for (unsigned n = 0; n < slice; n += rows) load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
+        for (unsigned n = 0; n < slice; n += rows) {
+#if GS_GATE
+            if (TURN) {
+                load_box_in_turn<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
+                continue;
+            }
+#endif
+            load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
+        }
     } else {
         constexpr unsigned k_rows = BK / SHARERS;
 #pragma unroll
@@ -247,8 +286,8 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, COPIED_BYTES);
-    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
+    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY, GS_GATE && GS_SWAP_AB>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
+    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_GATE && !GS_SWAP_AB>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 #if FEED
@@ -363,19 +402,39 @@ static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int
                        gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n, index));
 }
 
+#if GS_GATE
+/* The same of D, from the pairs of the gate and of up in neighbouring groups along Y or, swap_ab, in the two halves along X: g counts along Y of D. */
+static __device__ __forceinline__ float2 gated_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int index, int row, int col)
+{
+    const int of_gate = GS_SWAP_AB ? g : 2 * g, of_up = GS_SWAP_AB ? g : 2 * g + 1, half_gate = GS_SWAP_AB ? 0 : h, half_up = GS_SWAP_AB ? 1 : h;
+#if GS_ACC == 2
+    const float2 gate = make_float2(acc[4 * of_gate + 2 * half_gate], acc[4 * of_gate + 2 * half_gate + 1]);
+    const float2 up = make_float2(acc[4 * of_up + 2 * half_up], acc[4 * of_up + 2 * half_up + 1]);
+#else
+    const float2 gate = scaled_pair(acc[2 * of_gate + half_gate], gs_alpha(*p)), up = scaled_pair(acc[2 * of_up + half_up], gs_alpha(*p));
+#endif
+    float2 own = make_float2(0, 0);
+#if GS_BETA
+    own = make_float2(load_c(p, index, row, col), load_c(p, index, row + GS_SWAP_AB, col + !GS_SWAP_AB));
+#endif
+    return make_float2(gs_gated(*p, gate.x, up.x, own.x, row, col, p->m, p->n, index),
+                       gs_gated(*p, gate.y, up.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n, index));
+}
+#endif
+
 template <int PART>
 struct part {
     static constexpr int block = PART / CHUNKS, chunk = PART % CHUNKS;
     static constexpr int wide = chunk == CHUNKS - 1 && TAIL ? TAIL : CHUNK;   /* along Y */
-    static constexpr int row = GS_SWAP_AB ? chunk * CHUNK : block * 64, col = GS_SWAP_AB ? block * 64 : chunk * CHUNK;   /* in the consumer's share */
-    static constexpr int rows = GS_SWAP_AB ? wide : 16, span = (GS_SWAP_AB ? 16 : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
+    static constexpr int row = GS_SWAP_AB ? chunk * CHUNK : block * 64, col = GS_SWAP_AB ? block * 64 / HALF_X : chunk * CHUNK;   /* in the consumer's share */
+    static constexpr int rows = GS_SWAP_AB ? wide : 16, span = (GS_SWAP_AB ? 16 / HALF_X : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
 };
 
 /* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile. */
 template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at)
 {
-    const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * ACC_COUNT / GS_WY;
+    const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * HALF_Y * ACC_COUNT / GS_WY;
 #if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_BIAS && !GS_ACTIVATION
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
@@ -393,8 +452,23 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < 2 / HALF_X; h++) {
+#if GS_GATE
+            const float2 value = gated_pair(own, g, h, p, index_of(at), row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
+#if GS_SWAP_AB
+#if GS_OUT == 2
+            words[2 * g] = value.x;
+            words[2 * g + 1] = value.y;
+#elif GS_OUT == 1
+            words[g] = gs_pack_bf16x2(value.x, value.y);
+#else
+            words[g] = gs_pack_f16x2(value.x, value.y);
+#endif
+            continue;
+#endif
+#else
             const float2 value = output_pair(own, g, h, p, index_of(at), row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
+#endif
 #if GS_OUT == 2
             words[4 * g + 2 * h] = value.x;
             words[4 * g + 2 * h + 1] = value.y;
@@ -415,7 +489,29 @@ template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
 /* The warp's share of a part into a slab: 16 rows of SPAN bytes or, swap_ab, ROWS rows of 16 columns. */
-#if GS_SWAP_AB
+#if GS_SWAP_AB && GS_GATE
+/* Rows of 8 columns. */
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
+{
+    const int lane = threadIdx.x % 32;
+#if GS_OUT == 2
+    const int r = lane % 4 * 2;   /* and the next row, which is swizzled alike */
+#pragma unroll
+    for (int g = 0; g < ROWS / 8; g++) {
+        const unsigned to = slab + (8 * g + r) * SPAN + (lane / 16 ^ swizzled<SPAN>(r)) * 16 + lane / 4 % 4 * 4;
+        gs_store_shared_f32(to, words[2 * g]);
+        gs_store_shared_f32(to + SPAN, words[2 * g + 1]);
+    }
+#else
+    constexpr int whole = ROWS / 32 * 4;   /* groups of 8 rows that are stored four at a time; rows are not swizzled */
+#pragma unroll
+    for (int g = 0; g < whole; g += 4) gs_stmatrix_x4_trans(slab + (8 * g + lane) * SPAN, words[g], words[g + 1], words[g + 2], words[g + 3]);
+    if (ROWS / 16 % 2) gs_stmatrix_x2_trans(slab + (8 * whole + lane % 16) * SPAN, words[whole], words[whole + 1]);
+    if (ROWS / 8 % 2) gs_stmatrix_x1_trans(slab + (ROWS - 8 + lane % 8) * SPAN, words[ROWS / 8 - 1]);
+#endif
+}
+#elif GS_SWAP_AB
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&words)[PART_WORDS])
 {
@@ -756,10 +852,13 @@ gs_ws(
             gs_wgmma_wait<0>();
             release(&in, last);
             scale(acc, gs_alpha(p));
+#if GS_GATE
+            tile.col /= 2;   /* in D */
+#endif
 #if GS_SWAP_AB
-            const place corner = place_in(tile, own_y, own_x + warp % 4 * 16);
+            const place corner = place_in(tile, own_y, (own_x + warp % 4 * 16) / HALF_X);
 #else
-            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y);
+            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y / HALF_Y);
 #endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);

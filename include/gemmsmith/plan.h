@@ -76,7 +76,7 @@ typedef struct gs_args {
     uint32_t     size;         /* sizeof(gs_args) as the caller was compiled; see status.h */
     uint32_t     reserved_flags;   /* zero */
     const void  *a;            /* nn, tn: M x K; nt, tt: K x M; problem.in */
-    const void  *b;            /* nn, nt: K x N; tn, tt: N x K; problem.in */
+    const void  *b;            /* nn, nt: K x N; tn, tt: N x K; problem.in. With a gate 2N for N */
     const void  *c;            /* M x N, problem.out */
     void        *d;            /* M x N, problem.out */
     void        *workspace;    /* NULL: the plan's own. If gs_plan_workspace is not 0, runs that may overlap on the device, or that
@@ -85,7 +85,7 @@ typedef struct gs_args {
                                   leaves it ready for the plan's next run */
     const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is. With GS_SCALARS_DEVICE
                                   device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
-    const void  *bias;         /* N or M elements, problem.out; NULL where the problem has none. Aligned to an element */
+    const void  *bias;         /* N or M elements, with a gate 2N, problem.out; NULL where the problem has none. Aligned to an element */
     uint64_t     reserved[5];  /* zero */
 } gs_args;
 

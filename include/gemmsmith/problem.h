@@ -3,7 +3,10 @@
  *
  *     D[M x N] = alpha * A[M x K] * B[K x N] + beta * C[M x N]        all row-major
  *
- * and, where it has an epilogue, D = activation(alpha A B + beta C + bias), computed in f32 before the one rounding to D's type.
+ * and, where it has an epilogue, D = activation(alpha A B + beta C + bias), computed in f32 before the one rounding to D's type. With a gate B has 2N columns,
+ * those of the gate and those that it lets up, and
+ *
+ *     D = activation(alpha A B_gate + bias_gate) * (alpha A B_up + bias_up)        or, with a residual, that plus beta C
  *
  * Layout nn: A is stored M x K, B is stored K x N. tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
  * nt: A is stored K x M, B is stored K x N (the gradient of a weight matrix). tt: A is stored K x M, B is stored N x K.
@@ -24,9 +27,11 @@
  *     ep=            epilogue: words joined by +, in this order:     none
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
  *         relu, gelu, gelu_erf, silu    the activation
- *         residual             beta * C is added behind the activation, not before it
+ *         gate, gate_i         B has 2N columns: the N of the gate first, or gate and up in turn. Needs an activation; no bias_m
+ *         residual             beta * C is added behind the activation, not before it; with a gate also behind the product
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
+ *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -59,13 +64,16 @@ typedef enum gs_activation {
 /* A vector that is added to D before the activation, of D's type. */
 typedef enum gs_bias {
     GS_BIAS_NONE = 0,
-    GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer */
-    GS_BIAS_M    = 2          /* M elements, one for each row */
+    GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer. With a gate 2N, in the order of B's columns */
+    GS_BIAS_M    = 2          /* M elements, one for each row; not with a gate */
 } gs_bias;
 
-/* Whether B has two columns for each of D, whose results are combined: D = activation(A B_gate) * (A B_up). */
+/* Whether B has two columns for each of D, whose results are combined: D = activation(A B_gate) * (A B_up). N stays the width of D, ldb the length of
+ * a stored row of B. Needs an activation. C is added with a residual only: with a gate, beta is 0 or residual is 1. */
 typedef enum gs_gate {
-    GS_GATE_NONE        = 0
+    GS_GATE_NONE        = 0,
+    GS_GATE_STACKED     = 1,  /* the N columns of the gate, then the N of up: torch.cat of both weights */
+    GS_GATE_INTERLEAVED = 2   /* columns 2j: of the gate, 2j + 1: of up */
 } gs_gate;
 
 /* Where the alpha and beta of a run are. In device memory they are two f32, and may change between the replays of a graph; the problem's own are then not used, but for
@@ -134,7 +142,7 @@ GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
  * without one. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
-/* 2 M N K batch. */
+/* 2 M N K batch; twice that with a gate. */
 GS_API double gs_problem_flops(const gs_problem *problem);
 
 /* Size in bytes of an element. */

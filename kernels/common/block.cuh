@@ -61,6 +61,10 @@ __device__ __forceinline__ void gs_stmatrix_x2_trans(unsigned address, unsigned 
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0), "r"(r1) : "memory");
 }
+__device__ __forceinline__ void gs_stmatrix_x1_trans(unsigned address, unsigned r0)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(address), "r"(r0) : "memory");
+}
 
 __device__ __forceinline__ void gs_store_shared_f32(unsigned address, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory"); }
 

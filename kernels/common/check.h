@@ -31,6 +31,8 @@ typedef struct gs_rows {
 typedef struct gs_check_counts {
     double reference2;        /* sum of squares of the finite references */
     gs_u64 finite;            /* how many there are */
+    double sums2;             /* with a gate: the same of the sums, two for each element; reference2 is of their products */
+    gs_u64 sums;
     double error2, signed_error, absolute_error;   /* over finite references; signed: away from zero is positive */
     gs_u64 worst;             /* largest error over its bound: the bits of a double >= 0 */
     gs_u64 first;             /* smallest row * n + column of a mismatch, all ones if none */
@@ -44,7 +46,7 @@ typedef struct gs_check_counts {
 
 typedef struct gs_check {
     const void      *d;
-    const double    *reference;      /* rows x cols, packed: what the epilogue is applied to */
+    const double    *reference;      /* rows x cols, with a gate rows x 2 cols, packed: what the epilogue is applied to */
     gs_epilogue      epilogue;
     gs_placed        placed;         /* of d */
     gs_u64           rows, cols;     /* rows of the whole batch */
@@ -72,7 +74,7 @@ typedef struct gs_timed {
     gs_placed    placed_c, placed_d;
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
-    int          activation, along, residual;   /* as in gs_epilogue */
+    int          activation, along, residual, gate;   /* as in gs_epilogue */
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation), GS_RESIDUAL, GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation), GS_RESIDUAL, GS_GATE (gs_gate), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -18,6 +18,9 @@
 #endif
 #ifndef GS_RESIDUAL
 #define GS_RESIDUAL 0
+#endif
+#ifndef GS_GATE
+#define GS_GATE 0
 #endif
 
 /* alpha and beta of the run. With GS_SCALARS they are in device memory, where the kernel before may have put them: read behind the wait of a dependent launch. */
@@ -135,5 +138,35 @@ static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, flo
 #endif
     return gs_activated_sum(p, scaled, c, row, col, rows, cols, index);
 }
+
+#if GS_GATE
+/* The column of B that a column of D has as its gate, and as up: in a matrix B of twice so many columns as D has. */
+static __device__ __forceinline__ long long gs_column_of_gate(long long col) { return GS_GATE == 1 ? col : 2 * col; }
+static __device__ __forceinline__ long long gs_column_of_up(long long col, long long cols) { return GS_GATE == 1 ? cols + col : 2 * col + 1; }
+
+/* The column of B behind a column of a product whose columns are eight of the gate, then the eight of up that belong to them, and so on. */
+static __device__ __forceinline__ long long gs_column_in_turn(long long col, long long cols)
+{
+    const long long own = col / 16 * 8 + col % 8;
+    return col / 8 % 2 ? gs_column_of_up(own, cols) : gs_column_of_gate(own);
+}
+
+/* An element of D before it is rounded, from alpha times the sum of its gate and that of up. */
+static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+{
+#if GS_BIAS
+    if (col < cols) {
+        gate += gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index);
+        up += gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
+    }
+#endif
+    float value = gs_activated(gate) * up;
+#if GS_BETA && GS_RESIDUAL
+    value = gs_plus_c(p, c, value);
+#endif
+    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    return value;
+}
+#endif
 
 #endif

@@ -12,12 +12,23 @@ typedef struct gs_epilogue {
     long long   m, stride_bias;        /* m: rows of a matrix of the batch */
     int         activation, along;     /* gs_activation, gs_bias */
     int         residual;
+    int         gate;                  /* gs_gate; and GS_GATE_EXCHANGED, with which verification looks for a mistake */
+    long long   n;                     /* with a gate: columns of D */
     double      beta;
     double      least;                 /* smaller numbers overflow where they are summed up */
 } gs_epilogue;
 
 /* The accumulator cannot tell it from minus infinity, of which 0 and NaN are right with a smooth activation. */
 GS_SHARED bool gs_is_open(int activation, double x, double least) { return activation >= 2 && x < least; }
+
+#define GS_GATE_EXCHANGED 4            /* the gate's columns are those of up */
+
+/* Which column of B a column of D has as its gate, or as up. */
+GS_SHARED long long gs_gate_column(int gate, long long n, long long col, bool up)
+{
+    const bool second = up != ((gate & GS_GATE_EXCHANGED) != 0);
+    return (gate & 3) == 1 ? col + (second ? n : 0) : 2 * col + second;
+}
 
 /* gs_activation of problem.h */
 GS_SHARED double gs_activate(int activation, double x)
@@ -32,7 +43,27 @@ GS_SHARED double gs_activate(int activation, double x)
     }
 }
 
-/* How wrong an activation in f32 may be, relative to its value: exp in f32 of arguments up to 100. */
-GS_SHARED double gs_activation_error(int activation) { return activation >= 2 ? 0x1p-15 : 0; }
+/* How wrong an activation in f32 may be, relative to its value: exp in f32 of arguments up to 100; behind a gate two more roundings. */
+GS_SHARED double gs_activation_error(int activation, int gate) { return activation >= 2 ? 0x1p-15 : gate ? 0x1p-22 : 0; }
+
+/* The result of a gate, and how wrong it may be beyond a rounding. */
+typedef struct gs_gated {
+    double value, slack;
+    bool   open;               /* NaN is right as well */
+    bool   lost;               /* one of the sums is beyond what the accumulator holds: any result is right */
+} gs_gated;
+
+/* x, y: of the gate, of up, with their bias. error_x, error_y: how wrong they may be, the first one times the activation's slope. relative: of the activation. */
+GS_SHARED gs_gated gs_gate_result(int activation, double x, double y, double error_x, double error_y, double relative, double least)
+{
+    const double huge = (double)gs_infinity(), active = gs_activate(activation, x);
+    const bool finite_x = fabs(x) < huge, finite_y = fabs(y) < huge;
+    gs_gated of = {active * y, 0, gs_is_open(activation, x, least), (finite_x && fabs(x) > -least) || (finite_y && fabs(y) > -least)};
+    if (activation >= 2 && fabs(active) < 0x1p-110 && active != 0 && !finite_y) of.open = true;   /* f32 makes it 0 */
+    if (!finite_y && y == y && fabs(x) <= error_x) of.lost = true;   /* nobody knows the sign */
+    if (!finite_x) error_x = 0;
+    if (finite_y) of.slack = relative * fabs(active * y) + 0x1p-120 * fabs(y) + error_x * (fabs(y) + error_y) + fabs(active) * error_y;
+    return of;
+}
 
 #endif

@@ -21,7 +21,7 @@ typedef struct gs_race_check {
     int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;
     float        alpha, beta;
-    int          activation, along, residual;   /* as in gs_epilogue */
+    int          activation, along, residual, gate;   /* as in gs_epilogue */
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
     gs_u64       seed;
     gs_u64      *wrong;        /* adds the samples that are wrong and the elements that are NaN */

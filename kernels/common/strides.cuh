@@ -7,6 +7,9 @@
 #ifndef GS_STRIDES
 #define GS_STRIDES 0
 #endif
+#ifndef GS_GATE
+#define GS_GATE 0
+#endif
 #ifndef GS_SAME
 #define GS_SAME 0
 #endif
@@ -25,7 +28,7 @@ static __device__ __forceinline__ long long gs_begin_b(const gs_kernel_args &p, 
 #if GS_STRIDES
     return index * p.stride_b;
 #else
-    return index * p.ldb * (GS_B_ALONG_K ? p.n : p.k);
+    return index * p.ldb * (GS_B_ALONG_K ? (GS_GATE ? 2LL * p.n : p.n) : p.k);
 #endif
 }
 

@@ -46,6 +46,32 @@ __device__ __forceinline__ void gs_tma_load_multicast_of(unsigned to, const gs_t
                  : "memory");
 }
 
+/* From a map whose rows are eight of one half, eight of the other in turn (manifest: turn), from sixteen rows times `group` on; z: the matrix, of maps of a batch. */
+__device__ __forceinline__ void gs_tma_load_turn(unsigned to, const gs_tensor_map *map, int x, int group, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %5, %5, %3}], [%4];" ::"r"(to), "l"(map),
+                 "r"(x), "r"(group), "r"(barrier), "r"(0)
+                 : "memory");
+}
+__device__ __forceinline__ void gs_tma_load_turn_multicast(unsigned to, const gs_tensor_map *map, int x, int group, unsigned barrier, unsigned short mask)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %6, %6, %3}], [%4], %5;" ::"r"(to),
+                 "l"(map), "r"(x), "r"(group), "r"(barrier), "h"(mask), "r"(0)
+                 : "memory");
+}
+__device__ __forceinline__ void gs_tma_load_turn_of(unsigned to, const gs_tensor_map *map, int x, int group, int z, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %6, %6, %3, %4}], [%5];" ::"r"(to), "l"(map),
+                 "r"(x), "r"(group), "r"(z), "r"(barrier), "r"(0)
+                 : "memory");
+}
+__device__ __forceinline__ void gs_tma_load_turn_multicast_of(unsigned to, const gs_tensor_map *map, int x, int group, int z, unsigned barrier, unsigned short mask)
+{
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %7, %7, %3, %4}], [%5], %6;" ::"r"(to),
+                 "l"(map), "r"(x), "r"(group), "r"(z), "r"(barrier), "h"(mask), "r"(0)
+                 : "memory");
+}
+
 /* Stores a box from shared memory. The writes to `from` must have been made visible by gs_tma_fence and a barrier. One thread. */
 __device__ __forceinline__ void gs_tma_store(const gs_tensor_map *map, int x, int y, unsigned from)
 {

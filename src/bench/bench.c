@@ -149,7 +149,7 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
     GS_TRY(device->ops->queue_create(device, &run->queue, error));
     GS_TRY(device->ops->event_create(device, &run->start, error));
     GS_TRY(device->ops->event_create(device, &run->end, error));
-    run->reference_bytes = run->options.check ? (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch * sizeof *run->reference : 0;
+    run->reference_bytes = run->options.check ? (size_t)problem->m * (size_t)gs_columns_of_b(problem) * (size_t)problem->batch * sizeof *run->reference : 0;
     run->reference = run->options.check ? malloc(run->reference_bytes) : NULL;
     if (run->options.check && !run->reference)
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reference of %zu bytes", run->reference_bytes);

@@ -37,7 +37,8 @@ typedef struct gs_tensor_map {
 } gs_tensor_map;
 
 /* A tensor in device memory, described for bulk tensor copies: two-dimensional, or of three dimensions, so many matrices behind each other of which a box holds
- * one. Out-of-bounds elements read as zero. */
+ * one. In turn: rows are in two halves, and a box has eight of one, eight of the other, and so on: of four dimensions, or five. Out-of-bounds elements read as
+ * zero. */
 typedef struct gs_tensor {
     gs_pointer address;       /* multiple of 16 */
     int        element;       /* gs_type */
@@ -48,7 +49,28 @@ typedef struct gs_tensor {
     int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
     uint64_t   matrices;      /* 0: two-dimensional */
     uint64_t   step;          /* bytes from matrix to matrix, multiple of 16 */
+    uint64_t   second;        /* in turn: bytes from the first half's first row to the second half's, a multiple of 16; extent[1] is a multiple of 16, box[1] as well.
+                                 Rows of a half lie `stride` apart. 0: not in turn */
 } gs_tensor;
+
+/* The dimensions of a tensor's map: elements; bytes from the second on; elements of a box. Returns how many there are. */
+static inline int gs_tensor_dimensions(const gs_tensor *tensor, uint64_t extent[5], uint64_t stride[4], uint32_t box[5])
+{
+    int count = 2;
+    extent[0] = tensor->extent[0], box[0] = tensor->box[0], stride[0] = tensor->stride;
+    extent[1] = tensor->extent[1], box[1] = tensor->box[1];
+    if (tensor->second) {
+        extent[1] = box[1] = 8;
+        extent[2] = box[2] = 2, stride[1] = tensor->second;
+        extent[3] = tensor->extent[1] / 16, box[3] = tensor->box[1] / 16, stride[2] = 8 * tensor->stride;
+        count = 4;
+    }
+    if (tensor->matrices) {
+        extent[count] = tensor->matrices, box[count] = 1, stride[count - 1] = tensor->step;
+        count++;
+    }
+    return count;
+}
 
 /* Looks at user kernels before they are compiled and before they are loaded (kernel/inspector.h). */
 struct gs_kernel_inspector;

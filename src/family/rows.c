@@ -26,6 +26,10 @@ gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
     if (rows == GS_ROWS_GIVEN && (pitch(problem, 'a') % 8 || pitch(problem, 'b') % 8))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : problem->ldb % 8 ? "ldb" : "stride",
                        "tensor copies need rows of A and B that start at multiples of 16 bytes, or that are packed first");
+    if (problem->gate && rows != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "with a gate A and B are read by tensor copies, as they are given");
+    if (problem->gate && !gs_is_b_transposed(problem->layout))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "with a gate tensor copies read B stored N x K: its rows in turn, eight of the gate, eight of up");
+    if (problem->gate && problem->n % 8 != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "rows of a gated B are read in eights");
     return GS_OK;
 }
 

@@ -115,7 +115,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
         s.wx /= s.consumers;
     s.accumulators = s.wx / 64 * s.wy / (problem->acc == GS_F32 ? 2 : 4);
     s.chunk = 128 / (int)gs_type_size(problem->out);
-    s.parts = s.wx / 64 * ((s.wy + s.chunk - 1) / s.chunk);
+    s.dy = problem->gate && !swap_ab ? s.wy / 2 : s.wy;
+    s.parts = s.wx / 64 * ((s.dy + s.chunk - 1) / s.chunk);
     const int rows = rows_of(schedule);
     const int beside = gs_rows_beside(rows, problem, 'a', tile[0], tile[2]) + gs_rows_beside(rows, problem, 'b', tile[1], tile[2]);
     const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
@@ -159,6 +160,8 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     const int16_t *const mode = value_of(schedule, GS_WS_MODE);
     if (mode[0] > 0 && s->bx != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
+    if (problem->gate && (s->swap_ab ? s->bx : s->wy) % 16 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
     if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without an epilogue for rows of D at multiples of 16 bytes");
     if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
@@ -174,7 +177,7 @@ static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, 
     if (p->batch == 1) return GS_OK;
     if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
     if (s->first) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "a batch is stored without cache hints");
-    const double tiles = gs_ceil_div((double)p->m, tile[0]) * gs_ceil_div((double)p->n, tile[1]) * (double)p->batch;
+    const double tiles = gs_ceil_div((double)p->m, tile[0]) * gs_ceil_div((double)gs_columns_of_b(p), tile[1]) * (double)p->batch;
     return tiles < 1e9 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "too many tiles to count");
 }
 
@@ -183,7 +186,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
     if (problem->m < 1 || problem->n < 1 || problem->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "ws needs extents of at least 1");
-    if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || problem->n > GS_MAX_EXTENT - 2 * tile[1])
+    if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || gs_columns_of_b(problem) > GS_MAX_EXTENT - 2 * tile[1])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
     GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
@@ -192,6 +195,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     GS_TRY(check_registers(&shape, schedule, problem, error));
     if (cluster[0] * cluster[1] > 1 && tile[0] / cluster[1] % 8 + tile[1] / cluster[0] % 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
+    if (problem->gate && tile[1] / cluster[0] % 16 != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of a gated B must be whole groups of 16 rows");
     if (feeds(schedule, problem) && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
     if (gs_rows_feed(rows_of(schedule), problem, shape.swap_ab ? 'a' : 'b') != GS_FEED_TENSOR && !is_y_along_k(&shape, problem) && shape.wy % 64 != 0)
@@ -289,10 +294,10 @@ static gs_map map_of(char operand, int inner, int outer, int swizzle)
     return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = swizzle};
 }
 
-/* What a warp stores of a part: 16 along X, `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
-static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
+/* What a warp stores of a part: 16 along X (of a gate's pairs 8), `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
+static gs_map stored_map(const gs_ws_shape *shape, int wide, bool gated, int out_bytes)
 {
-    const int columns = shape->swap_ab ? 16 : wide, row_bytes = columns * out_bytes;
+    const int columns = shape->swap_ab ? gated ? 8 : 16 : wide, row_bytes = columns * out_bytes;
     return map_of('d', columns, shape->swap_ab ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
 }
 
@@ -300,16 +305,19 @@ static gs_map stored_map(const gs_ws_shape *shape, int wide, int out_bytes)
 static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    const int a_rows = tile[0] / cluster[1], b_rows = tile[1] / cluster[0], tail = shape->wy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
+    const int a_rows = tile[0] / cluster[1], b_rows = tile[1] / cluster[0], tail = shape->dy % shape->chunk, out_bytes = (int)gs_type_size(problem->out);
     const int y_columns = shape->wy % 64 == 0 ? 64 : 32, a_columns = shape->swap_ab ? y_columns : 64, b_columns = shape->swap_ab ? 64 : y_columns;
     if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = gs_is_a_transposed(problem->layout) ? map_of('a', a_columns, 64 / cluster[1], 2 * a_columns) : map_of('a', 64, a_rows, 128);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = gs_is_b_transposed(problem->layout) ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
                                                                              : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
-    if (!is_direct(problem)) entry->map[entry->map_count++] = stored_map(shape, shape->chunk, out_bytes);
-    if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, out_bytes);
-    for (int i = 0; i < entry->map_count; i++) entry->map[i].batch = problem->batch > 1;
+    if (!is_direct(problem)) entry->map[entry->map_count++] = stored_map(shape, shape->chunk, problem->gate, out_bytes);
+    if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, problem->gate, out_bytes);
+    for (int i = 0; i < entry->map_count; i++) {
+        entry->map[i].batch = problem->batch > 1;
+        entry->map[i].turn = entry->map[i].operand == 'b' && problem->gate;
+    }
 }
 
 static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
@@ -353,8 +361,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(n,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
-             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);
+    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(%sn,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
+             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], problem->gate ? "2*" : "", tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));
@@ -376,7 +384,7 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -18,8 +18,9 @@ typedef struct gs_ws_shape {
     bool swap_ab;        /* B's columns meet wgmma's 64-row side: D is computed transposed */
     int  bx, by;         /* of the tile: wgmma's 64-row side, and its columns */
     int  wx, wy;         /* the same of a consumer */
+    int  dy;             /* of D, what a consumer has along the tile's columns: half of wy where gate and up alternate there */
     int  accumulators;   /* 32-bit registers of a consumer thread */
-    int  chunk;          /* of wy, what a part of the epilogue has: 128 bytes */
+    int  chunk;          /* of dy, what a part of the epilogue has: 128 bytes */
     int  parts;          /* of a consumer's epilogue */
     int  slabs;          /* epilogue buffers of a consumer warp: as many as are of use and fit beside the stages, at least 1 */
     int  smem;           /* bytes of a block: alignment slack, stages, slabs, barriers */

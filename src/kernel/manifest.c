@@ -78,6 +78,8 @@ static gs_status check_map(const gs_map *map, gs_error *error)
     if (map->swizzle && map->inner * 2 > map->swizzle)
         return gs_fail(error, GS_ERROR_RANGE, "map", "a box row of %d elements is longer than the swizzle of %d bytes",
                        map->inner, map->swizzle);
+    if (map->turn && (map->operand != 'b' || map->outer % 16 != 0))
+        return gs_fail(error, GS_ERROR_RANGE, "map", "only b is read in turn, sixteen rows at a time");
     return GS_OK;
 }
 
@@ -272,6 +274,8 @@ static gs_status read_map(reader *r, gs_entry *entry)
     GS_TRY(read_int(r, &map->swizzle));
     gs_scan_space(&r->scan);
     map->batch = gs_scan_take(&r->scan, "batch");
+    gs_scan_space(&r->scan);
+    map->turn = gs_scan_take(&r->scan, "turn");
     return check_map(map, r->error);
 }
 
@@ -399,7 +403,8 @@ static void format_entry(const gs_entry *entry, gs_text *text)
     if (entry->dependent) gs_text_add(text, "dependent\n");
     for (int i = 0; i < entry->map_count; i++) {
         const gs_map *const map = &entry->map[i];
-        gs_text_addf(text, "map %c %dx%d sw%d%s\n", map->operand, map->inner, map->outer, map->swizzle, map->batch ? " batch" : "");
+        gs_text_addf(text, "map %c %dx%d sw%d%s%s\n", map->operand, map->inner, map->outer, map->swizzle, map->batch ? " batch" : "",
+                     map->turn ? " turn" : "");
     }
 }
 

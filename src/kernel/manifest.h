@@ -18,8 +18,8 @@
  *     [cluster 2 1 1]
  *     [smem 214016]                         dynamic shared memory, bytes, a formula
  *     [dependent]                           programmatic dependent launch allowed
- *     [map a 64x128 sw128 [batch]]          tensor map of an operand: inner x outer box in elements, swizzle span; batch: of three dimensions,
- *                                           the last one the matrix of the batch
+ *     [map a 64x128 sw128 [batch] [turn]]   tensor map of an operand: inner x outer box in elements, swizzle span; batch: of three dimensions,
+ *                                           the last one the matrix of the batch; turn: of B with a gate, see gs_map
  *     entry ...                             entries run in order on one stream
  *
  * A kernel entry takes its maps in order (const __grid_constant__, 128 bytes each), then a gs_kernel_args by value.
@@ -61,6 +61,8 @@ typedef struct gs_map {
     int  inner, outer;        /* box, elements */
     int  swizzle;             /* 0, 32, 64, 128 bytes */
     bool batch;               /* of three dimensions: a box lies in one matrix of the batch, which the third coordinate names */
+    bool turn;                /* of B, stored N x K, with a gate: its rows are eight of the gate, the eight of up that belong to them, and so on, of which
+                                 `outer` is a multiple of 16. Four dimensions: K, 8, 2, groups; the matrix of a batch is a fifth */
 } gs_map;
 
 typedef struct gs_entry {

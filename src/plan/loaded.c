@@ -100,11 +100,14 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
 {
     const gs_shape s = gs_shape_of(problem, map->operand);
     const bool along_k = map->operand == 'a' ? !gs_is_a_transposed(problem->layout) : map->operand != 'b' || gs_is_b_transposed(problem->layout);
-    return (gs_tensor){
+    gs_tensor tensor = {
         .element = s.type, .extent = {(uint64_t)s.row, (uint64_t)s.rows}, .stride = (uint64_t)s.ld * gs_type_size(s.type),
         .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = along_k ? 256 : 128,
         .matrices = map->batch ? (uint64_t)s.matrices : 0, .step = (uint64_t)(s.stride ? s.stride : s.ld * s.rows) * gs_type_size(s.type),
     };
+    if (map->turn && problem->gate == GS_GATE_STACKED) tensor.second = (uint64_t)problem->n * tensor.stride;
+    if (map->turn && problem->gate == GS_GATE_INTERLEAVED) tensor.second = tensor.stride, tensor.stride *= 2;
+    return tensor;
 }
 
 /* A copy's rows are a multiple of this, bytes (kernels/common/pack.cuh). */
@@ -165,6 +168,9 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     const uint32_t cluster = state->launch.cluster[0] * state->launch.cluster[1] * state->launch.cluster[2];
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
     state->map_count = entry->map_count;
+    for (int i = 0; i < entry->map_count; i++)
+        if (entry->map[i].turn && (!problem->gate || !gs_is_b_transposed(problem->layout) || problem->n % 8 != 0 || is_packed(&loaded->manifest, 'b')))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "rows are read in turn where B has a gate, is stored N x K with N a multiple of 8, and is no copy");
     size_t b_at;
     packed_bytes(&loaded->manifest, problem, &b_at);
     for (int i = 0; i < entry->map_count; i++) {

@@ -31,10 +31,10 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
     switch (operand) {
     case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, p->batch);
-    case 'b': return shape(b ? p->n : p->k, b ? p->k : p->n, p->ldb, p->in, p->stride_b, p->batch);
+    case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->batch);
     case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
-        const int64_t count = p->bias == GS_BIAS_N ? p->n : p->bias == GS_BIAS_M ? p->m : 0;
+        const int64_t count = p->bias == GS_BIAS_N ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
@@ -106,6 +106,12 @@ gs_problem gs_problem_sums(const gs_problem *problem)
     sums.residual = 0;
     sums.scalars = GS_SCALARS_HOST;
     sums.stride_bias = 0;
+    if (sums.gate) {
+        sums.gate = GS_GATE_NONE;
+        sums.n *= 2;
+        sums.ldc += problem->n;
+        sums.ldd += problem->n;
+    }
     return sums;
 }
 
@@ -139,11 +145,12 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     const gs_problem was = gs_problem_make(problem->in, problem->layout, problem->m, problem->n, problem->k);
     const gs_problem is = gs_problem_make(problem->in, problem->layout, m, n, k);
     gs_problem other = *problem;
+    const int64_t had = row_of_b(problem);
     other.m = m;
     other.n = n;
     other.k = k;
     other.lda += is.lda - was.lda;
-    other.ldb += is.ldb - was.ldb;
+    other.ldb += row_of_b(&other) - had;
     other.ldc += is.ldc - was.ldc;
     other.ldd += is.ldd - was.ldd;
     int64_t *const ld[] = {&other.lda, &other.ldb, &other.ldc, &other.ldd}, *const stride[] = {&other.stride_a, &other.stride_b, &other.stride_c, &other.stride_d};

@@ -44,6 +44,9 @@ enum {
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
 
+/* Columns of B, and of the sums: two for each of D with a gate. */
+static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? 2 * p->n : p->n; }
+
 /* More than alpha is applied to a sum. */
 static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }
 static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
@@ -63,7 +66,7 @@ int64_t gs_rows_unit(const gs_problem *problem, char operand);
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
 
-/* The sums alone: beta 0, no bias, no activation, alpha from the host. */
+/* The sums alone: beta 0, no bias, no activation, alpha from the host; with a gate, those of all columns of B, so that N, ldc and ldd grow by N. */
 gs_problem gs_problem_sums(const gs_problem *problem);
 
 /* The sums of matrices without padding, one behind the other. */

@@ -14,6 +14,9 @@
 #include "problem/sized.h"
 
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
+#define NEEDS_ACTIVATION "a gate needs an activation"
+#define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
+#define NEEDS_RESIDUAL   "with a gate, C is added as a residual only"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
@@ -27,6 +30,7 @@ enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, SA, SB, SC, SD, SE, ALPHA, BETA, SCALA
 static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "sa", "sb", "sc", "sd", "se", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
+static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
@@ -73,7 +77,7 @@ size_t gs_problem_bytes(const gs_problem *problem, char operand)
 
 double gs_problem_flops(const gs_problem *problem)
 {
-    return 2.0 * (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+    return 2.0 * (double)problem->m * (double)gs_columns_of_b(problem) * (double)problem->k * (double)problem->batch;
 }
 
 /* ---- text ---- */
@@ -161,15 +165,26 @@ static gs_status read_epilogue(reader *r, const char *field)
         if (!gs_scan_word(&r->scan, word, sizeof word)) word[0] = '\0';
         const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, activation_names, GS_COUNT(activation_names));
         const bool residual = strcmp(word, "residual") == 0;
-        if (!bias && !activation && !residual)
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected bias or bias_m, relu, gelu, gelu_erf or silu, residual, joined by +");
-        if ((bias && p->bias) || (activation && p->activation) || (residual && p->residual))
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : "residual");
+        const int gate = place_among(word, gate_names, GS_COUNT(gate_names));
+        if (!bias && !activation && !gate && !residual)
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected bias or bias_m, relu, gelu, gelu_erf or silu, gate or gate_i, residual, joined by +");
+        if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual))
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : gate ? "gate" : "residual");
+        if (gate) p->gate = (uint32_t)gate;
         if (bias) p->bias = (gs_bias)bias;
         if (activation) p->activation = (gs_activation)activation;
         if (residual) p->residual = 1;
     } while (gs_scan_take(&r->scan, "+"));
     return GS_OK;
+}
+
+/* What a gate does not go with; NULL: nothing. */
+static const char *refuse_gate(const gs_problem *p)
+{
+    if (!p->gate) return NULL;
+    if (p->activation == GS_ACTIVATION_NONE) return NEEDS_ACTIVATION;
+    if (p->bias == GS_BIAS_M) return NEEDS_ALONG_N;
+    return p->beta != 0 && !p->residual ? NEEDS_RESIDUAL : NULL;
 }
 
 static gs_status read_field(reader *r)
@@ -229,6 +244,7 @@ static gs_status join_fields(reader *r)
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0))
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
     if (p->stride_bias && !p->bias) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SE], "se", "there is no bias");
+    if (refuse_gate(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_gate(p));
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -336,9 +352,9 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
     const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
-                                 p->residual ? "residual" : ""};
+                                 name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : ""};
     const char *before = ":ep=";
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (int)GS_COUNT(words); i++) {
         if (!*words[i]) continue;
         append(text, "%s%s", before, words[i]);
         before = "+";
@@ -368,6 +384,7 @@ static gs_status check_epilogue(const gs_problem *p, gs_error *error)
     if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m");
     if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0)) return gs_fail(error, GS_ERROR_RANGE, "residual", NEEDS_BOTH);
+    if (refuse_gate(p)) return gs_fail(error, GS_ERROR_RANGE, "gate", "%s", refuse_gate(p));
     return GS_OK;
 }
 
@@ -395,7 +412,7 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         int64_t     value, least, most;
     } ranges[] = {
         {"m",   p->m,     0,                GS_MAX_EXTENT},
-        {"n",   p->n,     0,                GS_MAX_EXTENT},
+        {"n",   p->n,     0,                p->gate ? GS_MAX_EXTENT / 2 : GS_MAX_EXTENT},
         {"k",   p->k,     0,                GS_MAX_EXTENT},
         {"b",   p->batch, 1,                GS_MAX_EXTENT},
         {"lda", p->lda,   least_ld(p, 'a'), GS_MAX_LD},
@@ -418,7 +435,7 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
-    if (problem->gate) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be 0");
+    if (problem->gate >= GS_COUNT(gate_names)) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be none, stacked or interleaved");
     if (problem->groups) return gs_fail(error, GS_ERROR_RANGE, "groups", "must be 0");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));

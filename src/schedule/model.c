@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/model.h"
 
 static double count(int64_t m, int64_t n, int64_t batch) { return (double)m * (double)n * (double)batch; }
@@ -15,7 +16,7 @@ double gs_compulsory_bytes(const gs_problem *p)
 {
     const double in = (double)gs_type_size(p->in), out = (double)gs_type_size(p->out);
     const double d = out * count(p->m, p->n, p->batch);
-    return in * (count(p->m, p->k, p->batch) + count(p->n, p->k, p->batch)) + (p->beta != 0 ? 2 * d : d);
+    return in * (count(p->m, p->k, p->batch) + count(gs_columns_of_b(p), p->k, p->batch)) + (p->beta != 0 ? 2 * d : d);
 }
 
 double gs_roofline_us(const gs_problem *problem, const gs_caps *caps, const gs_rates *rates)

@@ -160,7 +160,8 @@ gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem
 
 gs_work gs_schedule_work(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
-    gs_work work = gs_families[schedule->family]->work(schedule, problem, profile);
+    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem;   /* the families' models know no gate */
+    gs_work work = gs_families[schedule->family]->work(schedule, &sums, profile);
     work.floor_us = fmax(gs_roofline_us(problem, &profile->caps, &profile->rates), profile->caps.launch_us);
     return work;
 }

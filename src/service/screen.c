@@ -7,13 +7,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/manifest.h"
+#include "problem/layout.h"
 
 #define GIB 1073741824.0
 
 /* Of verification at least: A, B and D, C where it is read, and a product in f64 to compare with. */
 static double least_bytes(const gs_problem *p)
 {
-    const double product = 8.0 * (double)p->m * (double)p->n * (double)p->batch;
+    const double product = 8.0 * (double)p->m * (double)gs_columns_of_b(p) * (double)p->batch;
     return (double)gs_problem_bytes(p, 'a') + (double)gs_problem_bytes(p, 'b') + (p->beta != 0 ? (double)gs_problem_bytes(p, 'c') : 0) + (double)gs_problem_bytes(p, 'd') + product;
 }
 

@@ -103,7 +103,7 @@ gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error
     gs_device *const device = trial->verifier->device;
     GS_TRY(place(trial, as_timed, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
-    const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
+    const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
 }
 
@@ -195,7 +195,7 @@ gs_args gs_check_run_args(const gs_check_run *trial)
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
 static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
 {
-    const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)trial->problem.n;
+    const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
     return gs_check_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
 }
 
@@ -346,7 +346,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
     const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
     gs_poked *const to = &trial->poked;
-    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, p->m * p->batch), .col = gs_pick_below(more, p->n),
+    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, p->m * p->batch), .col = gs_pick_below(more, gs_columns_of_b(p)),
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
     const int64_t batch = to->row / p->m;
     if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, bits, error));

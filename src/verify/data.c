@@ -89,10 +89,11 @@ static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
         const double heavies = 2 * segments(problem, plan) * plan->heavy * plan->light;
         const double spread = 10 * plan->light * plan->light * sqrt((double)problem->k) * ldexp(1, -plan->sparse);
         const double partial = heavies > 0 ? fmin(largest, heavies + spread + 40 * (plan->sparse > 0)) : likely;
+        if (problem->gate && problem->out == GS_F16 && alpha * likely + C_MOST * beta >= sqrt(F16_LARGE)) return false;
         return partial <= F16_EXACT && (alpha * partial + C_MOST * beta) / unit <= F16_EXACT;
     }
     if (largest >= F32_SAFE || (alpha * largest + C_MOST * beta) / unit > F32_EXACT) return false;
-    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + C_MOST * beta < F16_LARGE;
+    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + C_MOST * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two */
 }
 
 static bool plan_integer(const gs_problem *problem, gs_data_plan *plan)
@@ -152,13 +153,19 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
     gs_data_range *const r = &plan->range;
     const bool odd = !gs_scalars_exact(p);
     if (p->k == 0 || alpha == 0 || (odd && (few || !is_moderate(p->alpha) || !is_moderate(p->beta)))) return false;
-    *r = (gs_data_range){.lone = p->m < p->n, .lone_bits = few || odd ? 1 : wide || !power ? 8 : 11,
+    const int64_t columns = gs_columns_of_b(p);
+    *r = (gs_data_range){.lone = p->m < columns, .lone_bits = few || odd ? 1 : wide || !power ? 8 : 11,
                          .bits = odd ? 1 : wide ? 8 : few && !power ? 7 : 11, .c_bits = odd ? 1 : 8,
                          .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
-    r->lone_classes = GS_MAX(p->m, p->n) >= 4;
-    r->full_classes = GS_MIN(p->m, p->n) >= 16;
+    r->lone_classes = GS_MAX(p->m, columns) >= 4;
+    r->full_classes = GS_MIN(p->m, columns) >= 16;
     if (few && !(one && p->out == GS_F16)) {
         r->low = -9, r->high = 9, r->plain[0] = -6, r->plain[1] = 6;
+        return true;
+    }
+    if (p->gate) {   /* the product of two such products must keep its bits in f32 and in D; an overflow of one would hide the other */
+        const int far = p->out == GS_F16 ? 7 : wide ? 50 : 26;
+        r->plain[0] = p->in == GS_F16 && p->out != GS_F16 ? -38 : -far, r->plain[1] = far;
         return true;
     }
     if (p->out == GS_F16) {
@@ -255,13 +262,14 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
         .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
         .spread = tolerance * accumulation * steepest,
         .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * least_of(GS_F16) + (problem->activation >= GS_GELU ? 0x1p-120 : 0),
-        .activation = gs_activation_error((int)problem->activation),
+        .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
 }
 
 double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
 {
-    const double honest = hypot(0.45 * unit_of(problem->out), typical_accumulation(problem));   /* rounding: 0.41 units, rms */
+    const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */
+    const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
     const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
     return (yardstick ? fmax(1.5 * yardstick->frobenius, honest) : 1.5 * honest) + subnormal;
 }
@@ -275,5 +283,5 @@ double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, dou
     if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;
     const double elements = (double)problem->m * (double)problem->n * (double)problem->batch;
     const double chance = 6 / sqrt(fmax(elements, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
-    return theirs + chance + 0.25 + (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
+    return theirs + chance + 0.25 + (problem->gate ? 2 : 1) * (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
 }

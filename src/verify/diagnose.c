@@ -157,17 +157,25 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
     const gs_problem asked = trial->problem;
     char text[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
     const char *const wanted = epilogue_text(&asked, text), *right = NULL;
-    for (int i = 0; i < 2 * (GS_SILU + 1) && !right; i++) {
+    bool exchanged = false;
+    for (int i = 0; i < (asked.gate ? 8 : 2) * (GS_SILU + 1) && !right; i++) {
         gs_check_counts counts;
         if (i % 2 && !asked.bias) continue;
-        trial->problem.activation = (gs_activation)(i / 2);
+        trial->problem.activation = (gs_activation)(i / 2 % (GS_SILU + 1));
         trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
+        const int order = i / (2 * (GS_SILU + 1));   /* of the gate: as asked, exchanged, the other order, exchanged */
+        if (order & 2) trial->problem.gate = GS_GATE_STACKED + GS_GATE_INTERLEAVED - asked.gate;
+        const gs_problem tried = trial->problem;
+        exchanged = order & 1;
+        if (exchanged) trial->problem.gate |= GS_GATE_EXCHANGED;
         const gs_status status = gs_check_run_compare(trial, tolerance, &counts, error);
-        if (counts.mismatches == 0) right = epilogue_text(&trial->problem, other);
+        if (counts.mismatches == 0) right = epilogue_text(&tried, other);
         trial->problem = asked;
         GS_TRY(status);
     }
-    if (right) gs_check_run_blame(trial, of_part[part], part, "%s; right for the epilogue %s instead of %s", where, right, wanted);
+    if (right && exchanged)
+        gs_check_run_blame(trial, of_part[part], part, "%s; right for the epilogue %s with gate and up exchanged, instead of %s", where, right, wanted);
+    else if (right) gs_check_run_blame(trial, of_part[part], part, "%s; right for the epilogue %s instead of %s", where, right, wanted);
     else gs_check_run_blame(trial, of_part[part], part, "%s: look at the epilogue, %s, and without it at the sums", where, wanted);
     return GS_OK;
 }

@@ -75,8 +75,10 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.beta = e->beta;
     p.bias = like->bias;
     p.activation = like->activation;
-    p.residual = like->residual && p.beta != 0;
     p.scalars = like->scalars;
+    p.gate = like->gate;
+    p.residual = (like->residual || p.gate) && p.beta != 0;
+    if (p.gate) p.ldb = GS_MAX(gs_shape_of(&p, 'b').row, 1);
     p.lda += e->pad;
     p.ldb += 2 * e->pad;
     p.ldc += 3 * e->pad;

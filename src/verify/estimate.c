@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "verify/verify.h"
 
 #define MATRIX_RATE  7e8    /* multiply-adds per second and core: kernels on matrix units, with the checker */
@@ -19,7 +20,7 @@ int gs_emulated_cores(void)
 
 double gs_emulated_seconds(const gs_problem *p, double launches, double references)
 {
-    const double m = (double)p->m * (double)p->batch, n = (double)p->n, k = (double)p->k, products = m * n * k;
+    const double m = (double)p->m * (double)p->batch, n = (double)gs_columns_of_b(p), k = (double)p->k, products = m * n * k;
     const double elements = (launches + references) * (m * n + m * k + n * k * (double)p->batch);
     return (launches * products / MATRIX_RATE + references * products / SCALAR_RATE + elements / ELEMENT_RATE) / gs_emulated_cores();
 }

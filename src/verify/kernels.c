@@ -226,7 +226,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .least = gs_least_sum(p), .relative = bound.relative, .spread = bound.spread,
+        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .least = gs_least_sum(p), .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
     GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + GS_TIMED_AROUND) * 32, queue, error));
@@ -277,14 +277,19 @@ static gs_status launch_reference(gs_verifier *verifier, const gs_problem *p, co
     return verifier->device->ops->launch(verifier->device, &what, queue, error);
 }
 
+/* What the reference computes of a problem: with a gate the sums of all columns of B. */
+static gs_problem summed(const gs_problem *p) { return p->gate ? gs_problem_sums(p) : *p; }
+
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error)
 {
-    return launch_reference(verifier, p, (const gs_pointer[]){a, b, c}, out, p->n, queue, error);
+    const gs_problem sums = summed(p);
+    return launch_reference(verifier, &sums, (const gs_pointer[]){a, b, c}, out, sums.n, queue, error);
 }
 
-gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
 {
+    const gs_problem sums = summed(problem), *const p = &sums;
     const int64_t batch = row / p->m;
     gs_problem one = *p;
     one.m = one.batch = 1;
@@ -295,9 +300,10 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *p, const gs_
     return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
 }
 
-gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error)
 {
+    const gs_problem sums = summed(problem), *const p = &sums;
     const int64_t first = batch * p->m;
     gs_problem one = *p;
     one.n = one.batch = 1;
@@ -314,7 +320,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *p, const gs_
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
-                         .residual = (int)p->residual, .beta = p->beta, .least = gs_least_sum(p)};
+                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p)};
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
@@ -349,11 +355,27 @@ static gs_status read_element(const gs_verifier *verifier, gs_type type, const v
     return GS_OK;
 }
 
+/* With a gate, from the reference's sums. */
+static gs_status finish_gate(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
+{
+    double sum[2], bias = 0, c = 0;
+    for (int up = 0; up < 2; up++) {
+        const int64_t at = gs_gate_column((int)p->gate, p->n, col, up);
+        GS_TRY(verifier->device->ops->copy_out(verifier->device, &sum[up], reference + (gs_pointer)(row * 2 * p->n + at) * sizeof(double), sizeof(double), error));
+        if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, row / p->m * gs_shape_of(p, 'e').stride + at, &bias, error));
+        sum[up] += bias;
+    }
+    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
+    *value = gs_activate((int)p->activation, sum[0]) * sum[1];
+    if (p->residual) *value += (double)p->beta * c;
+    return GS_OK;
+}
+
 /* The epilogue of one element, as kernels/verify.cu has it. */
 static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, int64_t row, int64_t col, double *value, gs_error *error)
 {
     double bias = 0, c = 0;
-    if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, p->bias == GS_BIAS_N ? col : row % p->m, &bias, error));
+    if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, row / p->m * gs_shape_of(p, 'e').stride + (p->bias == GS_BIAS_N ? col : row % p->m), &bias, error));
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
     *value = gs_activate((int)p->activation, *value + bias);
     if (p->residual) *value += (double)p->beta * c;
@@ -373,6 +395,7 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
     out->row = (int64_t)(counts->first / (uint64_t)problem->n);
     out->col = (int64_t)(counts->first % (uint64_t)problem->n);
     GS_TRY(read_element(verifier, problem->out, args->d, gs_place_in_d(problem, out->row, out->col), &out->got, error));
+    if (problem->gate) return finish_gate(verifier, problem, args, reference, out->row, out->col, &out->want, error);
     GS_TRY(verifier->device->ops->copy_out(verifier->device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error));
     return finish(verifier, problem, args, out->row, out->col, &out->want, error);
 }

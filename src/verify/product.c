@@ -171,7 +171,7 @@ static gs_args args_of(const gs_product *p)
 
 gs_status gs_product_check(gs_product *p, gs_error *error)
 {
-    const size_t bytes = (size_t)p->m[3].rows * (size_t)p->m[3].row * sizeof(double);
+    const size_t bytes = (size_t)p->m[3].rows * (size_t)gs_columns_of_b(&p->problem) * sizeof(double);
     if (bytes == 0) return GS_OK;
     GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
     p->on_cpu = gs_problem_flops(&p->problem) <= CPU_FLOPS;

@@ -50,12 +50,17 @@ static gs_layout random_layout(gs_random *random, bool a_transposed)
 }
 
 /* Half of the problems have one. */
-static void add_epilogue(gs_random *random, gs_problem *problem)
+static void add_epilogue(gs_random *random, bool gates, gs_problem *problem)
 {
     if (gs_random_below(random, 2)) return;
     problem->bias = (gs_bias)gs_random_below(random, GS_BIAS_M + 1);
     problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
+    if (!gates || !problem->activation || problem->bias == GS_BIAS_M || gs_random_below(random, 2)) return;
+    const int64_t row = gs_shape_of(problem, 'b').row;
+    problem->gate = 1 + (uint32_t)gs_random_below(random, GS_GATE_INTERLEAVED);
+    problem->residual = problem->beta != 0;
+    problem->ldb += gs_shape_of(problem, 'b').row - row;
 }
 
 /* Of each operand one in two: one matrix for all, side by side, or with places between them. */
@@ -83,6 +88,7 @@ static void add_strides(gs_random *random, gs_problem *p)
 typedef struct kinds {
     bool few, many;      /* all of them take nothing else */
     bool a_transposed;   /* one of them does */
+    unsigned takes;      /* GS_WANTS_* that one of them takes */
 } kinds;
 
 static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated)
@@ -106,10 +112,10 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         problem.ldd += random_padding(random);
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
-        add_epilogue(random, &problem);
+        add_epilogue(random, all->takes & GS_WANTS_GATE, &problem);
         if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
-        if (gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
-        if (!all->many && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
+        if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
+        if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }
@@ -133,6 +139,7 @@ static kinds kinds_of(uint32_t families)
         all.few &= gs_families[family]->few;
         all.many &= gs_families[family]->many;
         all.a_transposed |= gs_families[family]->a_transposed;
+        all.takes |= gs_families[family]->takes;
     }
     return all;
 }

@@ -58,8 +58,9 @@ static void add_panel(const gs_problem *p, const void *a, int64_t first_row, con
     }
 }
 
-void gs_reference_cpu(const gs_problem *p, const void *a, const void *b, const void *c, double *out)
+void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out)
 {
+    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem, *const p = &sums;
     const int64_t rows = p->m * p->batch;
     panel part;
     for (int64_t i = 0; i < rows * p->n; i++) out[i] = 0;

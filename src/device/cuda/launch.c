@@ -211,10 +211,11 @@ static bool tensor_format(const gs_tensor *tensor, gs_cu_tensor_type *type, gs_c
 
 static gs_cu_result encode(const gs_cuda_api *api, gs_cu_tensor_map *map, const gs_tensor *tensor, gs_cu_tensor_type type, gs_cu_tensor_swizzle swizzle)
 {
-    static const uint32_t element_strides[3] = {1, 1, 1};
-    const uint64_t extent[3] = {tensor->extent[0], tensor->extent[1], tensor->matrices}, stride[2] = {tensor->stride, tensor->step};
-    const uint32_t box[3] = {tensor->box[0], tensor->box[1], 1};
-    return api->cuTensorMapEncodeTiled(map, type, tensor->matrices ? 3 : 2, (void *)(uintptr_t)tensor->address, extent, stride, box, element_strides,
+    static const uint32_t element_strides[5] = {1, 1, 1, 1, 1};
+    uint64_t extent[5], stride[4];
+    uint32_t box[5];
+    const int dimensions = gs_tensor_dimensions(tensor, extent, stride, box);
+    return api->cuTensorMapEncodeTiled(map, type, (uint32_t)dimensions, (void *)(uintptr_t)tensor->address, extent, stride, box, element_strides,
                                        GS_CU_TENSOR_INTERLEAVE_NONE, swizzle,
                                        tensor->fetch == 128 ? GS_CU_TENSOR_PROMOTION_128 : GS_CU_TENSOR_PROMOTION_256, GS_CU_TENSOR_FILL_ZERO);
 }

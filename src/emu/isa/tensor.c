@@ -100,7 +100,9 @@ static bool element_type(int type, uint8_t *ptx)
 gs_status gs_emu_map_encode(const gs_tensor *tensor, gs_tensor_map *out, gs_error *error)
 {
     char text[160];
-    gs_emu_map map = {.magic = GS_EMU_MAP_MAGIC, .address = tensor->address, .dimensions = 2, .stride = {tensor->stride}};
+    gs_emu_map map = {.magic = GS_EMU_MAP_MAGIC, .address = tensor->address};
+    uint64_t extent[5], stride[4];
+    uint32_t box[5];
     memset(out, 0, sizeof *out);
     if (!element_type(tensor->element, &map.type))
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "a tensor map of element type %d does not exist", tensor->element);
@@ -108,15 +110,12 @@ gs_status gs_emu_map_encode(const gs_tensor *tensor, gs_tensor_map *out, gs_erro
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "a tensor map of swizzle %d does not exist", tensor->swizzle);
     map.element = (uint8_t)gs_emu_map_element((gs_ptx_type)map.type);
     map.swizzle = (uint8_t)tensor->swizzle;
-    for (int i = 0; i < 2; i++) {
-        map.extent[i] = tensor->extent[i];
-        map.box[i] = (uint16_t)GS_MIN(tensor->box[i], 0xffffu);
-    }
-    if (tensor->matrices) {
-        map.dimensions = 3;
-        map.extent[2] = tensor->matrices;
-        map.stride[1] = tensor->step;
-        map.box[2] = 1;
+    const int dimensions = gs_tensor_dimensions(tensor, extent, stride, box);
+    map.dimensions = (uint8_t)dimensions;
+    for (int i = 0; i < dimensions; i++) {
+        map.extent[i] = extent[i];
+        map.box[i] = (uint16_t)GS_MIN(box[i], 0xffffu);
+        if (i > 0) map.stride[i - 1] = stride[i - 1];
     }
     if (!gs_emu_map_check(&map, text, sizeof text)) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s", text);
     memcpy(out, &map, sizeof map);
