@@ -123,7 +123,7 @@ static __device__ __forceinline__ long long gs_column_in_turn(long long col, lon
 static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols)
 {
 #if GS_BIAS
-    if (col < cols) {
+    if (row < rows && col < cols) {
         gate += gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols);
         up += gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols);
     }
