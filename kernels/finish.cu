@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
  * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
- * the one before at once, m rows further. */
+ * the one before at once, m rows further. GS_GATE: the product has the gate's and up's columns, in B's order. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -42,16 +42,33 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
     const int col = (int)(blockIdx.x * blockDim.x + threadIdx.x) * PIECE, count = min(PIECE, p.n - col);
     const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.d | (GS_RESIDUAL ? (unsigned long long)p.c : 0)
                                       | (unsigned long long)((p.lda | p.ldd | (GS_RESIDUAL ? p.ldc : 0)) * sizeof(element));
-    const bool whole = together % 16 == 0 && count == PIECE;
+    const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
     gs_dependent_wait();
     gs_dependent_launch();
     if (count <= 0) return;
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
+#if GS_GATE == 1
+        const piece gate = load((const element *)p.a + row * p.lda + col, whole, count), up = load((const element *)p.a + row * p.lda + p.n + col, whole, count);
+#elif GS_GATE
+        const piece first = load((const element *)p.a + row * p.lda + 2 * col, whole, min(PIECE, 2 * count));
+        const piece second = load((const element *)p.a + row * p.lda + 2 * col + PIECE, whole, 2 * count - PIECE);
+        piece gate, up;
+        for (int i = 0; i < PIECE / 2; i++) {
+            gate.at[i] = first.at[2 * i], up.at[i] = first.at[2 * i + 1];
+            gate.at[i + PIECE / 2] = second.at[2 * i], up.at[i + PIECE / 2] = second.at[2 * i + 1];
+        }
+#else
         const piece product = load((const element *)p.a + row * p.lda + col, whole, count);
+#endif
         const piece c = GS_RESIDUAL ? load((const element *)p.c + row * p.ldc + col, whole, count) : piece{};
         const long long in_matrix = GS_BIAS == 2 ? row % p.m : 0;
+        (void)in_matrix;
         piece result;
+#if GS_GATE
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, LOAD(gate.at[i]), LOAD(up.at[i]), LOAD(c.at[i]), 0, col + i, 1, p.n));
+#else
         for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n));
+#endif
         element *const d = (element *)p.d + row * p.ldd + col;
         if (whole) *(piece *)d = result;
         else
