@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
  * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
- * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. */
+ * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. GS_GATE: the product has the gate's and up's columns, in B's
+ * order. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -46,21 +47,40 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
                                       | (unsigned long long)((p.stride_a | p.stride_d | (GS_RESIDUAL ? p.stride_c : 0)) * sizeof(element))
 #endif
         ;
-    const bool whole = together % 16 == 0 && count == PIECE;
+    const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
     gs_dependent_wait();
     gs_dependent_launch();
     if (count <= 0) return;
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
-        const long long matrix = GS_STRIDES || GS_BIAS == 2 ? row / p.m : 0, in_matrix = row - matrix * p.m;
+        const long long matrix = GS_STRIDES || GS_BIAS == 2 ? row / p.m : 0, in_matrix = GS_BIAS == 2 ? row - matrix * p.m : 0;
 #if GS_STRIDES
-        const long long at_a = matrix * p.stride_a + in_matrix * p.lda, at_c = matrix * p.stride_c + in_matrix * p.ldc, at_d = matrix * p.stride_d + in_matrix * p.ldd;
+        const long long line = row - matrix * p.m, at_c = matrix * p.stride_c + line * p.ldc, at_d = matrix * p.stride_d + line * p.ldd;
+        const element *const from = (const element *)p.a + matrix * p.stride_a + line * p.lda;
 #else
-        const long long at_a = row * p.lda, at_c = row * p.ldc, at_d = row * p.ldd;
+        const long long at_c = row * p.ldc, at_d = row * p.ldd;
+        const element *const from = (const element *)p.a + row * p.lda;
 #endif
-        const piece product = load((const element *)p.a + at_a + col, whole, count);
+#if GS_GATE == 1
+        const piece gate = load(from + col, whole, count), up = load(from + p.n + col, whole, count);
+#elif GS_GATE
+        const piece first = load(from + 2 * col, whole, min(PIECE, 2 * count));
+        const piece second = load(from + 2 * col + PIECE, whole, 2 * count - PIECE);
+        piece gate, up;
+        for (int i = 0; i < PIECE / 2; i++) {
+            gate.at[i] = first.at[2 * i], up.at[i] = first.at[2 * i + 1];
+            gate.at[i + PIECE / 2] = second.at[2 * i], up.at[i + PIECE / 2] = second.at[2 * i + 1];
+        }
+#else
+        const piece product = load(from + col, whole, count);
+#endif
         const piece c = GS_RESIDUAL ? load((const element *)p.c + at_c + col, whole, count) : piece{};
+        (void)in_matrix;
         piece result;
-        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), GS_BIAS == 2 ? in_matrix : 0, col + i, p.m, p.n, matrix));
+#if GS_GATE
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, LOAD(gate.at[i]), LOAD(up.at[i]), LOAD(c.at[i]), 0, col + i, 1, p.n, matrix));
+#else
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
+#endif
         element *const d = (element *)p.d + at_d + col;
         if (whole) *(piece *)d = result;
         else

@@ -11,7 +11,9 @@
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
  * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
- * tensor copies, or threads; the producer has four warps then). */
+ * tensor copies, or threads; the producer has four warps then).
+ *
+ * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn. GS_BN counts columns of the product. */
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
 #endif
@@ -74,7 +76,11 @@
 #define THREADS (WORKERS + (FEED ? GS_FEED_THREADS : 32))
 #define ROW_BLOCKS (BX / 64 / CONSUMERS)             /* 64-row blocks of a consumer */
 #define GROUPS (BY / 8)                              /* of 8 columns: 4 accumulators of a thread */
+#if GS_GATE && GS_ORDER == 0
+#define SLICE ((GROUPS / 2 + GS_CK - 1) / GS_CK * 2) /* pairs of them */
+#else
 #define SLICE ((GROUPS + GS_CK - 1) / GS_CK)         /* groups that one block of a cluster along K adds up and stores */
+#endif
 #define X_BYTES (BX * GS_BK * 2)
 #define Y_BYTES (BY * GS_BK * 2)
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
@@ -86,7 +92,7 @@
 #define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that threads have under way while the oldest is waited for; consumers hold one, and release it late */
 #define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64 && !GS_SCALARS)   /* registers: sums live from pass to pass; scalars may come late */
 #define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 || CONSUMERS == 3 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
-#define RAGGED (GROUPS % GS_CK != 0)                  /* the last slices have fewer groups */
+#define RAGGED (SLICE * GS_CK != GROUPS)              /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
 #define CHUNK (SLICE < 8 ? SLICE : 8)                /* most groups in a warp's buffer for the transposition of f16 and bf16 */
@@ -101,7 +107,7 @@
 #endif
 
 /* Columns that are compiled in and divisible need no guard. */
-#ifdef GS_FIXED
+#if defined(GS_FIXED) && !GS_GATE
 #define GUARD_N (GS_N % GS_BN != 0 || (GS_ORDER == 0 && RAGGED))
 #else
 #define GUARD_N 1
@@ -174,13 +180,42 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
     (void)index;
 }
 
+#if GS_GATE
+/* The same of B, whose rows the map has in turn. */
+template <bool SHARED>
+static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, unsigned full, const source &from, bool same)
+{
+    const int index = same ? 0 : from.index;
+#if GS_BATCHED
+    if (SHARED)
+        gs_tma_load_turn_multicast_of(to, map, k, row / 16, index, full, from.mask);
+    else
+        gs_tma_load_turn_of(to, map, k, row / 16, index, full);
+#else
+    if (SHARED)
+        gs_tma_load_turn_multicast(to, map, k, row / 16, full, from.mask);
+    else
+        gs_tma_load_turn(to, map, k, row / 16, full);
+#endif
+    (void)index;
+}
+#endif
+
 /* One k-block of an operand of ROWS rows, from `row` on. same: all matrices of the batch have one. */
-template <int ROWS, bool ALONG_K, bool SHARED>
+template <int ROWS, bool ALONG_K, bool SHARED, bool TURN>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from, bool same)
 {
     if (ALONG_K) {
 #pragma unroll
-        for (int half = 0; half < GS_BK / 64; half++) load_box<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from, same);
+        for (int half = 0; half < GS_BK / 64; half++) {
+#if GS_GATE
+            if (TURN) {
+                load_box_in_turn<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from, same);
+                continue;
+            }
+#endif
+            load_box<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from, same);
+        }
     } else {
 #pragma unroll
         for (int box = 0; box < ROWS / 64; box++) load_box<SHARED>(to + box * GS_BK * 128, map, row + box * 64, k, full, from, same);
@@ -190,16 +225,16 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
 /* What a k-block of this block needs and nobody else. */
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false, GS_GATE && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false, GS_GATE && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true, GS_GATE && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, GS_GATE && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
@@ -516,11 +551,20 @@ typedef struct target {
 static __device__ __forceinline__ bool inside_m(const target &to, int row) { return row < to.m; }
 static __device__ __forceinline__ bool inside_n(const target &to, int col) { return !GUARD_N || col < to.n; }
 
-/* An accumulator as it is stored. x, y: its place in the tile of wgmma. */
-static __device__ __forceinline__ float output(float sum, const gs_kernel_args &p, const target &to, int x, int y)
+static __device__ __forceinline__ int index_of(const target &to)
 {
-    const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
-    float own = 0;   /* of C */
+#if GS_BATCHED
+    return to.index;
+#else
+    (void)to;
+    return 0;
+#endif
+}
+
+/* An element of C; 0 outside, and where it is not read. */
+static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const target &to, int row, int col)
+{
+    float own = 0;
 #if GS_BETA
 #if GS_BATCHED
     const void *const c = to.c;
@@ -538,12 +582,21 @@ static __device__ __forceinline__ float output(float sum, const gs_kernel_args &
 #endif
     }
 #endif
-#if GS_BATCHED
-    return gs_finished(p, gs_alpha(p) * sum, own, row, col, to.m, to.n, to.index);
-#else
-    return gs_finished(p, gs_alpha(p) * sum, own, row, col, to.m, to.n);
-#endif
+    (void)p, (void)to, (void)row, (void)col;
+    return own;
 }
+
+#if GS_GATE
+/* What is stored is finished before: the sums of a pair come together first. */
+static __device__ __forceinline__ float output(float value, const gs_kernel_args &, const target &, int, int) { return value; }
+#else
+/* An accumulator as it is stored. x, y: its place in the tile of wgmma. */
+static __device__ __forceinline__ float output(float sum, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
+    return gs_finished(p, gs_alpha(p) * sum, own_c(p, to, row, col), row, col, to.m, to.n, index_of(to));
+}
+#endif
 
 #if GS_OUT == 2
 
@@ -638,6 +691,65 @@ static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT]
 
 #endif
 
+#if GS_GATE
+/* The element of D of a gate's sum and an up's. */
+static __device__ __forceinline__ float gated(float gate, float up, const gs_kernel_args &p, const target &to, int row, int col)
+{
+    return gs_gated(p, gs_alpha(p) * gate, gs_alpha(p) * up, own_c(p, to, row, col), row, col, to.m, gs_size_n(p), index_of(to));
+}
+
+#if GS_ORDER
+/* COUNT groups of a warp's 16 rows of X, 8 of the gate and 8 of up: 8 columns of D in 8 * COUNT rows. x, y: in the product. */
+template <int COUNT>
+static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    const int lane = threadIdx.x % 32, col = x / 2 + lane / 4;
+#if GS_OUT == 2
+    (void)buffer;
+#pragma unroll
+    for (int i = 0; i < 2 * COUNT; i++) {
+        const int row = y + i / 2 * 8 + lane % 4 * 2 + i % 2;
+        const float value = gated(sum[i / 2 * 4 + i % 2], sum[i / 2 * 4 + 2 + i % 2], p, to, row, col);
+        if (inside_m(to, row) && inside_n(to, col)) ((float *)to.d)[row * to.ldd + col] = value;
+    }
+#else
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        const int row = y + i * 8 + lane % 4 * 2;
+        const unsigned part = pack(gated(sum[4 * i], sum[4 * i + 2], p, to, row, col), gated(sum[4 * i + 1], sum[4 * i + 3], p, to, row + 1, col));
+        gs_stmatrix_x1_trans(buffer + i * 128 + lane % 8 * 16, part);
+    }
+    __syncwarp();
+#if GS_VECTOR
+#pragma unroll
+    for (int i = 0; i < 8 * COUNT; i += 32)
+        if (i + lane < 8 * COUNT && inside_m(to, y + i + lane) && inside_n(to, x / 2))
+            *(uint4 *)((unsigned short *)to.d + (y + i + lane) * to.ldd + x / 2) = gs_load_shared_u32x4(buffer + (i + lane) * 16);
+#else
+    const unsigned char *const pieces = (const unsigned char *)__cvta_shared_to_generic(buffer);
+    const auto piece = [pieces](int r, int) { return pieces + r * 16; };
+    gs_store_rows<8 * COUNT, 1, 2, 1, 1>((unsigned char *)to.d + (y * to.ldd + x / 2) * 2, to.ldd * 2, to.m - y, to.n - x / 2, lane, piece);
+#endif
+    __syncwarp();
+#endif
+}
+#else
+/* COUNT groups, of the gate and of up in turn: half as many of D, of all 16 rows. */
+template <int COUNT>
+static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+{
+    float value[2 * COUNT];
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 2 * COUNT; i++) {
+        const int row = x + lane / 4 + i % 4 / 2 * 8, col = y / 2 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+        value[i] = gated(sum[i / 4 * 8 + i % 4], sum[i / 4 * 8 + 4 + i % 4], p, to, row, col);
+    }
+    store_chunk<COUNT / 2>(value, buffer, p, to, x, y / 2);
+}
+#endif
+#endif
+
 /* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. */
 template <int FIRST>
 static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
@@ -646,7 +758,11 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
     constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     float sum[4 * COUNT];
     gather<FIRST, COUNT>(sum, own, parts, mine, block);
+#if GS_GATE
+    store_gated<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
+#else
     store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
+#endif
     if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y);
 }
 
@@ -669,7 +785,7 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
     to.c = (const unsigned char *)p.c + before_c * (GS_OUT == 2 ? 4 : 2);
 #endif
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
-    if (RAGGED && !GS_ORDER) to.n = min(to.n, at.n + GS_BN);
+    if (RAGGED && !GS_ORDER) to.n = min(to.n, GS_GATE ? (at.n + GS_BN) / 2 : at.n + GS_BN);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++) store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y);
 }

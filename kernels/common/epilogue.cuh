@@ -155,7 +155,7 @@ static __device__ __forceinline__ long long gs_column_in_turn(long long col, lon
 static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BIAS
-    if (col < cols) {
+    if (row < rows && col < cols) {
         gate += gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index);
         up += gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
     }

@@ -25,8 +25,8 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/epilogue.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_MORE", "GS_STRIDES"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, 1, 1};
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_MORE", "GS_STRIDES"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, (int)problem->gate, 1, 1};
     const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
     const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
     char option[GS_COUNT(names)][GS_OPTION];

@@ -18,7 +18,7 @@ typedef struct gs_finishing {
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error);
 void      gs_finishing_close(gs_finishing *finishing);
 
-/* Puts it on the queue. product: M x N, rows ld elements apart, matrices of the batch stride; it may be args->d with ldd. args->beta counts with a residual. Any number of
+/* Puts it on the queue. product: M x N, with a gate M x 2N, rows ld elements apart, matrices of the batch stride; it may be args->d with ldd. args->beta counts with a residual. Any number of
  * threads may call it. */
 gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, const gs_args *args, gs_queue queue, gs_error *error);
 

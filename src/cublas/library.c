@@ -89,7 +89,7 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
+    if (p->residual || p->gate || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
     const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
     return both ? both : GS_LT_EPILOGUE_NONE;
 }
@@ -112,17 +112,20 @@ static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t 
     return GS_OK;
 }
 
-/* M x N of the whole batch, packed but for rows of a multiple of 16 bytes. */
+/* From a row to the next of a product on its way: a multiple of 16 bytes. */
+static int64_t middle_ld(const gs_problem *p) { return (gs_columns_of_b(p) + 7) / 8 * 8; }
+
+/* M x N, with a gate M x 2N, of the whole batch, packed but for rows of a multiple of 16 bytes. */
 static gs_status make_middle(gs_library *library, gs_error *error)
 {
     gs_problem *const p = &library->problem;
-    const int64_t ldd = p->ldd, stride = p->stride_d;
-    p->ldd = (p->n + 7) / 8 * 8;
+    const gs_problem whole = *p;
+    if (p->gate) *p = gs_problem_sums(&whole);
+    p->ldd = middle_ld(&whole);
     p->stride_d = 0;
     library->middle_bytes = (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
     const gs_status status = make_layout(library, &library->middle, 'd', error);
-    p->ldd = ldd;
-    p->stride_d = stride;
+    *p = whole;
     return status;
 }
 
@@ -137,7 +140,7 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
     gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
     for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
-    return p->residual ? make_middle(library, error) : GS_OK;
+    return p->residual || p->gate ? make_middle(library, error) : GS_OK;
 }
 
 /* C is not read when beta is 0: D stands in for it. */
@@ -161,9 +164,9 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t alignment[4] = {row_alignment(gs_rows_unit(p, 'b'), p->in), row_alignment(gs_rows_unit(p, 'a'), p->in),
-                                   row_alignment(gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out),
-                                   row_alignment(gs_rows_unit(p, 'd'), p->out)};
+    const uint32_t middle = row_alignment(middle_ld(p), p->out), d = p->gate ? middle : row_alignment(gs_rows_unit(p, 'd'), p->out);
+    const uint32_t c = p->gate ? middle : row_alignment(gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out);
+    const uint32_t alignment[4] = {row_alignment(gs_rows_unit(p, 'b'), p->in), row_alignment(gs_rows_unit(p, 'a'), p->in), c, d};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
         TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, attribute[i], &alignment[i], sizeof alignment[i]));
@@ -418,9 +421,8 @@ static gs_status finish(const gs_library *library, const gs_args *args, gs_queue
 {
     const gs_problem *const p = &library->problem;
     const char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
-    const int64_t ld = (p->n + 7) / 8 * 8;   /* as in make_middle */
     if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, gs_shape_of(p, 'd').stride, args, queue, error);
-    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), ld, ld * p->m, args, queue, error);
+    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), middle_ld(p), middle_ld(p) * p->m, args, queue, error);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */

@@ -114,16 +114,16 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     s.bx = s.swap_ab ? s.bn : s.bm;
     s.by = s.swap_ab ? s.bm : s.bn;
     s.consumers = s.bx == 64 ? 1 : s.bx == 192 ? 3 : 2;
-    const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, slice = (groups + s.ck - 1) / s.ck;
+    const int row_blocks = GS_MAX(1, s.bx / 64 / s.consumers), groups = s.by / 8, pairs = problem->gate && !s.swap_ab ? 2 : 1, slice = (groups / pairs + s.ck - 1) / s.ck * pairs;
     s.accumulators = row_blocks * s.by / 2;
     s.slice_bytes = row_blocks * slice * s.consumers * 128 * 16;
     const int rows = rows_of(schedule), feed_a = gs_rows_feed(rows, problem, 'a'), feed_b = gs_rows_feed(rows, problem, 'b');
     const int beside = gs_rows_beside(rows, problem, 'a', s.bm, s.bk) + gs_rows_beside(rows, problem, 'b', s.bn, s.bk);
     s.feeds = feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR;
     s.rows_a = !gs_is_a_transposed(problem->layout) && feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
-    s.rows_b = gs_is_b_transposed(problem->layout) && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, problem->n) : s.bn;
+    s.rows_b = gs_is_b_transposed(problem->layout) && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, gs_columns_of_b(problem)) : s.bn;
     s.tiles_m = tiles_of(problem->m, s.bm);
-    s.tiles_n = tiles_of(problem->n, s.bn);
+    s.tiles_n = tiles_of(gs_columns_of_b(problem), s.bn);
     s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
     const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
     s.smem = ALIGN_SLACK + s.stages * ((s.bm + s.bn) * s.bk * 2 + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + (beside > 0 ? 32 : 16);
@@ -153,7 +153,7 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs
 {
     if (p->batch * s->shares > MOST_GRID_Y) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "a batch of more than %d shares", MOST_GRID_Y);
     if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
-    if (p->m > GS_MAX_EXTENT - 256 || p->n > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
+    if (p->m > GS_MAX_EXTENT - 256 || gs_columns_of_b(p) > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
     if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
@@ -169,11 +169,12 @@ static bool takes_columns(const gs_problem *p, const int16_t tile[2])
 /* What wgmma can do, and what only wastes rows. */
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    const int64_t x = s->swap_ab ? p->n : p->m;
+    const int64_t x = s->swap_ab ? gs_columns_of_b(p) : p->m;
     if (s->bx < 64 || s->bx % 64 != 0 || s->accumulators > 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
     if (!takes_columns(p, (const int16_t[]){(int16_t)s->bm, (int16_t)s->bn}))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "what is not stored along K is copied 64 columns at a time");
+    if (p->gate && s->bn % 16 != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
     if (s->bx > 64 && s->bx / 2 >= x) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "half of it would hold all %lld rows", (long long)x);
     if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && gs_has_epilogue(p))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for an epilogue", s->accumulators);
@@ -206,7 +207,7 @@ static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, con
 /* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
 static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
-    const int64_t y = s->swap_ab ? p->m : p->n, across = s->swap_ab ? s->tiles_m : s->tiles_n;
+    const int64_t y = s->swap_ab ? p->m : gs_columns_of_b(p), across = s->swap_ab ? s->tiles_m : s->tiles_n;
     const gs_parameter *const tiles = &parameters[GS_SPLITK_TILE], *const stages = &parameters[GS_SPLITK_STAGES];
     for (int i = 0; i < stages->count; i++)
         if (stages->values[i].number[0] < s->stages && stages->values[i].number[0] >= s->blocks)
@@ -214,6 +215,7 @@ static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs
     for (int i = 0; across * s->by != y && i < tiles->count; i++) {
         const int16_t *const tile = tiles->values[i].number;
         const int bx = tile[s->swap_ab], by = tile[!s->swap_ab];
+        if (p->gate && !s->swap_ab && by % 16 != 0) continue;
         if (bx == s->bx && by < s->by && tiles_of(y, by) == across && takes_columns(p, tile))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%s is narrower and makes no more tiles", tiles->values[i].text);
     }
@@ -353,14 +355,14 @@ static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem
 }
 
 /* Slices of the tiles, by tile, ticket and rank along K, behind a counter for each slice of a tile. */
-static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, bool batched, gs_error *error)
+static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, const gs_problem *problem, gs_error *error)
 {
     char text[GS_FORMULA];
-    const char *const times = batched ? "batch*" : "";
+    const char *const times = problem->batch > 1 ? "batch*" : "", *const n = problem->gate ? "2*n" : "n";
     if (s->tickets == 1) return GS_OK;
-    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(n,%d)*%d,128)*128", times, s->bm, s->bn, s->ck * 4);
+    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(%s,%d)*%d,128)*128", times, s->bm, n, s->bn, s->ck * 4);
     GS_TRY(gs_formula_set(&manifest->zeroed, text, error));
-    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(n,%d)*%d,128)*128+%scdiv(m,%d)*cdiv(n,%d)*%d", times, s->bm, s->bn, s->ck * 4, times, s->bm, s->bn,
+    snprintf(text, sizeof text, "cdiv(%scdiv(m,%d)*cdiv(%s,%d)*%d,128)*128+%scdiv(m,%d)*cdiv(%s,%d)*%d", times, s->bm, n, s->bn, s->ck * 4, times, s->bm, n, s->bn,
              s->shares * s->slice_bytes);
     return gs_formula_set(&manifest->workspace, text, error);
 }
@@ -379,13 +381,13 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     manifest->align[2] = out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
-    GS_TRY(set_workspace(manifest, &s, problem->batch > 1, error));
+    GS_TRY(set_workspace(manifest, &s, problem, error));
 
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_splitk");
     char text[3][GS_FORMULA];
     snprintf(text[along_n], sizeof text[0], "cdiv(m,%d)", s.bm);
-    snprintf(text[!along_n], sizeof text[0], "cdiv(n,%d)", s.bn);
+    snprintf(text[!along_n], sizeof text[0], "cdiv(%sn,%d)", problem->gate ? "2*" : "", s.bn);
     snprintf(text[2], sizeof text[0], "%s%d", problem->batch > 1 ? "batch*" : "", s.shares);
     for (int i = 0; i < 3; i++) GS_TRY(gs_formula_set(&entry->grid[i], text[i], error));
     snprintf(text[0], sizeof text[0], "%d", s.smem);
@@ -399,7 +401,10 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', gs_is_a_transposed(problem->layout) ? s.bk : s.rows_a);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = map_of('b', gs_is_b_transposed(problem->layout) ? s.rows_b : s.bk);
-    for (int i = 0; i < entry->map_count; i++) entry->map[i].batch = problem->batch > 1;
+    for (int i = 0; i < entry->map_count; i++) {
+        entry->map[i].batch = problem->batch > 1;
+        entry->map[i].turn = entry->map[i].operand == 'b' && problem->gate;
+    }
     return GS_OK;
 }
 
@@ -411,7 +416,7 @@ const gs_family gs_family_splitk = {
     .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

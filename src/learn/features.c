@@ -75,8 +75,9 @@ static float last_wave(const gs_problem *p, int columns, const gs_caps *caps)
 }
 
 /* New numbers are put at the end, so that weights without them can be read. */
-void gs_problem_features(const gs_problem *p, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
+void gs_problem_features(const gs_problem *problem, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
 {
+    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem, *const p = &sums;   /* a gate is not among the numbers: its sums are */
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k, floor_us = gs_floor_us(p, caps);
     const int64_t a = p->lda * 2, b = p->ldb * 2, d = p->ldd * (int64_t)gs_type_size(p->out);
     const float all[] = {
