@@ -41,7 +41,7 @@ static void multiply(const gs_plan *plan, const gs_problem *problem)
         at[i] = memory[i] + gs_type_size(i < 2 ? problem->in : problem->out);
         if (i < 3) OK(gs_generate(verifier, problem, "abcd"[i], GS_DATA_NORMAL, 7, at[i], queue, &error));
     }
-    OK(ops->alloc(device, (size_t)(problem->m * problem->n) * 8, &reference, &error));
+    OK(ops->alloc(device, (size_t)(problem->batch * problem->m * problem->n) * 8, &reference, &error));
     OK(gs_reference(verifier, problem, at[0], at[1], at[2], reference, queue, &error));
     const gs_args args = {.size = sizeof(gs_args), .a = (void *)at[0], .b = (void *)at[1], .c = (void *)at[2], .d = (void *)at[3]};
     if (gs_plan_run(plan, &args, (gs_stream)queue) != GS_OK || ops->queue_wait(device, queue, &error) != GS_OK) fail_msg("%s: %s", gs_plan_schedule(plan), error.text);
@@ -54,7 +54,8 @@ static void multiply(const gs_plan *plan, const gs_problem *problem)
 
 static void test_fixed_sizes(void **state)
 {
-    static const char *const texts[] = {"f16:16x24x40:tn", "bf16:33x48x72:tn:beta=0.5", "f16:65x72x64:nn", "f16:24x40x200:tn:d=f32"};
+    static const char *const texts[] = {"f16:16x24x40:tn", "bf16:33x48x72:tn:beta=0.5", "f16:65x72x64:nn", "f16:24x40x200:tn:d=f32", "f16:16x16x16:tn:b=100",
+                                        "bf16:24x40x56:nn:b=70:beta=1", "f16:32x18x64:nt:b=64:d=f32"};
     (void)state;
     if (gs_compiler_version(&error) == 0) skip();
     gs_config config = gs_config_default();
@@ -64,17 +65,18 @@ static void test_fixed_sizes(void **state)
     OK(gs_open(&context, &config, &error));
     device = context->device;
     OK(gs_verifier_create(&verifier, device, &error));
-    int fixed = 0;
+    int fixed = 0, tiny = 0;
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         gs_problem problem;
         gs_plan *plan = NULL;
         OK(gs_problem_parse(&problem, texts[i], &error));
         OK(gs_plan_create_unaligned(context, &problem, &plan, &error));
         fixed += strstr(gs_plan_schedule(plan), "/fixed") != NULL;
+        tiny += strncmp(gs_plan_schedule(plan), "tiny/", 5) == 0;
         multiply(plan, &problem);
         gs_plan_destroy(&plan);
     }
-    assert_true(fixed > 0);   /* else nothing was tested: other problems are needed */
+    assert_true(fixed > 0 && tiny > 0);   /* else nothing was tested: other problems are needed */
     gs_verifier_destroy(&verifier);
     gs_close(&context);
 }
