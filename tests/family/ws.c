@@ -86,6 +86,10 @@ static const char *const problems[] = {
     "f16:512x512x512:nn:b=64:beta=1",
     "bf16:512x512x512:tt:d=f32:b=64:ep=bias_m+silu",
     "f16:4096x4096x4096:tn:acc=f16:ldd=4097:beta=1:ep=gelu_erf+residual",
+    "bf16:4096x4096x4096:tn:ep=silu+gate",
+    "f16:4096x4096x4096:tn:acc=f16:ep=bias+silu+gate_i",
+    "bf16:512x4096x4096:tt:d=f32:b=8:beta=1:ep=bias+gelu+gate+residual",
+    "f16:4096x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
