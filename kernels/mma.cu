@@ -16,7 +16,10 @@
  *
  * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
- * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D), GS_SPLIT. */
+ * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D), GS_SPLIT.
+ *
+ * GS_GATE: what is multiplied has twice the columns of D, which GS_BN counts: of a warp's tiles of 8 columns the even ones are of the gate, the odd ones of up.
+ * The columns of either are a tile of B of their own; where they alternate in stored rows of K (TURN), one tile has both, and its rows are read by element. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -39,17 +42,22 @@
 #define STEPS (GS_BK / 16)
 #define SLICES (STEPS - 1)                           /* copies are issued in that many parts: all but the last step */
 #define A_COLS (GS_A_ALONG_K ? GS_BK : GS_BM)        /* tiles in shared memory, as stored: contiguous extent in columns */
-#define B_COLS (GS_B_ALONG_K ? GS_BK : GS_BN)
+#define TURN (GS_GATE == 2 && !GS_B_ALONG_K)
+#define HALVES (GS_GATE && !TURN ? 2 : 1)            /* tiles of B */
+#define HALF_N (GS_BN / HALVES)
+#define WARP_D (GS_GATE ? WARP_N / 2 : WARP_N)       /* columns of D of a warp */
+#define B_COLS (GS_B_ALONG_K ? GS_BK : HALF_N)
 #define A_PITCH (A_COLS * 2 + GS_RAW_A * 16)         /* bytes from row to row */
 #define B_PITCH (B_COLS * 2 + GS_RAW_B * 16)
 #define A_BYTES ((GS_A_ALONG_K ? GS_BM : GS_BK) * A_PITCH)
-#define B_BYTES ((GS_B_ALONG_K ? GS_BN : GS_BK) * B_PITCH)
+#define HALF_BYTES ((GS_B_ALONG_K ? HALF_N : GS_BK) * B_PITCH)
+#define B_BYTES (HALVES * HALF_BYTES)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
 #define SLAB_BYTES (16 * SLAB_ROW)
 #define UNIT (16 / OUT_BYTES)                        /* elements of D in aligned 16 bytes */
-#define RAGGED (GS_VEC_D < UNIT && WARP_N > UNIT)    /* rows of D start at any element, or at any vector of less */
+#define RAGGED (GS_VEC_D < UNIT && WARP_D > UNIT)    /* rows of D start at any element, or at any vector of less */
 
 static_assert(WARP_M % 16 == 0 && NT >= 1 && (NT & (NT - 1)) == 0, "a warp's tile is made of 16 x 8 tiles, a power of two of them along N");
 static_assert(STEPS == 2 || STEPS == 4, "fragments alternate between two buffers");
@@ -154,12 +162,15 @@ template <int ROWS, int COLS, int RAW> struct tile_copy {
 };
 
 typedef tile_copy<GS_A_ALONG_K ? GS_BM : GS_BK, A_COLS, GS_RAW_A> copy_a;
-typedef tile_copy<GS_B_ALONG_K ? GS_BN : GS_BK, B_COLS, GS_RAW_B> copy_b;
+typedef tile_copy<GS_B_ALONG_K ? HALF_N : GS_BK, B_COLS, GS_RAW_B> copy_b;
 
 /* Copies of both operands, k-block by k-block. */
 typedef struct loader {
     copy_a    a;
     copy_b    b;
+#if HALVES == 2
+    copy_b    up;
+#endif
     long long distance_a, distance_b;   /* elements from one k-block to the next */
     int       rows, columns;    /* of D, left from the tile's corner */
     int       k;                /* left from the next k-block */
@@ -173,6 +184,9 @@ typedef struct loader {
     {
         a.issue(slice, stage, a_rows(), a_cols(), on);
         b.issue(slice, stage + A_BYTES, b_rows(), b_cols(), on);
+#if HALVES == 2
+        up.issue(slice, stage + A_BYTES + HALF_BYTES, b_rows(), b_cols(), on);
+#endif
     }
 
     __device__ __forceinline__ void next(void)
@@ -180,6 +194,9 @@ typedef struct loader {
         gs_cp_async_commit();
         a.next(distance_a);
         b.next(distance_b);
+#if HALVES == 2
+        up.next(distance_b);
+#endif
         k -= GS_BK;
     }
 } loader;
@@ -190,6 +207,9 @@ typedef struct loader {
  * of its first pair of k in rows along K; the first element of its two rows along M or N. */
 typedef struct reader {
     unsigned a, a_next, b, b_next;
+#if GS_GATE
+    unsigned up, up_next, pair_up;   /* raw rows of B's second tile */
+#endif
     unsigned pair_a, pair_b;   /* how __byte_perm takes a pair from two words: its first element is the lower or the upper half of the first */
 } reader;
 
@@ -197,8 +217,8 @@ typedef struct reader {
 __device__ __forceinline__ unsigned before_row(const half_bits *row) { return (unsigned)((unsigned long long)row & 15) / 2; }
 __device__ __forceinline__ unsigned pair_of(unsigned before) { return before % 2 ? 0x5432 : 0x3210; }
 
-/* a, b: the tile's corner at the first k-block. */
-__device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lane, const loader &load, const half_bits *a, const half_bits *b)
+/* a, b, up: the tile's corner at the first k-block. */
+__device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lane, const loader &load, const half_bits *a, const half_bits *b, const half_bits *up)
 {
     const unsigned g = lane / 4, t = lane % 4;
     reader at = {};
@@ -215,6 +235,26 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
     } else {
         at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);
     }
+#if GS_GATE
+    if (GS_RAW_B && GS_B_ALONG_K) {
+        const unsigned row = warp_n * WARP_D + g, before = before_row(b + row * load.b.ld), before_up = before_row(up + row * load.b.ld);
+        at.b = A_BYTES + row * B_PITCH + (2 * t + before) / 2 * 4;
+        at.up = A_BYTES + HALF_BYTES + row * B_PITCH + (2 * t + before_up) / 2 * 4;
+        at.pair_b = pair_of(before);
+        at.pair_up = pair_of(before_up);
+    } else if (GS_RAW_B) {
+        const unsigned row = 2 * t, column = TURN ? warp_n * WARP_N + 2 * g : warp_n * WARP_D + g;
+        at.b = A_BYTES + row * B_PITCH + (column + before_row(b + row * load.b.ld)) * 2;
+        at.b_next = A_BYTES + (row + 1) * B_PITCH + (column + before_row(b + (row + 1) * load.b.ld)) * 2;
+        at.up = TURN ? at.b + 2 : A_BYTES + HALF_BYTES + row * B_PITCH + (column + before_row(up + row * load.b.ld)) * 2;
+        at.up_next = TURN ? at.b_next + 2 : A_BYTES + HALF_BYTES + (row + 1) * B_PITCH + (column + before_row(up + (row + 1) * load.b.ld)) * 2;
+    } else if (GS_B_ALONG_K) {
+        at.b = A_BYTES + lane / 16 * HALF_BYTES + chunk_offset<B_COLS>(warp_n * WARP_D + lane % 8, lane / 8 % 2);
+    } else {
+        at.b = A_BYTES + lane / 16 * HALF_BYTES + chunk_offset<B_COLS>(lane % 16, warp_n * (NT / 2));
+    }
+#else
+    (void)up;
     if (GS_RAW_B && GS_B_ALONG_K) {
         const unsigned row = warp_n * WARP_N + g, before = before_row(b + row * load.b.ld);
         at.b = A_BYTES + row * B_PITCH + (2 * t + before) / 2 * 4;
@@ -229,6 +269,7 @@ __device__ __forceinline__ reader reader_of(int warp_m, int warp_n, unsigned lan
     } else {
         at.b = A_BYTES + chunk_offset<B_COLS>(lane % 16, warp_n * NT + (NT > 1 ? lane / 16 : 0));
     }
+#endif
     return at;
 }
 
@@ -267,6 +308,15 @@ __device__ __forceinline__ void read_raw_b(fragments *f, const reader at, unsign
     for (int n = 0; n < NT; n++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
+#if GS_GATE
+            if (GS_B_ALONG_K) {
+                f->b[n][i] = raw_pair(stage + (n % 2 ? at.up : at.b) + n / 2 * 8 * B_PITCH + step * 32 + i * 16, n % 2 ? at.pair_up : at.pair_b);
+            } else {
+                const unsigned rows = stage + (step * 16 + i * 8) * B_PITCH + n / 2 * (TURN ? 32 : 16);
+                f->b[n][i] = gs_load_shared_u16(rows + (n % 2 ? at.up : at.b)) | (unsigned)gs_load_shared_u16(rows + (n % 2 ? at.up_next : at.b_next)) << 16;
+            }
+            continue;
+#endif
             if (GS_B_ALONG_K) {
                 f->b[n][i] = raw_pair(stage + at.b + n * 8 * B_PITCH + step * 32 + i * 16, at.pair_b);
             } else {
@@ -288,10 +338,11 @@ __device__ __forceinline__ void read_fragments(fragments *f, const reader at, un
 #pragma unroll
     for (int n = 0; n < NT; n += 2) {
         unsigned b, r[4] = {0, 0, 0, 0};
+        const int of_tile = GS_GATE ? n / 2 : n;   /* in its tile of B */
         if (GS_B_ALONG_K)
-            b = ((stage + at.b) ^ (step * 32)) + n * 8 * B_COLS * 2;
+            b = ((stage + at.b) ^ (step * 32)) + of_tile * 8 * B_COLS * 2;
         else
-            b = ((stage + at.b) ^ (n % 8 * 16)) + n / 8 * 128 + step * 16 * B_COLS * 2;
+            b = ((stage + at.b) ^ (of_tile % 8 * 16)) + of_tile / 8 * 128 + step * 16 * B_COLS * 2;
         if (NT > 1) {
             if (GS_B_ALONG_K) gs_ldmatrix_x4(r, b);
             else gs_ldmatrix_x4_trans(r, b);
@@ -365,9 +416,9 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
 {
 #if RAGGED
     const auto piece = [slab](int row, int i) { return slab + row * SLAB_ROW + i * 16; };
-    gs_store_rows<16, WARP_N / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
+    gs_store_rows<16, WARP_D / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
 #else
-    constexpr int per_row = WARP_N / GS_VEC_D;
+    constexpr int per_row = WARP_D / GS_VEC_D;
 #pragma unroll 4
     for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
         const int piece = lane + 32 * i;
@@ -388,6 +439,20 @@ __device__ __forceinline__ void add_c(const gs_kernel_args &p, long long at, flo
 }
 #endif
 
+#if GS_GATE
+/* Two neighbours of a row of D, from the sums of the gate and of up. */
+__device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gate, float2 up, long long index, long long row, int column)
+{
+    float2 own = make_float2(0, 0);
+#if GS_BETA
+    if (row < p.m && column < p.n) own.x = read_c(p.c, gs_row_of_c(p, index, row) + column);
+    if (row < p.m && column + 1 < p.n) own.y = read_c(p.c, gs_row_of_c(p, index, row) + column + 1);
+#endif
+    return make_float2(gs_gated(p, gs_alpha(p) * gate.x, gs_alpha(p) * up.x, own.x, row, column, p.m, p.n, index),
+                       gs_gated(p, gs_alpha(p) * gate.y, gs_alpha(p) * up.y, own.y, row, column + 1, p.m, p.n, index));
+}
+#endif
+
 /* D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
@@ -399,6 +464,17 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
     for (int m = 0; m < MT; m++) {
         const long long first = row + m * 16;
         if (m) __syncwarp();
+#if GS_GATE
+#pragma unroll
+        for (int n = 0; n < NT / 2; n++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int r = lane / 4 + half * 8, c = n * 8 + lane % 4 * 2;
+                put_pair(slab + r * SLAB_ROW + c * OUT_BYTES,
+                         gated_pair(p, accumulated(acc[m][2 * n], half), accumulated(acc[m][2 * n + 1], half), index, first + r, column + c));
+            }
+        }
+#else
 #pragma unroll
         for (int n = 0; n < NT; n++) {
 #pragma unroll
@@ -419,6 +495,7 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
                 put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
             }
         }
+#endif
         __syncwarp();
         store_slab(d + m * 16 * p.ldd * OUT_BYTES, p.ldd, slab, (int)min(p.m - first, 16LL), columns, lane);
     }
@@ -447,7 +524,7 @@ __device__ __forceinline__ void leave_sums(const accumulator (&acc)[MT][NT], uns
  * pairs of columns. */
 __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0)
 {
-    constexpr int pairs = GS_BN / 2, share = GS_BM / GS_SPLIT;
+    constexpr int pairs = GS_BN / (GS_GATE ? 4 : 2), share = GS_BM / GS_SPLIT;
     unsigned of[GS_SPLIT];
 #pragma unroll
     for (int i = 0; i < GS_SPLIT; i++) of[i] = gs_cluster_address(sums, i);
@@ -456,14 +533,30 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         const int row = i / pairs * GS_SPLIT + (int)rank, column = i % pairs * 2;
         float2 x = make_float2(0, 0);
         if (m0 + (long long)row >= p.m || n0 + (long long)column >= p.n) continue;
+#if GS_GATE
+        const int place = column / WARP_D * WARP_N + column % WARP_D / 8 * 16 + column % 8;
+        float2 up = make_float2(0, 0);
+#pragma unroll
+        for (int s = 0; s < GS_SPLIT; s++) {
+            const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4), part_up = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4 + 32);
+            x.x += part.x;
+            x.y += part.y;
+            up.x += part_up.x;
+            up.y += part_up.y;
+        }
+#else
 #pragma unroll
         for (int s = 0; s < GS_SPLIT; s++) {
             const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + column * 4);
             x.x += part.x;
             x.y += part.y;
         }
+#endif
         const bool both = n0 + (long long)column + 1 < p.n;
         unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
+#if GS_GATE
+        x = gated_pair(p, x, up, index, m0 + row, n0 + column);
+#else
         x.x *= gs_alpha(p);
         x.y *= gs_alpha(p);
         float2 own = make_float2(0, 0);   /* of a residual */
@@ -474,6 +567,7 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
 #endif
         x.x = gs_activated_sum(p, x.x, own.x, m0 + row, n0 + column, p.m, p.n, index);
         x.y = gs_activated_sum(p, x.y, own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
+#endif
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);
         if (both && GS_VEC_D > 1) {
@@ -504,10 +598,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
 
     int tile_m, tile_n;
     const int tiles_m = (int)((p.m + (GS_BM - 1LL)) / GS_BM);
-    const int tiles_n = (int)((p.n + (GS_BN - 1LL)) / GS_BN);
+    const int tiles_n = (int)(((GS_GATE ? 2LL * p.n : p.n) + (GS_BN - 1LL)) / GS_BN);
     gs_raster((int)(blockIdx.x / GS_SPLIT), tiles_m, tiles_n, GS_GROUP, GS_ALONG_N, &tile_m, &tile_n);
     const int m0 = tile_m * GS_BM;
-    const int n0 = tile_n * GS_BN;
+    const int n0 = tile_n * (GS_GATE ? GS_BN / 2 : GS_BN);   /* in D */
 
     const unsigned rank = blockIdx.x % GS_SPLIT;         /* in the cluster */
     const int all = p.k / GS_BK + (p.k % GS_BK != 0);    /* k-blocks */
@@ -517,14 +611,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     loader load;
     const half_bits *const a = (const half_bits *)p.a + gs_begin_a(p, index) + (GS_A_ALONG_K ? m0 * p.lda : m0) +
                                (long long)before * GS_BK * (GS_A_ALONG_K ? 1 : p.lda);
+#if GS_GATE
+    const half_bits *const matrix = (const half_bits *)p.b + gs_begin_b(p, index) + (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
+    const half_bits *const b = matrix + gs_column_of_gate(n0) * (GS_B_ALONG_K ? p.ldb : 1), *const up = matrix + gs_column_of_up(n0, p.n) * (GS_B_ALONG_K ? p.ldb : 1);
+    load.b.start(b, GS_B_ALONG_K && GS_GATE == 2 ? 2 * p.ldb : p.ldb);
+#if HALVES == 2
+    load.up.start(up, GS_B_ALONG_K && GS_GATE == 2 ? 2 * p.ldb : p.ldb);
+#endif
+#else
     const half_bits *const b = (const half_bits *)p.b + gs_begin_b(p, index) + (GS_B_ALONG_K ? n0 * p.ldb : n0) +
-                               (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
-    load.a.start(a, p.lda);
+                               (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb), *const up = b;
     load.b.start(b, p.ldb);
+#endif
+    load.a.start(a, p.lda);
     load.distance_a = GS_A_ALONG_K ? GS_BK : GS_BK * p.lda;
     load.distance_b = GS_B_ALONG_K ? GS_BK : GS_BK * p.ldb;
     load.rows = p.m - m0;
-    load.columns = p.n - n0;
+    load.columns = TURN ? 2 * (p.n - n0) : p.n - n0;
     load.k = p.k - before * GS_BK;
 
     accumulator acc[MT][NT];
@@ -547,7 +650,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     gs_cp_async_wait<GS_STAGES - 2>();
     __syncthreads();
 
-    const reader at = reader_of(warp_m, warp_n, lane, load, a, b);
+    const reader at = reader_of(warp_m, warp_n, lane, load, a, b, up);
     unsigned from = 0;                                   /* offset of the stage that is read */
     unsigned to = (GS_STAGES - 1) * STAGE_BYTES;         /* and of the one that is filled */
     fragments f[2];
@@ -579,6 +682,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     gs_peers_arrive();   /* a block's sums stay until all have read them */
     gs_peers_wait();
 #else
-    epilogue(p, acc, shared + warp * SLAB_BYTES, index, m0 + (long long)warp_m * WARP_M, n0 + warp_n * WARP_N, lane);
+    epilogue(p, acc, shared + warp * SLAB_BYTES, index, m0 + (long long)warp_m * WARP_M, n0 + warp_n * WARP_D, lane);
 #endif
 }

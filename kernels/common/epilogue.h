@@ -60,7 +60,7 @@ GS_SHARED gs_gated gs_gate_result(int activation, double x, double y, double err
     const bool finite_x = fabs(x) < huge, finite_y = fabs(y) < huge;
     gs_gated of = {active * y, 0, gs_is_open(activation, x, least), (finite_x && fabs(x) > -least) || (finite_y && fabs(y) > -least)};
     if (activation >= 2 && fabs(active) < 0x1p-110 && active != 0 && !finite_y) of.open = true;   /* f32 makes it 0 */
-    if (!finite_y && y == y && fabs(x) <= error_x) of.lost = true;   /* nobody knows the sign */
+    if ((!finite_y && y == y && fabs(x) <= error_x) || (!finite_x && x == x && fabs(y) <= error_y)) of.lost = true;   /* infinite, and nobody knows the sign */
     if (!finite_x) error_x = 0;
     if (finite_y) of.slack = relative * fabs(active * y) + 0x1p-120 * fabs(y) + error_x * (fabs(y) + error_y) + fabs(active) * error_y;
     return of;

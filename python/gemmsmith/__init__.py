@@ -9,7 +9,8 @@
 
 D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn and nt have B stored K x N, tn and tt N x K; nn and tn have
 A stored M x K, nt and tt K x M. A problem with ep= has a bias, an activation or both: plan("bf16:2048x11008x4096:tn:ep=bias+gelu")
-computes gelu(A B + bias) in one kernel, plan.run(a, b, d, bias=bias). Of an operand only the address is taken: shape, strides, type and device are the caller's to get
+computes gelu(A B + bias) in one kernel, plan.run(a, b, d, bias=bias). plan("bf16:16x14336x4096:tn:ep=silu+gate") takes torch.cat([gate, up]) as B and computes
+silu(A gate^T) * (A up^T). Of an operand only the address is taken: shape, strides, type and device are the caller's to get
 right. Nothing waits: synchronise the stream before the result is read.
 
 From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is

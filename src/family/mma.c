@@ -56,18 +56,21 @@ typedef struct shape {
     int  warp_m, warp_n, threads;
     bool raw_a, raw_b;      /* rows that do not start at multiples of 16 bytes */
     int  pitch_a, pitch_b;  /* bytes from row to row in shared memory */
+    int  halves;            /* tiles of B: two with a gate, but where its columns and up's alternate in stored rows */
 } shape;
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
-    const bool raw_a = gs_rows_unit(problem, 'a') % 8 != 0, raw_b = gs_rows_unit(problem, 'b') % 8 != 0;
+    const bool along_k = gs_is_b_transposed(problem->layout), turn = problem->gate == GS_GATE_INTERLEAVED && !along_k;
+    const bool raw_a = gs_rows_unit(problem, 'a') % 8 != 0, raw_b = gs_rows_unit(problem, 'b') % 8 != 0 || turn || (problem->gate && !along_k && problem->n % 8 != 0);
+    const int halves = problem->gate && !turn ? 2 : 1;
     const int16_t *const tile = value_of(schedule, GS_MMA_TILE);
     const int16_t *const warps = value_of(schedule, GS_MMA_WARPS);
     return (shape){
         .bm = tile[0], .bn = tile[1], .bk = tile[2], .wm = warps[0], .wn = warps[1],
         .stages = value_of(schedule, GS_MMA_STAGES)[0], .split = value_of(schedule, GS_MMA_SPLIT)[0],
         .raw_a = raw_a, .raw_b = raw_b, .pitch_a = (gs_is_a_transposed(problem->layout) ? tile[0] : tile[2]) * 2 + raw_a * 16,
-        .pitch_b = (gs_is_b_transposed(problem->layout) ? tile[2] : tile[1]) * 2 + raw_b * 16,
+        .pitch_b = (along_k ? tile[2] : tile[1] / halves) * 2 + raw_b * 16, .halves = halves,
         .warp_m = tile[0] / warps[0], .warp_n = tile[1] / warps[1], .threads = warps[0] * warps[1] * 32,
     };
 }
@@ -75,7 +78,7 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
 /* Bytes of a stage, whose rows are along K, or along M and N. */
 static int stage_of(const shape *s, const gs_problem *problem)
 {
-    return (gs_is_a_transposed(problem->layout) ? s->bk : s->bm) * s->pitch_a + (gs_is_b_transposed(problem->layout) ? s->bn : s->bk) * s->pitch_b;
+    return (gs_is_a_transposed(problem->layout) ? s->bk : s->bm) * s->pitch_a + (gs_is_b_transposed(problem->layout) ? s->bn : s->halves * s->bk) * s->pitch_b;
 }
 
 /* Stages, or what takes their place: the epilogue's slabs, 16 rows of each warp's tile in an odd number of 8-column units; the sums of a
@@ -98,7 +101,7 @@ static int registers_of(const shape *s, const gs_problem *problem)
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
-    return accumulators + fragments + addresses;
+    return accumulators + fragments + addresses + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
 }
 
 /* Blocks of a multiprocessor at the same time, with so many registers per thread; at least 1. */
@@ -152,11 +155,14 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "mma needs compute capability 8.0 (cp.async); this device has %d.%d",
                        caps->cc / 10, caps->cc % 10);
     const int64_t tiles_m = (problem->m + s.bm - 1) / s.bm;
-    const int64_t tiles_n = (problem->n + s.bn - 1) / s.bn;
+    const int64_t tiles_n = (gs_columns_of_b(problem) + s.bn - 1) / s.bn;
     if (tiles_m * tiles_n > MOST_TILES) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too many tiles for one grid; take a larger tile");
 
     if (s.warp_m < 16 || s.warp_n < 8)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "each warp needs 16 x 8 of the tile or more; this gives it %d x %d", s.warp_m, s.warp_n);
+    if (problem->gate && s.warp_n < 16) return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "with a gate a warp needs 16 columns: eight of the gate, eight of up");
+    if (problem->gate && s.bn / s.halves * s.bk / 8 % s.threads != 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d threads do not share the copies of the gate's columns evenly", s.threads);
     if (s.split > 1 && caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "clusters need compute capability 9.0");
     if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %lld blocks for %d parts", (long long)((problem->k + s.bk - 1) / s.bk), s.split);
@@ -287,7 +293,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_entry *const entry = &manifest->entry[0];
     snprintf(entry->name, sizeof entry->name, "gs_mma");
     char text[GS_FORMULA];
-    snprintf(text, sizeof text, s.split > 1 ? "cdiv(m,%d)*cdiv(n,%d)*%d" : "cdiv(m,%d)*cdiv(n,%d)", tile[0], tile[1], s.split);
+    snprintf(text, sizeof text, s.split > 1 ? "cdiv(m,%d)*cdiv(%sn,%d)*%d" : "cdiv(m,%d)*cdiv(%sn,%d)", tile[0], problem->gate ? "2*" : "", tile[1], s.split);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "min(batch,65535)", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "cdiv(batch,65535)", error));
@@ -309,7 +315,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

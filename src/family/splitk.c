@@ -142,7 +142,7 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
-    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + (problem->beta != 0 && (problem->bias || problem->activation) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0);
+    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + (problem->beta != 0 && (problem->bias || problem->activation) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0);
     const int needed = s->feeds ? GS_MAX(sums, REGISTERS_FEED) : sums;
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
     while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;

@@ -355,29 +355,20 @@ static gs_status read_element(const gs_verifier *verifier, gs_type type, const v
     return GS_OK;
 }
 
-/* With a gate, from the reference's sums. */
-static gs_status finish_gate(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
+/* The right value of one element, from the reference's sums, as kernels/verify.cu has it. */
+static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
 {
     double sum[2], bias = 0, c = 0;
-    for (int up = 0; up < 2; up++) {
-        const int64_t at = gs_gate_column((int)p->gate, p->n, col, up);
-        GS_TRY(verifier->device->ops->copy_out(verifier->device, &sum[up], reference + (gs_pointer)(row * 2 * p->n + at) * sizeof(double), sizeof(double), error));
-        if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, row / p->m * gs_shape_of(p, 'e').stride + at, &bias, error));
+    for (int up = 0; up < (p->gate ? 2 : 1); up++) {
+        const int64_t at = p->gate ? gs_gate_column((int)p->gate, p->n, col, up) : col;
+        const gs_pointer from = reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double);
+        GS_TRY(verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error));
+        const int64_t place = row / p->m * gs_shape_of(p, 'e').stride + (p->bias == GS_BIAS_N ? at : row % p->m);
+        if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, place, &bias, error));
         sum[up] += bias;
     }
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
-    *value = gs_activate((int)p->activation, sum[0]) * sum[1];
-    if (p->residual) *value += (double)p->beta * c;
-    return GS_OK;
-}
-
-/* The epilogue of one element, as kernels/verify.cu has it. */
-static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, int64_t row, int64_t col, double *value, gs_error *error)
-{
-    double bias = 0, c = 0;
-    if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, row / p->m * gs_shape_of(p, 'e').stride + (p->bias == GS_BIAS_N ? col : row % p->m), &bias, error));
-    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
-    *value = gs_activate((int)p->activation, *value + bias);
+    *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
     if (p->residual) *value += (double)p->beta * c;
     return GS_OK;
 }
@@ -395,7 +386,5 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
     out->row = (int64_t)(counts->first / (uint64_t)problem->n);
     out->col = (int64_t)(counts->first % (uint64_t)problem->n);
     GS_TRY(read_element(verifier, problem->out, args->d, gs_place_in_d(problem, out->row, out->col), &out->got, error));
-    if (problem->gate) return finish_gate(verifier, problem, args, reference, out->row, out->col, &out->want, error);
-    GS_TRY(verifier->device->ops->copy_out(verifier->device, &out->want, reference + counts->first * sizeof(double), sizeof(double), error));
-    return finish(verifier, problem, args, out->row, out->col, &out->want, error);
+    return finish(verifier, problem, args, reference, out->row, out->col, &out->want, error);
 }

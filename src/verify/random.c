@@ -57,6 +57,7 @@ static void add_epilogue(gs_random *random, bool gates, gs_problem *problem)
     problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
     if (!gates || !problem->activation || problem->bias == GS_BIAS_M || gs_random_below(random, 2)) return;
+    if (gs_random_below(random, 4)) *problem = gs_problem_resized(problem, problem->m, (problem->n + 7) / 8 * 8, problem->k);   /* as tensor copies need it */
     const int64_t row = gs_shape_of(problem, 'b').row;
     problem->gate = 1 + (uint32_t)gs_random_below(random, GS_GATE_INTERLEAVED);
     problem->residual = problem->beta != 0;

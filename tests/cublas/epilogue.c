@@ -90,6 +90,7 @@ static void what_it_has_is_fused(void **state)
         {"bf16:16x24x8:tn:ep=relu",             2,  4}, {"f16:16x24x8:tn:ep=bias+relu",       6, 4}, {"f16:16x24x8:nn:ep=gelu",       32, 4},
         {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
+        {"f16:16x24x8:tn:ep=relu+gate",         0,  2}, {"f16:16x24x8:nn:ep=bias+gelu+gate_i", 0, 2},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_problem problem = problem_of(cases[i].text);
@@ -126,14 +127,16 @@ static void check_results(const char *text, bool in_place)
 {
     const gs_problem p = problem_of(text);
     gs_library *library = library_of(text);
-    const size_t count = (size_t)(p.ldd * p.m * p.batch), middle = (size_t)((p.n + 7) / 8 * 8 * p.m * p.batch), bias_count = (size_t)GS_MAX(p.m, p.n);
-    const int64_t ld = p.residual ? (p.n + 7) / 8 * 8 : p.ldd;
+    const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)GS_MAX(p.m, gs_columns_of_b(&p));
+    const bool behind = p.residual || p.gate;   /* the product is in the workspace */
+    const int64_t ld = behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd;
+    const size_t middle = (size_t)(ld * p.m * p.batch);
     uint16_t *const sums = calloc(GS_MAX(count, middle), 2), *const c = calloc(count, 2), *const bias = calloc(bias_count, 2), *const d = calloc(count, 2);
     gs_error error = {0};
     const gs_pointer at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
     for (size_t i = 0; i < GS_MAX(count, middle); i++) sums[i] = gs_f64_to_f16(number(i, 5));
     product = sums;
-    product_bytes = (p.residual ? middle : count) * 2;
+    product_bytes = (behind ? middle : count) * 2;
     const float beta = p.residual ? -0.5f : p.beta;
     const gs_args args = {.size = sizeof args, .a = sums, .b = sums, .c = (const void *)(uintptr_t)at_c, .d = (void *)(uintptr_t)at_d,
                           .bias = p.bias ? (const void *)(uintptr_t)at_bias : NULL, .beta = p.residual ? &beta : NULL};
@@ -151,13 +154,17 @@ static void check_results(const char *text, bool in_place)
         }
         assert_int_equal(last->epilogue, 0);
         assert_true(last->beta == (p.residual ? 0 : p.beta));
-        assert_true((last->d == args.d) == !p.residual);
+        assert_true((last->d == args.d) == !behind);
         OK(device->ops->copy_out(device, d, at_d, count * 2, &error));
         for (int64_t row = 0; row < p.m * p.batch; row++)
             for (int64_t col = 0; col < p.n; col++) {
-                double want = gs_f16_to_f32(sums[row * ld + col]);
-                if (p.bias) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
-                want = gs_activate((int)p.activation, want);
+                double want = gs_f16_to_f32(sums[row * ld + (p.gate ? gs_gate_column((int)p.gate, p.n, col, false) : col)]), up = 1;
+                if (p.gate) {
+                    const int64_t at = gs_gate_column((int)p.gate, p.n, col, true);
+                    up = gs_f16_to_f32(sums[row * ld + at]) + (p.bias ? gs_f16_to_f32(bias[at]) : 0);
+                    if (p.bias) want += gs_f16_to_f32(bias[gs_gate_column((int)p.gate, p.n, col, false)]);
+                } else if (p.bias) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
+                want = gs_activate((int)p.activation, want) * up;
                 if (p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
                 const double got = gs_f16_to_f32(d[row * p.ldd + col]);
                 if (!(fabs(got - want) <= 0x1p-11 * fabs(want) + 0x1p-16)) fail_msg("%s: (%d, %d): got %g, want %g", text, (int)row, (int)col, got, want);
@@ -182,6 +189,10 @@ static void results_are_right(void **state)
     check_results("f16:5x1030x8:tn:ldd=1040:ldc=1040:ep=bias+gelu_erf", false);
     check_results("f16:16x24x8:tn:beta=1:ep=bias+silu+residual", false);
     check_results("f16:16x21x8:tn:beta=1:ep=relu+residual", true);
+    check_results("f16:16x24x8:tn:ep=silu+gate", false);
+    check_results("f16:9x21x8:tn:b=2:ep=bias+gelu+gate", false);
+    check_results("f16:5x1031x8:nn:ldd=1040:ldc=1040:ep=bias+relu+gate_i", false);
+    check_results("f16:16x32x8:tn:beta=1:ep=bias+silu+gate_i+residual", true);
 }
 
 static gs_status compile_nothing(gs_device *own, const gs_source *source, gs_image *out, gs_error *error)

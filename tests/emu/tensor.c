@@ -70,6 +70,26 @@ static void a_map_of_a_batch(void **state)
     assert_int_equal(gs_emu_map_encode(&tensor, &out, &error), GS_ERROR_ARGUMENT);
 }
 
+/* Rows that are eight of one half, eight of the other. */
+static void a_map_in_turn(void **state)
+{
+    (void)state;
+    gs_tensor tensor = good();
+    gs_tensor_map out;
+    gs_emu_map map;
+    tensor.extent[1] = 208;
+    tensor.second = 608 * 104;
+    assert_int_equal(gs_emu_map_encode(&tensor, &out, NULL), GS_OK);
+    memcpy(&map, &out, sizeof map);
+    assert_true(map.dimensions == 4 && map.extent[1] == 8 && map.extent[2] == 2 && map.extent[3] == 13 && map.box[1] == 8 && map.box[2] == 2 && map.box[3] == 8);
+    assert_true(map.stride[0] == 608 && map.stride[1] == 608 * 104 && map.stride[2] == 8 * 608);
+    tensor.matrices = 3;
+    tensor.step = 608 * 208;
+    assert_int_equal(gs_emu_map_encode(&tensor, &out, NULL), GS_OK);
+    memcpy(&map, &out, sizeof map);
+    assert_true(map.dimensions == 5 && map.extent[4] == 3 && map.stride[3] == 608 * 208 && map.box[4] == 1);
+}
+
 static void refuse(gs_tensor tensor, const char *word)
 {
     gs_tensor_map out;
@@ -395,7 +415,7 @@ static void a_line_is_a_tile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_is_encoded), cmocka_unit_test(a_map_of_a_batch),
+        cmocka_unit_test(a_map_is_encoded), cmocka_unit_test(a_map_of_a_batch), cmocka_unit_test(a_map_in_turn),
         cmocka_unit_test(what_the_driver_refuses),
         cmocka_unit_test(what_is_no_map),
         cmocka_unit_test(as_the_model),

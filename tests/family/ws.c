@@ -14,6 +14,8 @@
  * synccheck f16:201x137x331:tn                   ws/88x128x64/s4/c1x1/pp/g8/cpasync
  * synccheck f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
  * synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
+ * memcheck  bf16:200x136x104:tn:ep=silu+gate     ws/128x128x64/s4/c2x1/coop/g8
+ * memcheck  bf16:72x136x104:tn:ep=bias+gelu+gate_i ws/72x128x64/s4/c1x1/pp/g8
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,6 +89,12 @@ static const char *const problems[] = {
     "bf16:512x512x512:tt:d=f32:b=64:ep=bias_m+silu",
     "f16:4096x4096x4096:tn:acc=f16:ldd=4097:beta=1:ep=gelu_erf+residual",
 };
+static const char *const gated[] = {
+    "bf16:4096x4096x4096:tn:ep=silu+gate",
+    "f16:4096x4096x4096:tn:acc=f16:ep=bias+silu+gate_i",
+    "bf16:512x4096x4096:tt:d=f32:b=8:beta=1:ep=bias+gelu+gate+residual",
+    "f16:4096x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
+};
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
 {
@@ -133,6 +141,29 @@ static void test_compiles(void **state)
         }
     }
     assert_true(compiled >= 100);
+}
+
+/* The same of gates, one of each fourth tile and mode. */
+static void test_compiles_gates(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    const gs_parameter *const tiles = gs_family_parameter(GS_FAMILY_WS, GS_WS_TILE), *const modes = gs_family_parameter(GS_FAMILY_WS, GS_WS_MODE);
+    int compiled = 0;
+    for (int i = 0; i < tiles->count * modes->count; i += 4) {
+        for (size_t turn = 0; turn < GS_COUNT(gated); turn++) {
+            const gs_problem problem = problem_of(gated[((size_t)i / 4 + turn) % GS_COUNT(gated)]);
+            char text[GS_SCHEDULE_TEXT];
+            snprintf(text, sizeof text, "ws/%s/s3/%s/%s/g8", tiles->values[i / modes->count].text, i % 8 ? "c1x1" : "c2x1", modes->values[i % modes->count].text);
+            const gs_schedule schedule = schedule_of(text);
+            if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
+            compile(&schedule, &problem);
+            compiled++;
+            break;
+        }
+    }
+    assert_true(compiled >= 30);
 }
 
 /* The manifest is what the kernel needs: the schedule string must have promised the same. */
@@ -311,7 +342,7 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_compiles),
+        cmocka_unit_test(test_compiles), cmocka_unit_test(test_compiles_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

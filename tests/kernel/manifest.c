@@ -117,7 +117,7 @@ static const char canonical[] =
     "smem 214016\n"
     "dependent\n"
     "map a 64x128 sw128\n"
-    "map b 64x256 sw128 batch\n"
+    "map b 64x256 sw128 batch turn\n"
     "map d 32x64 sw0\n"
     "entry gs_reduce\n"
     "grid cdiv(m*n,256) 1 1\n"
@@ -142,7 +142,7 @@ static void manifests_round_trip(void **state)
     assert_int_equal(e->cluster[0], 2);
     assert_true(e->dependent);
     assert_int_equal(e->map_count, 3);
-    assert_true(e->map[1].operand == 'b' && e->map[1].inner == 64 && e->map[1].outer == 256 && e->map[1].swizzle == 128);
+    assert_true(e->map[1].operand == 'b' && e->map[1].inner == 64 && e->map[1].outer == 256 && e->map[1].swizzle == 128 && e->map[1].batch && e->map[1].turn);
     assert_int_equal(manifest.entry[1].cluster[0], 1);
     assert_string_equal(manifest.entry[1].smem.text, "");
 

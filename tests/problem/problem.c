@@ -55,6 +55,9 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:b=5:ep=bias:se=0",                       "f16:2x3x4:tn:b=5:ep=bias"},
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
+        {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
+        {"f16:2x3x4:nn:ldb=6:ep=bias+relu+gate_i",              "f16:2x3x4:nn:ep=bias+relu+gate_i"},
+        {"bf16:2x3x4:tn:ldb=5:beta=2:ep=residual+gate_i+gelu",  "bf16:2x3x4:tn:ldb=5:beta=2:ep=gelu+gate_i+residual"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         char text[GS_PROBLEM_TEXT];
@@ -119,6 +122,11 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:b=2:se=1",            GS_ERROR_RANGE, "se",     21},
         {"f16:1x1x1:nn:scalars=here",        GS_ERROR_PARSE, "scalars", 22},
         {"f16:1x1x1:nn:beta=1:ep=bias+residual", GS_ERROR_RANGE, "ep", 24},
+        {"f16:1x1x1:nn:ep=gate",             GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=bias_m+silu+gate", GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:beta=1:ep=silu+gate", GS_ERROR_RANGE, "ep",     24},
+        {"f16:1x1x1:nn:ep=silu+gate+gate_i", GS_ERROR_PARSE, "ep",     27},
+        {"f16:1x9x8:nn:ldb=17:ep=silu+gate", GS_ERROR_RANGE, "ldb",    18},
         {"64_4096",                          GS_ERROR_PARSE, "k",      8},
         {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
         {"64_4096_64:nn",                    GS_ERROR_PARSE, "",       11},
@@ -195,6 +203,24 @@ static void locale_does_not_matter(void **state)
     assert_string_equal(text, "f16:1x1x1:nn:alpha=0.5:beta=1.5");
 }
 
+/* B and the bias have two columns for each of D. */
+static void a_gate_doubles_b(void **state)
+{
+    (void)state;
+    const gs_problem tn = problem_of("bf16:4x24x8:tn:b=3:ep=bias+silu+gate"), nn = problem_of("f16:4x24x8:nn:ep=gelu+gate_i");
+    assert_int_equal(gs_problem_bytes(&tn, 'b'), 3 * 48 * 8 * 2);
+    assert_int_equal(gs_problem_bytes(&tn, 'd'), 3 * 4 * 24 * 2);
+    assert_int_equal(gs_problem_bytes(&tn, 'e'), 48 * 2);
+    assert_int_equal(nn.ldb, 48);
+    assert_int_equal(gs_problem_bytes(&nn, 'b'), 8 * 48 * 2);
+    assert_true(gs_problem_flops(&nn) == 4.0 * 4 * 24 * 8);
+    assert_int_equal(gs_place_in_b(&tn, 2, 3, 47), (2 * 48 + 47) * 8 + 3);
+    const gs_problem sums = gs_problem_sums(&tn), larger = gs_problem_resized(&nn, 4, 25, 8);
+    char text[GS_PROBLEM_TEXT];
+    assert_string_equal(gs_problem_format(&sums, text), "bf16:4x48x8:tn:b=3");
+    assert_int_equal(larger.ldb, 50);
+}
+
 static void make_is_packed_and_valid(void **state)
 {
     (void)state;
@@ -238,6 +264,12 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.out = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
     WITH(p.in = GS_BF16, GS_ERROR_UNSUPPORTED, "d");
     WITH(p.layout = (gs_layout)4, GS_ERROR_RANGE, "layout");
+    WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED), GS_OK, "");
+    WITH((p.activation = GS_SILU, p.gate = 3), GS_ERROR_RANGE, "gate");
+    WITH(p.gate = GS_GATE_STACKED, GS_ERROR_RANGE, "gate");
+    WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED, p.bias = GS_BIAS_M), GS_ERROR_RANGE, "gate");
+    WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED, p.beta = 1), GS_ERROR_RANGE, "gate");
+    WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED, p.n = 1 << 30), GS_ERROR_RANGE, "n");
     WITH(p.k = GS_MAX_EXTENT + 1, GS_ERROR_RANGE, "k");
     WITH(p.batch = 0, GS_ERROR_RANGE, "b");
     WITH(p.lda = 63, GS_ERROR_RANGE, "lda");
@@ -447,7 +479,7 @@ int main(void)
         cmocka_unit_test(errors_name_field_and_column),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),

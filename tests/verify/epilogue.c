@@ -36,8 +36,8 @@ static int close_device(void **state)
     return 0;
 }
 
-/* The problem's verdict on the kernel simple as it is built for another one. */
-static gs_verdict verdict_of(const char *asked, const char *built)
+/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another of the same length. */
+static gs_verdict verdict_with(const char *asked, const char *built, const char *from, const char *to)
 {
     const gs_problem problem = problem_of(asked), other = problem_of(built);
     const gs_schedule schedule = schedule_of("simple");
@@ -45,12 +45,20 @@ static gs_verdict verdict_of(const char *asked, const char *built)
     gs_kernel kernel = {0};
     gs_contender contender;
     gs_verdict verdict;
-    if (gs_kernel_build(&kernel, &schedule, &other, &device->caps, &error) != GS_OK || gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
+    if (gs_kernel_build(&kernel, &schedule, &other, &device->caps, &error) != GS_OK) fail_msg("%s: %s", built, error.text);
+    char *const source = strdup(kernel.source), *const found = from ? strstr(source, from) : NULL;
+    if (from && !found) fail_msg("%s is not in the source", from);
+    if (found) memcpy(found, to, strlen(to));
+    kernel.source = source;
+    if (gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
         gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 3, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
         fail_msg("%s: %s", asked, error.text);
     contender.destroy(&contender);
+    free(source);
     return verdict;
 }
+
+static gs_verdict verdict_of(const char *asked, const char *built) { return verdict_with(asked, built, NULL, NULL); }
 
 /* legend: the problem, the same with one thing changed */
 static void wrong_epilogues(void **state)
@@ -71,12 +79,30 @@ static void wrong_epilogues(void **state)
         {"f16:40x24x72:tn:beta=1:ep=relu+residual",     "f16:40x24x72:tn:beta=1:ep=relu"},
         {"f16:40x24x72:tn:beta=1:ep=relu",              "f16:40x24x72:tn:beta=1:ep=relu+residual"},
         {"f16:40x24x72:tn:beta=1:ep=bias+silu+residual", "f16:40x24x72:tn:ep=bias+silu"},
+        {"bf16:40x24x72:tn:ep=silu+gate",               "bf16:40x24x72:tn:ep=gelu+gate"},
+        {"bf16:40x24x72:tn:ep=silu+gate",               "bf16:40x24x72:tn:ep=silu+gate_i"},
+        {"f16:40x24x72:nn:ep=bias+gelu+gate_i",         "f16:40x24x72:nn:ep=bias+gelu+gate"},
+        {"f16:40x24x72:tn:ep=bias+relu+gate",           "f16:40x24x72:tn:ep=relu+gate"},
+        {"bf16:40x24x72:tn:ep=silu+gate",               "bf16:40x24x72:tn:ldb=72:ep=silu"},
+        {"f16:40x24x72:tn:acc=f16:ep=gelu_erf+gate",    "f16:40x24x72:tn:acc=f16:ep=gelu+gate"},
+        {"f16:40x24x72:tn:beta=1:ep=silu+gate+residual", "f16:40x24x72:tn:ep=silu+gate"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_verdict right = verdict_of(cases[i].asked, cases[i].asked), wrong = verdict_of(cases[i].asked, cases[i].built);
         if (right.code != GS_VERDICT_PASS) fail_msg("%s: %s", cases[i].asked, right.reason);
         if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes as %s", cases[i].built, cases[i].asked);
         if (!strstr(wrong.reason, "epilogue")) fail_msg("%s as %s: %s", cases[i].built, cases[i].asked, wrong.reason);
+    }
+}
+
+/* The gate's sum is taken for up's. */
+static void exchanged(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"bf16:40x24x72:tn:ep=silu+gate", "f16:40x24x72:nn:ep=gelu+gate_i", "f16:40x24x72:tt:d=f32:ep=relu+gate"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_verdict wrong = verdict_with(texts[i], texts[i], "gs_gated(p, gate, up", "gs_gated(p, up, gate");
+        if (wrong.code == GS_VERDICT_PASS || !strstr(wrong.reason, "gate and up exchanged")) fail_msg("%s: %s", texts[i], wrong.reason);
     }
 }
 
@@ -130,7 +156,7 @@ static void activations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
