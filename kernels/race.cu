@@ -32,13 +32,17 @@ KERNEL void gs_race_sample(const gs_race_check p)
     for (int s = (blockIdx.x * blockDim.x + threadIdx.x) / 32; s < p.samples; s += warps) {
         const gs_u64 bits = gs_mix(p.seed + s), more = gs_mix(bits + 1);
         long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long some = p.groups ? p.offsets[p.groups] : p.m;
+        if (some == 0) continue;
+        if (p.groups) row = gs_pick_below(bits, some);
         if (s < 4) {
-            row = s & 1 ? p.m - 1 : 0;
+            row = s & 1 ? some - 1 : 0;
             col = s & 2 ? p.n - 1 : 0;
         }
+        const long long of_b = p.groups ? gs_group_of(p.offsets, p.groups, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
-        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
+        const long long b = tb ? (of_b * p.n + col) * p.ldb : of_b * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
         double sum = 0, squares = 0;
         for (long long k = lane; k < p.k; k += 32) {
             const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
@@ -54,7 +58,7 @@ KERNEL void gs_race_sample(const gs_race_check p)
         double right = p.alpha * sum;
         const double c = p.beta != 0 ? p.beta * (double)load(p.c, (batch * p.m + row) * p.ldc + col, p.out) : 0;
         if (!p.residual) right += c;
-        if (p.along) right += load(p.bias, p.along == 1 ? col : row, p.out);
+        if (p.along) right += load(p.bias, p.along == 1 ? (p.groups ? of_b * p.n : 0) + col : row, p.out);
         right = gs_activate(p.activation, right);
         if (p.residual) right += c;
         if (p.out == F16 && fabs(right) > 60000.0) continue;
@@ -66,7 +70,8 @@ KERNEL void gs_race_sample(const gs_race_check p)
 KERNEL void gs_race_scan(const gs_race_check p)
 {
     gs_u64 found = 0;
-    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < (gs_u64)(p.batch * p.m * p.n); i += (gs_u64)gridDim.x * blockDim.x) {
+    const gs_u64 rows = (gs_u64)(p.groups ? p.offsets[p.groups] : p.batch * p.m);
+    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < rows * (gs_u64)p.n; i += (gs_u64)gridDim.x * blockDim.x) {
         const float value = load(p.d, (long long)(i / (gs_u64)p.n) * p.ldd + (long long)(i % (gs_u64)p.n), p.out);
         found += value != value;
     }

@@ -2,12 +2,14 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh. */
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
+ * and GS_GROUPED (how many groups of rows). */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+#include "common/groups.h"
 
 #if GS_IN == 1
 #define LOAD_IN(bits) gs_bf16_to_f32(bits)
@@ -77,11 +79,17 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     gs_dependent_wait();
     gs_dependent_launch();
     if (row >= p.m) return;
+#if GS_GROUPED
+    if (row >= p.offsets[GS_GROUPED]) return;
+    const int group = gs_group_of(p.offsets, GS_GROUPED, row);
+#else
+    const int group = 0;
+#endif
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
-            const float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+            const float value = p.alpha * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + col * stride_b_n(p), stride_b_k(p), p.k);
             const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
-            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n));
+            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, group));
         }
     }
 }

@@ -119,7 +119,7 @@ typedef struct final_value {
 /* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
 {
-    if (e->along) x += element_of(e->bias, e->along == 1 ? col : row % (gs_u64)e->m, type);
+    if (e->along) x += element_of(e->bias, gs_bias_place(e, row, col), type);
     const double active = gs_activate(e->activation, x);
     final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least)};
     if (e->residual) of.value += e->beta * element_of(e->c, row * (gs_u64)e->ldc + col, type);
@@ -233,6 +233,12 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
+/* Rows of a set's D that are written. */
+GS_SHARED gs_u64 rows_of(const gs_timed *p, const gs_timed_set *s)
+{
+    return p->groups ? (gs_u64)((const int *)s->offsets)[p->groups] : (gs_u64)(p->m * p->batch);
+}
+
 /* Every element has a value, and nothing beside them was written. */
 GS_KERNEL void gs_verify_timed(const gs_timed p)
 {
@@ -243,7 +249,7 @@ GS_KERNEL void gs_verify_timed(const gs_timed p)
         const gs_timed_set *const s = &p.sets[i / (rows + GS_TIMED_AROUND)];
         const gs_u64 row = i % (rows + GS_TIMED_AROUND), at = s->d + row * (gs_u64)p.ldd * size, behind = at + (gs_u64)p.n * size;
         if (row < rows) {
-            found += count_poison(at, behind, p.out, p.poison, true, lane, lanes);
+            found += count_poison(at, behind, p.out, p.poison, row < rows_of(&p, s), lane, lanes);
             if (row + 1 < rows) found += count_poison(behind, at + (gs_u64)p.ldd * size, p.out, p.poison, false, lane, lanes);
         } else {
             const gs_u64 last = s->d + ((rows - 1) * (gs_u64)p.ldd + (gs_u64)p.n) * size, first = (row - rows) * lanes + lane;
@@ -263,10 +269,13 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
     for (gs_u64 i = first_index() / lanes; i < p.samples; i += index_step() / lanes) {
         const gs_u64 bits = gs_mix(p.seed + i), more = gs_mix(bits + 1);
         const gs_timed_set *const s = &p.sets[i % p.count];
-        const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long some = p.groups ? (long long)rows_of(&p, s) : p.m;
+        if (some == 0) continue;
+        const long long row = gs_pick_below(bits, some), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long of_b = p.groups ? gs_group_of((const int *)s->offsets, p.groups, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = ta ? batch * p.k * p.lda + row : (batch * p.m + row) * p.lda, step_a = ta ? p.lda : 1;
-        const long long b = tb ? (batch * p.n + col) * p.ldb : batch * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
+        const long long b = tb ? (of_b * p.n + col) * p.ldb : of_b * p.k * p.ldb + col, step_b = tb ? 1 : p.ldb;
         double sum = 0, squares = 0;
         for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
             const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
@@ -285,7 +294,8 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             right += c;
             size += c * c;
         }
-        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.ldc, p.m, p.activation, p.along, p.residual, p.beta, p.least};
+        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.ldc, p.m, p.activation, p.along, p.residual, p.beta, p.least,
+                               (const int *)s->offsets, p.groups, (int)p.n};
         const final_value of = finished(&e, right, (gs_u64)(batch * p.m + row), (gs_u64)col, p.out, gs_activation_error(p.activation));
         right = of.value;
         if (p.out == F16 && fabs(right) > 60000.0) continue;   /* about to overflow: either way is right */

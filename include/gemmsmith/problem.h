@@ -17,6 +17,7 @@
  *     d=f16|bf16|f32 type of D and C                          the input type
  *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
  *     b=             batch                                    1
+ *     g=             groups of rows                           none
  *     alpha= beta=                                            1, 0
  *     ep=            epilogue: words joined by +, in this order:     none
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
@@ -24,6 +25,13 @@
  *         residual             beta * C is added behind the activation, not before it
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
+ *
+ * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
+ * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
+ * kernel reads when it runs: ascending, from 0, the last at most M. Groups may be empty. M is the capacity; rows of D behind the last group are not
+ * written. A bias along N has a row of N elements for each group.
+ *
+ *     bf16:4096x14336x4096:tn:g=8
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -53,7 +61,7 @@ typedef enum gs_activation {
     GS_SILU            = 4    /* x / (1 + exp(-x)) */
 } gs_activation;
 
-/* A vector that is added to D before the activation, of D's type; all matrices of a batch have the same. */
+/* A vector that is added to D before the activation, of D's type; all matrices of a batch have the same, each group its own along N. */
 typedef enum gs_bias {
     GS_BIAS_NONE = 0,
     GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer */
@@ -74,6 +82,7 @@ typedef enum gs_scalars {
 #define GS_PROBLEM_TEXT 384           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
+#define GS_MAX_GROUPS   4096LL        /* most groups */
 
 /* Start from gs_problem_make or gs_problem_parse, which set size and reserved, then change fields. */
 typedef struct gs_problem {
@@ -93,7 +102,7 @@ typedef struct gs_problem {
     uint32_t  gate;               /* gs_gate: B has two columns for each of D */
     int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have the same one */
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have the same bias */
-    int64_t   groups;             /* 0, or how many groups of rows */
+    int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
     uint64_t  reserved[4];        /* zero */
 } gs_problem;
 
@@ -123,11 +132,11 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
  * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
-/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, or of the bias ('e'), 0
- * without one. */
+/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e') or of
+ * the groups' offsets ('f'), 0 without. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
-/* 2 M N K batch. */
+/* 2 M N K batch; of groups as if all M rows were in one. */
 GS_API double gs_problem_flops(const gs_problem *problem);
 
 /* Size in bytes of an element. */

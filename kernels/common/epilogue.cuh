@@ -61,11 +61,11 @@ static __device__ __forceinline__ float gs_activated(float x)
 #endif
 }
 
-/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix. */
-static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols)
+/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix. group: of rows, which has a bias of its own along N. */
+static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, int group)
 {
 #if GS_BIAS
-    const long long at = GS_BIAS == 1 ? col : row;
+    const long long at = GS_BIAS == 1 ? col + (long long)group * cols : row;
     if (row >= rows || col >= cols) return 0;
 #if GS_OUT == 2
     return ((const float *)p.bias)[at];
@@ -75,33 +75,33 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     return gs_f16_to_f32(((const unsigned short *)p.bias)[at]);
 #endif
 #else
-    (void)p, (void)row, (void)col, (void)rows, (void)cols;
+    (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)group;
     return 0;
 #endif
 }
 
 /* An element of D before it is rounded, from what bias and activation are applied to. c: its element of C, where that is a residual; row and col: its place in a
  * matrix of so many rows and columns. */
-static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, int group = 0)
 {
 #if GS_BIAS
-    scaled += gs_bias_of(p, row, col, rows, cols);
+    scaled += gs_bias_of(p, row, col, rows, cols, group);
 #endif
     scaled = gs_activated(scaled);
 #if GS_BETA && GS_RESIDUAL
     scaled = fmaf(p.beta, c, scaled);
 #endif
-    (void)c, (void)row, (void)col, (void)rows, (void)cols;
+    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)group;
     return scaled;
 }
 
 /* The same from alpha times its sum and, where C is read, its element of C. */
-static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols)
+static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, int group = 0)
 {
 #if GS_BETA && !GS_RESIDUAL
     scaled = fmaf(p.beta, c, scaled);
 #endif
-    return gs_activated_sum(p, scaled, c, row, col, rows, cols);
+    return gs_activated_sum(p, scaled, c, row, col, rows, cols, group);
 }
 
 #endif

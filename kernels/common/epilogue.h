@@ -4,6 +4,7 @@
 #define GS_KERNELS_EPILOGUE_H
 
 #include "common/datagen.h"
+#include "common/groups.h"
 
 /* What follows alpha A B + beta C, or with a residual alpha A B. */
 typedef struct gs_epilogue {
@@ -13,7 +14,16 @@ typedef struct gs_epilogue {
     int         residual;
     double      beta;
     double      least;                 /* smaller numbers overflow where they are summed up */
+    const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N */
+    int         groups, n;             /* groups: 0: none */
 } gs_epilogue;
+
+/* Where the bias of an element is. row: of the whole batch. */
+GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
+{
+    if (e->along != 1) return row % (gs_u64)e->m;
+    return e->groups ? (gs_u64)gs_group_of(e->offsets, e->groups, (long long)row) * (gs_u64)e->n + col : col;
+}
 
 /* The accumulator cannot tell it from minus infinity, of which 0 and NaN are right with a smooth activation. */
 GS_SHARED bool gs_is_open(int activation, double x, double least) { return activation >= 2 && x < least; }

@@ -74,7 +74,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
 const gs_family gs_family_simple = {
     .name       = "simple",
     .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
-    .a_transposed = true,
+    .a_transposed = true, .takes = GS_WANTS_GROUPS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -102,7 +102,7 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
     return (gs_tensor){
         .element = s.type, .extent = {(uint64_t)s.row, (uint64_t)s.rows}, .stride = (uint64_t)s.ld * gs_type_size(s.type),
         .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = along_k ? 256 : 128,
-        .matrices = map->batch ? (uint64_t)problem->batch : 0, .step = (uint64_t)(s.ld * s.rows) * gs_type_size(s.type),
+        .matrices = map->batch ? (uint64_t)gs_matrices_of(problem, map->operand) : 0, .step = (uint64_t)(s.ld * s.rows) * gs_type_size(s.type),
     };
 }
 
@@ -420,6 +420,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.c = args->c;
     run->args.d = args->d;
     run->args.bias = args->bias;
+    run->args.offsets = args->offsets;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
     for (int i = 0; i < run->entry_count; i++) {

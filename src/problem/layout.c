@@ -28,8 +28,9 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     case 'c': return (gs_shape){p->m, p->n, p->ldc, p->out};
     case 'e': {
         const int64_t count = p->bias == GS_BIAS_N ? p->n : p->bias == GS_BIAS_M ? p->m : 0;
-        return (gs_shape){1, count, GS_MAX(count, 1), p->out};
+        return (gs_shape){p->groups && p->bias == GS_BIAS_N ? p->groups : 1, count, GS_MAX(count, 1), p->out};
     }
+    case 'f': return (gs_shape){1, p->groups ? p->groups + 1 : 0, p->groups + 1, GS_F32};
     default:  return (gs_shape){p->m, p->n, p->ldd, p->out};
     }
 }

@@ -13,6 +13,7 @@
 #include "problem/layout.h"
 #include "problem/sized.h"
 
+#define NO_BATCH "groups have no batch"
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
@@ -23,8 +24,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, ALPHA, BETA, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "alpha", "beta", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, GROUPS, ALPHA, BETA, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "g", "alpha", "beta", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
@@ -59,7 +60,8 @@ size_t gs_problem_bytes(const gs_problem *problem, char operand)
 {
     const gs_shape s = gs_shape_of(problem, operand);
     if (s.rows <= 0 || s.row <= 0 || problem->batch <= 0 || s.ld <= 0) return 0;
-    const int64_t batch = operand == 'e' ? 1 : problem->batch;
+    const int64_t batch = gs_matrices_of(problem, operand);
+    if (batch <= 0) return 0;
     if (s.rows > INT64_MAX / batch) return SIZE_MAX;
     const int64_t steps = s.rows * batch - 1;   /* rows before the last one */
     const int64_t size = (int64_t)gs_type_size(s.type);
@@ -170,7 +172,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, alpha, beta, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, g, alpha, beta, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -192,6 +194,7 @@ static gs_status read_field(reader *r)
     case LDC:   return read_int(r, name, 1, GS_MAX_LD, &p->ldc);
     case LDD:   return read_int(r, name, 1, GS_MAX_LD, &p->ldd);
     case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
+    case GROUPS: return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
     default:    return read_epilogue(r, name);
@@ -208,6 +211,7 @@ static gs_status join_fields(reader *r)
     if (!r->column[D]) p->out = p->in;
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0))
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
+    if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[GROUPS], "g", NO_BATCH);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -299,6 +303,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
+    if (p->groups) append(text, ":g=%lld", (long long)p->groups);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
@@ -347,6 +352,7 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         {"n",   p->n,     0,                GS_MAX_EXTENT},
         {"k",   p->k,     0,                GS_MAX_EXTENT},
         {"b",   p->batch, 1,                GS_MAX_EXTENT},
+        {"g",   p->groups, 0,               GS_MAX_GROUPS},
         {"lda", p->lda,   least_ld(p, 'a'), GS_MAX_LD},
         {"ldb", p->ldb,   least_ld(p, 'b'), GS_MAX_LD},
         {"ldc", p->ldc,   least_ld(p, 'c'), GS_MAX_LD},
@@ -367,10 +373,10 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
     if (problem->scalars) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be 0");
     if (problem->gate) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be 0");
-    if (problem->groups) return gs_fail(error, GS_ERROR_RANGE, "groups", "must be 0");
     if (gs_problem_wants(problem) & GS_WANTS_STRIDES) return gs_fail(error, GS_ERROR_RANGE, "stride", "must be 0");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
+    if (problem->groups && problem->batch != 1) return gs_fail(error, GS_ERROR_RANGE, "g", NO_BATCH);
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
     return check_epilogue(problem, error);

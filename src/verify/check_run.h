@@ -27,7 +27,7 @@ typedef struct gs_check_run {
     uint64_t      seed;        /* of this run of gs_verify */
 
     gs_problem    problem;     /* what the contender is prepared for */
-    gs_buffer     operand[GS_OPERANDS];   /* a b c d and the bias, if there is one */
+    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias and the offsets, if there are any */
     gs_pointer    reference;
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     int           kind;        /* of the data */
@@ -37,6 +37,7 @@ typedef struct gs_check_run {
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
+    bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
 } gs_check_run;
 

@@ -192,10 +192,10 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
 gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
 {
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
-    gs_datagen g = {.batch = p->batch, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
+    gs_datagen g = {.batch = gs_matrices_of(p, operand), .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
     if (operand == 'e') {   /* as a row of another C; it would add to the lone products of RANGE */
-        g.operand = 2, g.batch = 1, g.seed = gs_mix(seed + 0x510e527fu);
+        g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_ZERO;
     }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
