@@ -117,6 +117,8 @@ void gs_check_run_free(gs_check_run *trial)
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
     trial->reference = 0;
+    free(trial->offsets);
+    trial->offsets = NULL;
 }
 
 /* Other groups for each kind of data, and now and then none in an edge problem. */
@@ -126,7 +128,10 @@ static gs_status route(gs_check_run *trial, int kind, gs_error *error)
     const gs_routing routing = trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % GS_ROUTINGS);
     if (!trial->problem.groups || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
-    return gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error);
+    GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));
+    free(trial->offsets);
+    trial->offsets = NULL;
+    return gs_offsets_get(trial->verifier->device, &trial->problem, trial->operand[5].at, &trial->offsets, error);
 }
 
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
@@ -152,16 +157,16 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     return GS_OK;
 }
 
+/* Rows of D that are written. */
+static int64_t rows_of(const gs_check_run *trial) { return trial->offsets ? trial->offsets[trial->problem.groups] : trial->problem.m * trial->problem.batch; }
+
 /* D from the first row that belongs to no group on. */
-static gs_status behind_groups(gs_check_run *trial, gs_pointer *at, size_t *bytes, gs_error *error)
+static gs_pointer behind_groups(const gs_check_run *trial, size_t *bytes)
 {
     const gs_problem *const p = &trial->problem;
-    int64_t rows;
-    GS_TRY(gs_rows_written(trial->verifier->device, p, trial->operand[5].at, &rows, error));
-    const size_t before = GS_MIN((size_t)(rows * p->ldd) * gs_type_size(p->out), trial->operand[3].bytes);
-    *at = trial->operand[3].at + before;
+    const size_t before = GS_MIN((size_t)(rows_of(trial) * p->ldd) * gs_type_size(p->out), trial->operand[3].bytes);
     *bytes = trial->operand[3].bytes - before;
-    return GS_OK;
+    return trial->operand[3].at + before;
 }
 
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
@@ -172,9 +177,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);
     const int count = gs_operand_count(&trial->problem);
-    gs_pointer behind = 0;
-    size_t behind_bytes = 0;
-    if (trial->problem.groups) GS_TRY(behind_groups(trial, &behind, &behind_bytes, error));
+    size_t behind_bytes;
+    const gs_pointer behind = behind_groups(trial, &behind_bytes);
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < count; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
@@ -185,7 +189,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
-    if (behind_bytes) GS_TRY(gs_check_pattern(verifier, behind, behind_bytes, trial->poison, SLOT_BEHIND, queue, error));
+    if (trial->offsets && behind_bytes) GS_TRY(gs_check_pattern(verifier, behind, behind_bytes, trial->poison, SLOT_BEHIND, queue, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
@@ -245,8 +249,9 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     }
     if (waited == GS_OK) GS_TRY(veil(trial, key, error));
     GS_TRY(blame_status(trial, status, &why, "run", error));
-    if (gs_check_run_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
-    return check_memory(trial, error);
+    if (!gs_check_run_failed(trial) && trial->parts & GS_PART_MEMORY) GS_TRY(check_memory(trial, error));
+    if (!trial->offsets || waited != GS_OK) return GS_OK;   /* whoever has changed them: results are judged by those that it was given */
+    return verifier->device->ops->copy_in(verifier->device, trial->operand[5].at, trial->offsets, gs_problem_bytes(&trial->problem, 'f'), error);
 }
 
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
@@ -261,12 +266,9 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
 {
-    gs_pointer behind;
     size_t bytes;
-    if (trial->problem.groups) {   /* rows that other groups had */
-        GS_TRY(behind_groups(trial, &behind, &bytes, error));
-        GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
-    }
+    const gs_pointer behind = behind_groups(trial, &bytes);
+    if (trial->offsets) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));   /* rows that other groups had */
     return launch(trial, error);
 }
 
@@ -284,26 +286,22 @@ static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint1
 }
 
 /* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
-static gs_status matrix_of(gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows, gs_error *error)
+static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows)
 {
     const gs_problem *const p = &trial->problem;
-    int32_t *offsets;
     *matrix = row / p->m;
     *first = *matrix * p->m;
     *rows = p->m;
-    if (!p->groups) return GS_OK;
-    GS_TRY(gs_offsets_get(trial->verifier->device, p, trial->operand[5].at, &offsets, error));
-    *matrix = gs_group_of(offsets, (int)p->groups, row);
-    *first = offsets[*matrix];
-    *rows = offsets[*matrix + 1] - *first;
-    free(offsets);
-    return GS_OK;
+    if (!p->groups) return;
+    *matrix = gs_group_of(trial->offsets, (int)p->groups, row);
+    *first = trial->offsets[*matrix];
+    *rows = trial->offsets[*matrix + 1] - *first;
 }
 
 static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
     int64_t matrix, first, rows;
-    GS_TRY(matrix_of(trial, row, &matrix, &first, &rows, error));
+    matrix_of(trial, row, &matrix, &first, &rows);
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
     return gs_reference_row(trial->verifier, &trial->problem, at, matrix, row, trial->reference, trial->verifier->queue, error);
 }
@@ -314,8 +312,7 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     gs_device *const device = trial->verifier->device;
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
-    int64_t rows;
-    GS_TRY(gs_rows_written(device, p, trial->operand[5].at, &rows, error));
+    const int64_t rows = rows_of(trial);
     if (rows == 0) return GS_OK;
     const int64_t row = gs_pick_below(bits, rows), k = gs_pick_below(gs_mix(bits), p->k);
     uint16_t element;
@@ -328,7 +325,7 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
 static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
 {
     int64_t matrix, first, rows;
-    GS_TRY(matrix_of(trial, row, &matrix, &first, &rows, error));
+    matrix_of(trial, row, &matrix, &first, &rows);
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
     return gs_reference_col(trial->verifier, &trial->problem, at, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
 }
@@ -369,7 +366,7 @@ static gs_status put_edges_of_f16(gs_check_run *trial, int64_t rows, uint64_t bi
         const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
         const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
         int64_t batch, first, count;
-        GS_TRY(matrix_of(trial, row, &batch, &first, &count, error));
+        matrix_of(trial, row, &batch, &first, &count);
         GS_TRY(clear_row(trial, row, error));
         GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
         GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
@@ -399,13 +396,13 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
     const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
     const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
-    int64_t rows, batch, first, count;
-    GS_TRY(gs_rows_written(trial->verifier->device, p, trial->operand[5].at, &rows, error));
+    const int64_t rows = rows_of(trial);
+    int64_t batch, first, count;
     if (rows == 0) return GS_OK;
     gs_poked *const to = &trial->poked;
     *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, rows), .col = gs_pick_below(more, p->n),
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
-    GS_TRY(matrix_of(trial, to->row, &batch, &first, &count, error));
+    matrix_of(trial, to->row, &batch, &first, &count);
     if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, rows, bits, error));
     GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
     if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
@@ -438,7 +435,7 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_clear(trial->verifier, error));
     gs_problem written = trial->problem;
-    if (written.groups) GS_TRY(gs_rows_written(trial->verifier->device, &trial->problem, trial->operand[5].at, &written.m, error));
+    if (written.groups) written.m = rows_of(trial);
     GS_TRY(gs_check_hash(trial->verifier, &written, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
     GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
     *hash = counters[SLOT_OUTPUT];

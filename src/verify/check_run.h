@@ -29,6 +29,7 @@ typedef struct gs_check_run {
     gs_problem    problem;     /* what the contender is prepared for */
     gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias and the offsets, if there are any */
     gs_pointer    reference;
+    int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     int           kind;        /* of the data */
     gs_poked      poked;       /* and what has been put into them */
