@@ -2,6 +2,7 @@
 #include "verify/random.h"
 
 #include "base/error.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 
 #define SCHEDULE_TRIES 10000
@@ -44,7 +45,22 @@ static void add_epilogue(gs_random *random, gs_problem *problem)
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
 }
 
-static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bool emulated)
+/* Whether a chosen family takes what problems may want. */
+static bool any_takes(uint32_t families, unsigned what)
+{
+    for (unsigned family = 0; family < GS_FAMILIES; family++)
+        if ((families == 0 || families & 1u << family) && gs_families[family]->takes & what) return true;
+    return false;
+}
+
+static void add_groups(gs_random *random, gs_problem *problem)
+{
+    if (gs_random_below(random, 4)) return;
+    problem->batch = 1;
+    problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
+}
+
+static gs_problem any_problem(gs_random *random, uint32_t families, bool few, bool a_transposed, bool emulated)
 {
     static const float alphas[] = {1, 1, 1, 0.5f, -2}, betas[] = {0, 0, 1, 0.5f, -1};
     for (;;) {
@@ -66,6 +82,7 @@ static gs_problem any_problem(gs_random *random, bool few, bool a_transposed, bo
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
         add_epilogue(random, &problem);
         if (gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
+        if (any_takes(families, GS_WANTS_GROUPS)) add_groups(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }
@@ -102,7 +119,7 @@ gs_problem gs_random_problem(gs_random *random, uint32_t families, const gs_caps
 {
     gs_problem problem;
     for (int i = 0; i < PROBLEM_TRIES; i++) {
-        problem = any_problem(random, only_few(families), any_a_transposed(families), caps->emulated);
+        problem = any_problem(random, families, only_few(families), any_a_transposed(families), caps->emulated);
         if (!families) return problem;
         for (unsigned family = 0; family < GS_FAMILIES; family++) {
             gs_schedule schedule;
