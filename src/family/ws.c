@@ -176,6 +176,7 @@ static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, 
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     if (p->batch == 1 && !p->groups) return GS_OK;
     if (p->groups > MOST_GROUPS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "at most %d groups", MOST_GROUPS);
+    if (p->groups && gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "a group may begin at any row: tensor copies of A stored K x M cannot");
     if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch and groups are read by tensor copies, as they are given");
     if (s->first) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "a batch and groups are stored without cache hints");
     const double tiles = (gs_ceil_div((double)p->m, tile[0]) + (double)p->groups) * gs_ceil_div((double)p->n, tile[1]) * (double)p->batch;

@@ -121,11 +121,12 @@ void gs_check_run_free(gs_check_run *trial)
     trial->offsets = NULL;
 }
 
-/* Other groups for each kind of data, and now and then none in an edge problem. */
+/* Other groups for each kind of data, and now and then none in an edge problem. What is judged as a whole, normal data, needs more than a few rows. */
 static gs_status route(gs_check_run *trial, int kind, gs_error *error)
 {
     const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind);
-    const gs_routing routing = trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % GS_ROUTINGS);
+    const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
+    const gs_routing routing = trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % styles);
     if (!trial->problem.groups || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));

@@ -175,6 +175,68 @@ static void simple(void **state)
     }
 }
 
+/* Of ws, with one thing changed in its source. */
+static gs_verdict verdict_of_ws(const char *text, const char *string, const char *from, const char *to, uint64_t seed)
+{
+    const gs_problem problem = problem_of(text);
+    const gs_schedule schedule = schedule_of(string);
+    gs_error error = {0};
+    gs_kernel kernel = {0};
+    gs_contender contender;
+    gs_verdict verdict;
+    gs_text whole = {0};
+    if (gs_kernel_build(&kernel, &schedule, &problem, &device->caps, &error) != GS_OK) fail_msg("%s %s: %s", text, string, error.text);
+    if (from) {
+        const char *const at = strstr(kernel.source, from);
+        if (!at || strstr(at + 1, from)) fail_msg("%s stands %s in the source", from, at ? "more than once" : "nowhere");
+        gs_text_add_bytes(&whole, kernel.source, (size_t)(at - kernel.source));
+        gs_text_add(&whole, to);
+        gs_text_add(&whole, at + strlen(from));
+        kernel.source = gs_text_string(&whole);
+    }
+    if (gs_contender_kernel_own(&contender, device, string, &kernel, &error) != GS_OK ||
+        gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
+        fail_msg("%s %s: %s", text, string, error.text);
+    contender.destroy(&contender);
+    gs_text_free(&whole);
+    return verdict;
+}
+
+static void ws(void **state)
+{
+    (void)state;
+    static const char *const honest[][2] = {
+        {"f16:200x136x136:tn:g=5",                      "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"bf16:150x264x72:nn:g=70:ep=bias+gelu",        "ws/16x128x64/s4/c1x1/coop/g1"},    /* more groups than a warp has lanes */
+        {"f16:300x136x136:tn:g=3:beta=1:d=f32",         "ws/128x64x64/s3/c2x1/coop/h2"},
+        {"bf16:300x264x136:tn:g=4",                     "ws/128x128x64/s3/c1x2/lag/g2"},
+        {"bf16:300x264x136:tn:g=6",                     "ws/64x64x64/s3/c2x2/pp/h4"},
+        {"f16:200x137x136:tn:g=5:ldd=139:ep=bias_m",    "ws/48x128x64/s3/c1x1/coop/g4"},    /* rows of D that start anywhere */
+    };
+    static const char tn[] = "f16:200x136x136:tn:g=5", wide[] = "ws/64x64x64/s3/c1x1/coop/g4";
+    static const struct {
+        const char *from, *to;
+    } faults[] = {
+        {"const bool whole = row + rows <= at.end;", "const bool whole = true;"},
+        {"if (row + r >= end ||", "if (row + r > end ||"},
+        {"tile->index = low;", "tile->index = low + 1 < GS_GROUPED ? low + 1 : low;"},
+        {"if (table->tile[middle] <= w->tile) low", "if (table->tile[middle] < w->tile) low"},
+        {"if (lane >= step) sum += other;", "if (lane > step) sum += other;"},
+        {"        fill_table(tiles, &p);\n    }\n    __syncthreads();\n", "        fill_table(tiles, &p);\n    }\n"},
+        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM) + 1; }"},   /* a tile for each empty group: it writes nothing and is right */
+        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM); }"},
+        {"tile->row = first + (int)", "tile->row = (first & ~7) + (int)"},
+    };
+    for (size_t i = 0; i < GS_COUNT(honest); i++) {
+        const gs_verdict verdict = verdict_of_ws(honest[i][0], honest[i][1], NULL, NULL, i + 1);
+        if (verdict.code != GS_VERDICT_PASS) fail_msg("%s %s: %s", honest[i][0], honest[i][1], verdict.reason);
+    }
+    for (size_t i = 0; i < GS_COUNT(faults); i++) {
+        const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
+        if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
+    }
+}
+
 /* Offsets that are written to are an input that was changed. */
 static void offsets_are_an_input(void **state)
 {
@@ -186,7 +248,7 @@ static void offsets_are_an_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(wrong_groups), cmocka_unit_test(offsets_are_an_input),
+        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(offsets_are_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
