@@ -18,7 +18,7 @@
 
 typedef struct settings {
     cli_common  common;
-    const char *file[5];      /* a, b, c, d, bias */
+    const char *file[6];      /* a, b, c, d, bias, offsets */
     const char *device;
     int64_t     seed;
     bool        no_check, counters, dependent, json;
@@ -29,6 +29,7 @@ static const cli_option options[] = {
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data"},
+    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "offsets of groups, groups + 1 raw 32-bit integers; default: random groups"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -181,6 +182,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (s.file[2] && problem.beta == 0)
         return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
     if (s.file[4] && !problem.bias) return cli_usage(command, "--bias: the problem has none; write %s:ep=bias", argv[1]);
+    if (s.file[5] && !problem.groups) return cli_usage(command, "--offsets: the problem has no groups; write %s:g=8", argv[1]);
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);
     for (int i = 0; i < (int)GS_COUNT(s.file) && code < 0; i++)

@@ -32,16 +32,20 @@ KERNEL void gs_race_sample(const gs_race_check p)
     for (int s = (blockIdx.x * blockDim.x + threadIdx.x) / 32; s < p.samples; s += warps) {
         const gs_u64 bits = gs_mix(p.seed + s), more = gs_mix(bits + 1);
         long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long some = p.groups ? p.offsets[p.groups] : p.m;
+        if (some == 0) continue;
+        if (p.groups) row = gs_pick_below(bits, some);
         if (s < 4) {
-            row = s & 1 ? p.m - 1 : 0;
+            row = s & 1 ? some - 1 : 0;
             col = s & 2 ? p.n - 1 : 0;
         }
+        const long long of_b = p.groups ? gs_group_of(p.offsets, p.groups, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
         for (int up = 0; up < (p.gate ? 2 : 1); up++) {
-            const long long of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
-            const long long b = batch * p.stride_b + (tb ? of_b * p.ldb : of_b), step_b = tb ? 1 : p.ldb;
+            const long long col_of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
+            const long long b = of_b * p.stride_b + (tb ? col_of_b * p.ldb : col_of_b), step_b = tb ? 1 : p.ldb;
             double sum = 0, squares = 0;
             for (long long k = lane; k < p.k; k += 32) {
                 const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
@@ -70,7 +74,7 @@ KERNEL void gs_race_sample(const gs_race_check p)
             slack = p.spread * sizes[0] * (fabs(up) + p.spread * sizes[1]) + fabs(active) * p.spread * sizes[1];
             right = active * up;
         } else {
-            if (p.along) right += load(p.bias, batch * p.stride_bias + (p.along == 1 ? col : row), p.out);
+            if (p.along) right += load(p.bias, (p.groups && p.along == 1 ? of_b * p.n : batch * p.stride_bias) + (p.along == 1 ? col : row), p.out);
             right = gs_activate(p.activation, right);
         }
         if (p.residual) right += c;
@@ -83,7 +87,8 @@ KERNEL void gs_race_sample(const gs_race_check p)
 KERNEL void gs_race_scan(const gs_race_check p)
 {
     gs_u64 found = 0;
-    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < (gs_u64)(p.batch * p.m * p.n); i += (gs_u64)gridDim.x * blockDim.x) {
+    const gs_u64 rows = (gs_u64)(p.groups ? p.offsets[p.groups] : p.batch * p.m);
+    for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < rows * (gs_u64)p.n; i += (gs_u64)gridDim.x * blockDim.x) {
         const long long row = (long long)(i / (gs_u64)p.n), col = (long long)(i % (gs_u64)p.n);
         const float value = load(p.d, row / p.m * p.stride_d + row % p.m * p.ldd + col, p.out);
         found += value != value;

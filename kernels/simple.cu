@@ -2,12 +2,14 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh. */
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
+ * and GS_GROUPED (how many groups of rows). */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+#include "common/groups.h"
 #include "common/strides.cuh"
 
 #if GS_IN == 1
@@ -78,19 +80,25 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     gs_dependent_wait();
     gs_dependent_launch();
     if (row >= p.m) return;
+#if GS_GROUPED
+    if (row >= p.offsets[GS_GROUPED]) return;
+    const int group = gs_group_of(p.offsets, GS_GROUPED, row);
+#else
+    const int group = 0;
+#endif
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
 #if GS_GATE
             const float gate = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), p.k);
             const float up = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), p.k);
 #else
-            const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+            const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + col * stride_b_n(p), stride_b_k(p), p.k);
 #endif
             const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
 #if GS_GATE
             ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n, batch));
 #else
-            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch));
+            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch + group));
 #endif
         }
     }

@@ -129,7 +129,7 @@ typedef struct final_value {
 /* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
 {
-    if (e->along) x += element_of(e->bias, (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + (e->along == 1 ? col : row % (gs_u64)e->m), type);
+    if (e->along) x += element_of(e->bias, gs_bias_place(e, row, col), type);
     const double active = gs_activate(e->activation, x);
     final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), false};
     if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
@@ -287,6 +287,12 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
+/* Rows of a set's D that are written. */
+GS_SHARED gs_u64 rows_of(const gs_timed *p, const gs_timed_set *s)
+{
+    return p->groups ? (gs_u64)((const int *)s->offsets)[p->groups] : (gs_u64)(p->m * p->batch);
+}
+
 /* Every element has a value, and nothing beside them was written. Between rows a warp looks at what lies before the row of memory that follows, which of matrices
  * side by side is that of the next matrix. */
 GS_KERNEL void gs_verify_timed(const gs_timed p)
@@ -307,7 +313,7 @@ GS_KERNEL void gs_verify_timed(const gs_timed p)
             const gs_u64 at = s->d + (gs_u64)(matrix * placed->stride + line * placed->ld) * size, end = at + (gs_u64)placed->cols * size;
             const long long next = behind ? (last ? (matrix + 1) * placed->stride : matrix * placed->stride + (line + 1) * placed->ld)
                                           : (last ? (line + 1) * placed->ld : (matrix + 1) * placed->stride + line * placed->ld);
-            found += count_poison(at, end, p.out, p.poison, true, lane, lanes);
+            found += count_poison(at, end, p.out, p.poison, row < rows_of(&p, s), lane, lanes);
             if (row + 1 < rows) found += count_poison(end, s->d + (gs_u64)next * size, p.out, p.poison, false, lane, lanes);
         } else {
             const gs_u64 last = s->d + (gs_u64)gs_placed_end(placed) * size, first = (row - rows) * lanes + lane;
@@ -327,13 +333,16 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
     for (gs_u64 i = first_index() / lanes; i < p.samples; i += index_step() / lanes) {
         const gs_u64 bits = gs_mix(p.seed + i), more = gs_mix(bits + 1);
         const gs_timed_set *const s = &p.sets[i % p.count];
-        const long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long some = p.groups ? (long long)rows_of(&p, s) : p.m;
+        if (some == 0) continue;
+        const long long row = gs_pick_below(bits, some), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long of_b = p.groups ? gs_group_of((const int *)s->offsets, p.groups, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1, line = batch * p.m + row;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
         for (int up = 0; up < (p.gate ? 2 : 1); up++) {
-            const long long of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
-            const long long b = batch * p.stride_b + (tb ? of_b * p.ldb : of_b), step_b = tb ? 1 : p.ldb;
+            const long long col_of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
+            const long long b = of_b * p.stride_b + (tb ? col_of_b * p.ldb : col_of_b), step_b = tb ? 1 : p.ldb;
             double sum = 0, squares = 0;
             for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
                 const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
@@ -355,7 +364,8 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             right += c;
             size += c * c;
         }
-        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least};
+        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least,
+                               (const int *)s->offsets, p.groups};
         const double relative = gs_activation_error(p.activation, p.gate);
         const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
                                       : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative);

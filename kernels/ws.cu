@@ -11,7 +11,7 @@
  * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
+ * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
@@ -23,6 +23,9 @@
 #define GS_WGMMA_N GS_WY
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
+#endif
+#ifndef GS_GROUPED
+#define GS_GROUPED 0
 #endif
 
 #include "common/along.h"
@@ -143,18 +146,76 @@ static __device__ __forceinline__ unsigned length(const gs_kernel_args *p)
     return GS_ALONG_N ? (unsigned)(p->m - 1) / (GS_BM * GS_CM) + 1 : (unsigned)(columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
 }
 
+#if GS_GROUPED
+/* Groups one behind the other: the first row of each, and of the tiles' numbers the first one of each; behind the last the ends. In shared memory. */
+typedef struct group_table {
+    int      row[GS_GROUPED + 1];
+    unsigned tile[GS_GROUPED + 1];
+} group_table;
+
+static __device__ __forceinline__ unsigned lines_m(int rows) { return (unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }
+
+/* One warp. What it reads may come from the kernel before. */
+static __device__ __forceinline__ void fill_table(group_table *table, const gs_kernel_args *p)
+{
+    const unsigned lane = threadIdx.x % 32, columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+    unsigned before = 0;
+#pragma unroll 1
+    for (unsigned first = 0; first < GS_GROUPED; first += 32) {
+        const unsigned group = first + lane, here = group < GS_GROUPED ? group : GS_GROUPED, next = group < GS_GROUPED ? group + 1 : GS_GROUPED;
+        const int row = p->offsets[here], end = p->offsets[next];
+        const unsigned own = lines_m(end - row) * columns;
+        unsigned sum = own;   /* of this lane and those before it */
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const unsigned other = __shfl_up_sync(0xffffffff, sum, step);
+            if (lane >= step) sum += other;
+        }
+        if (group < GS_GROUPED) {
+            table->row[group] = row;
+            table->tile[group] = before + sum - own;
+        }
+        before += __shfl_sync(0xffffffff, sum, 31);
+    }
+    if (lane == 0) {
+        table->row[GS_GROUPED] = p->offsets[GS_GROUPED];
+        table->tile[GS_GROUPED] = before;
+    }
+}
+#endif
+
 /* A cluster takes every (gridDim / CLUSTER)-th tile. Where `turns` consumers take turns, this one has every turns-th of those. */
+#if GS_GROUPED
+typedef struct tile_walk {
+    const group_table *table;
+    unsigned tile, step;
+    int      group;      /* of the tile before, or an earlier one */
+} tile_walk;
+
+static __device__ __forceinline__ tile_walk walk_start(const group_table *table, unsigned turn, unsigned turns)
+{
+    const unsigned clusters = gridDim.x / CLUSTER;
+    const tile_walk w = {table, blockIdx.x / CLUSTER + turn * clusters, turns * clusters, 0};
+    return w;
+}
+#else
+typedef gs_tile_walk tile_walk;
+
 static __device__ __forceinline__ gs_tile_walk walk_start(const gs_kernel_args *p, unsigned turn, unsigned turns)
 {
     const unsigned clusters = gridDim.x / CLUSTER;
     return gs_tile_walk_start(blockIdx.x / CLUSTER + turn * clusters, turns * clusters, GS_GROUP, length(p));
 }
+#endif
 
 /* Where a tile, or a warp's share of it, lies in D. */
 typedef struct place {
     int row, col;
-#if GS_BATCHED
-    int index;   /* of the batch */
+#if GS_BATCHED || GS_GROUPED
+    int index;   /* of the batch, or the group */
+#endif
+#if GS_GROUPED
+    int end;     /* of the group's rows */
 #endif
 } place;
 
@@ -168,7 +229,7 @@ static __device__ __forceinline__ place place_in(place tile, int rows, int cols)
 
 static __device__ __forceinline__ int index_of(place at)
 {
-#if GS_BATCHED
+#if GS_BATCHED || GS_GROUPED
     return at.index;
 #else
     (void)at;
@@ -176,6 +237,36 @@ static __device__ __forceinline__ int index_of(place at)
 #endif
 }
 
+#if GS_GROUPED
+/* This block's tile. Tiles are walked within their group as those of a matrix; one of the padded grid may begin behind the group's end: nothing of it is stored. */
+static __device__ __forceinline__ bool walk_at(tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
+{
+    const group_table *const table = w->table;
+    if (w->tile >= table->tile[GS_GROUPED]) return false;
+    int low = w->group, high = GS_GROUPED;   /* the last one that begins at this tile or before: of empty ones none */
+    if (w->tile < table->tile[low + 1]) high = low + 1;
+#pragma unroll 1
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (table->tile[middle] <= w->tile) low = middle;
+        else high = middle;
+    }
+    w->group = low;
+    const int first = table->row[low];
+    const unsigned lines_of_m = lines_m(table->row[low + 1] - first), lines_of_n = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+    const unsigned lines = GS_ALONG_N ? lines_of_n : lines_of_m, length = GS_ALONG_N ? lines_of_m : lines_of_n;
+    const unsigned number = w->tile - table->tile[low], size = GS_GROUP * length, before = number / size * GS_GROUP, in = number % size;
+    const unsigned wide = lines - before < GS_GROUP ? lines - before : GS_GROUP, line = before + in % wide, along = in / wide;
+    tile->index = low;
+    tile->end = table->row[low + 1];
+    tile->row = first + (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_SWAP_AB ? rank % CY : rank / CY)) * GS_BM);
+    tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_SWAP_AB ? rank / CY : rank % CY)) * GS_BN);
+    return true;
+}
+
+static __device__ __forceinline__ void walk_step(tile_walk *w, const gs_kernel_args *p) { (void)w, (void)p; }
+static __device__ __forceinline__ void walk_on(tile_walk *w, const gs_kernel_args *p) { (void)p, w->tile += w->step; }
+#else
 /* This block's tile. One of the padded grid may lie wholly outside D: its copies are empty. */
 static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
 {
@@ -195,6 +286,7 @@ static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_k
 
 static __device__ __forceinline__ void walk_step(gs_tile_walk *w, const gs_kernel_args *p) { gs_tile_walk_step(w, GS_GROUP, length(p)); }
 static __device__ __forceinline__ void walk_on(gs_tile_walk *w, const gs_kernel_args *p) { gs_tile_walk_on(w, GS_GROUP, length(p)); }
+#endif
 
 /* ---- the ring ---- */
 
@@ -219,21 +311,21 @@ static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsig
 
 /* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. SHARERS blocks load a slice each and multicast it to all of
  * mask. */
-template <int SHARERS>
+template <int SHARERS, bool INDEXED>
 static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int inner, int outer, int index, unsigned full, unsigned short mask)
 {
-#if GS_BATCHED
-    if (SHARERS > 1)
-        gs_tma_load_multicast_of(to, map, inner, outer, index, full, mask);
-    else
-        gs_tma_load_of(to, map, inner, outer, index, full);
-#else
+    if (INDEXED) {
+        if (SHARERS > 1)
+            gs_tma_load_multicast_of(to, map, inner, outer, index, full, mask);
+        else
+            gs_tma_load_of(to, map, inner, outer, index, full);
+        return;
+    }
     (void)index;
     if (SHARERS > 1)
         gs_tma_load_multicast(to, map, inner, outer, full, mask);
     else
         gs_tma_load(to, map, inner, outer, full);
-#endif
 }
 
 #if GS_GATE
@@ -256,7 +348,7 @@ static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_te
 }
 #endif
 
-template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS, bool TURN>
+template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS, bool TURN, bool INDEXED>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, int index, unsigned full, unsigned rank,
                                                     unsigned short mask)
 {
@@ -270,13 +362,13 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
                 continue;
             }
 #endif
-            load_box<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
+            load_box<SHARERS, INDEXED>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
         }
     } else {
         constexpr unsigned k_rows = BK / SHARERS;
 #pragma unroll
         for (int n = 0; n < EXTENT; n += SPAN / 2)
-            load_box<SHARERS>(to + n * 128 + rank * k_rows * SPAN, map, first + n, k + rank * k_rows, index, full, mask);
+            load_box<SHARERS, INDEXED>(to + n * 128 + rank * k_rows * SPAN, map, first + n, k + rank * k_rows, index, full, mask);
     }
 }
 
@@ -286,8 +378,12 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 {
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, COPIED_BYTES);
-    if (!FEED_X) load_operand<BX, X_ALONG_K, 128, CY, GS_GATE && GS_SWAP_AB>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full, rank_y, ((1 << CY) - 1) << rank_x * CY);
-    if (!FEED_Y) load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_GATE && !GS_SWAP_AB>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile), full, rank_x, (1 | 1 << CY) << rank_y);
+    if (!FEED_X)
+        load_operand<BX, X_ALONG_K, 128, CY, GS_GATE && GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && GS_SWAP_AB)>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full,
+                                                                                                            rank_y, ((1 << CY) - 1) << rank_x * CY);
+    if (!FEED_Y)
+        load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_GATE && !GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && !GS_SWAP_AB)>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile),
+                                                                                                                 full, rank_x, (1 | 1 << CY) << rank_y);
 }
 
 #if FEED
@@ -355,7 +451,7 @@ static __device__ __forceinline__ void release(const stages *at, unsigned stage)
 static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int index, int row, int col)
 {
     if (row >= p->m || col >= p->n) return 0;
-    const long long at = gs_row_of_c(*p, index, row) + col;
+    const long long at = gs_row_of_c(*p, GS_GROUPED ? 0 : index, row) + col;
 #if GS_OUT == 2
     return ((const float *)p->c)[at];
 #elif GS_OUT == 1
@@ -566,11 +662,24 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 #if GS_DIRECT
 /* The warp's rows of a part from its slab to D, whose rows start at any element. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int index, int row, int col)
+static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int index, int end, int row, int col)
 {
     unsigned char *const d = (unsigned char *)p->d + (gs_row_of_d(*p, index, row) + col) * OUT_BYTES;
     const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
-    gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, p->m - row, p->n - col, threadIdx.x % 32, piece);
+    gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, end - row, p->n - col, threadIdx.x % 32, piece);
+}
+#elif GS_GROUPED
+/* The same where rows of D are whole units of 16 bytes: what a tensor copy would store, but for rows from `end` on. */
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ void store_slab_rows(const unsigned char *slab, const gs_kernel_args *p, int end, int row, int col)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (int i = lane; i < ROWS * (SPAN / 16); i += 32) {
+        const int r = i / (SPAN / 16), c = i % (SPAN / 16);
+        if (row + r >= end || col + c * (16 / OUT_BYTES) >= p->n) continue;
+        *(uint4 *)((unsigned char *)p->d + ((row + r) * p->ldd + col) * OUT_BYTES + c * 16) = *(const uint4 *)(slab + r * SPAN + (c ^ swizzled<SPAN>(r)) * 16);
+    }
 }
 #endif
 
@@ -593,7 +702,11 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
 #if GS_DIRECT
     fill_slab<rows, span>(gs_shared_address(slab), words);
     __syncwarp();
-    store_slab_direct<rows, span>(slab, to->p, index_of(at), row, col);
+#if GS_GROUPED
+    store_slab_direct<rows, span>(slab, to->p, 0, at.end, row, col);
+#else
+    store_slab_direct<rows, span>(slab, to->p, index_of(at), to->p->m, row, col);
+#endif
     __syncwarp();
 #else
     /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
@@ -601,6 +714,19 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
     if (gs_elect()) gs_tma_wait_read<pending>();
     __syncwarp();
     fill_slab<rows, span>(gs_shared_address(slab), words);
+#if GS_GROUPED
+    const bool whole = row + rows <= at.end;   /* else rows of the next group lie in its box */
+    if (whole) gs_tma_fence();
+    __syncwarp();
+    if (!whole) {
+        store_slab_rows<rows, span>(slab, to->p, at.end, row, col);
+        __syncwarp();
+    }
+    if (gs_elect()) {
+        if (whole && col < to->p->n) gs_tma_store(part<PART>::wide < CHUNK ? to->map_tail : to->map, col, row, gs_shared_address(slab));
+        gs_tma_commit();
+    }
+#else
     gs_tma_fence();
     __syncwarp();
     if (gs_elect()) {
@@ -616,6 +742,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
         }
         gs_tma_commit();
     }
+#endif
 #endif
 }
 
@@ -683,6 +810,11 @@ gs_ws(
 #if GS_MODE == PP
     const unsigned turn = empty + GS_STAGES * 8;          /* of consumer 0, of consumer 1 */
 #endif
+#if GS_GROUPED
+    group_table *const tiles = (group_table *)(slabs + GS_CONSUMERS * 4 * GS_SLABS * SLAB_BYTES + GS_STAGES * 16 + 16);
+#else
+    const gs_kernel_args *const tiles = &p;
+#endif
     const gs_tensor_map *const map_x = GS_SWAP_AB ? GS_MAP_B : GS_MAP_A, *const map_y = GS_SWAP_AB ? GS_MAP_A : GS_MAP_B;
 
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
@@ -719,6 +851,14 @@ gs_ws(
         gs_named_barrier(1, GS_CONSUMERS * 128 + 64);
     }
 
+#if GS_GROUPED
+    if (warp == 2) {
+        gs_dependent_wait();
+        fill_table(tiles, &p);
+    }
+    __syncthreads();
+#endif
+
     const int k_blocks = (p.k - 1) / BK + 1;
     place tile;
 
@@ -731,7 +871,7 @@ gs_ws(
         const gs_operand x = GS_SWAP_AB ? gs_operand_b(p) : gs_operand_a(p), y = GS_SWAP_AB ? gs_operand_a(p) : gs_operand_b(p);
         const feeder own = {x, y, gs_feed_share_of(x, threadIdx.x % GS_FEED_THREADS), gs_feed_share_of(y, threadIdx.x % GS_FEED_THREADS),
                             x_stages, y_stages, full + GS_STAGES * 16 + 16, full};
-        gs_tile_walk walk = walk_start(&p, 0, 1);
+        tile_walk walk = walk_start(tiles, 0, 1);
         ring at = {0, 0}, oldest = {0, 0};
         int under_way = 0;
         bool more = walk_at(&walk, &p, rank, &tile);
@@ -760,7 +900,7 @@ gs_ws(
         for (; under_way > 0; under_way--) hand_over(&own, &oldest);
 #else
         if (warp == 0 && gs_elect()) {
-            gs_tile_walk walk = walk_start(&p, 0, 1);
+            tile_walk walk = walk_start(tiles, 0, 1);
             ring at = {0, 0};
             gs_dependent_wait();
             bool more = walk_at(&walk, &p, rank, &tile);
@@ -805,9 +945,9 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_READS_LATE || GS_DIRECT) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_DIRECT || GS_GROUPED) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
-        gs_tile_walk walk = walk_start(&p, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
+        tile_walk walk = walk_start(tiles, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);
 #if GS_MODE == PP
         /* The ring serves both consumers' tiles in order: past those of the other one. */

@@ -22,6 +22,7 @@
  *     b=             batch                                    1
  *     sa= sb= sc= sd=  elements from a matrix of the batch to the next; 0: all have the same one (not D)     ld * rows
  *     se=            the same of the bias                     0: all have the same
+ *     g=             groups of rows                           none
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
  *     ep=            epilogue: words joined by +, in this order:     none
@@ -32,6 +33,13 @@
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
  *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
+ *
+ * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
+ * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
+ * kernel reads when it runs: ascending, from 0, the last at most M. Groups may be empty. M is the capacity; rows of D behind the last group are not
+ * written. A bias along N has a row of N elements for each group.
+ *
+ *     bf16:4096x14336x4096:tn:g=8
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -61,7 +69,7 @@ typedef enum gs_activation {
     GS_SILU            = 4    /* x / (1 + exp(-x)) */
 } gs_activation;
 
-/* A vector that is added to D before the activation, of D's type. */
+/* A vector that is added to D before the activation, of D's type; each group has its own along N. */
 typedef enum gs_bias {
     GS_BIAS_NONE = 0,
     GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer. With a gate 2N, in the order of B's columns */
@@ -88,6 +96,7 @@ typedef enum gs_scalars {
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
 #define GS_MAX_STRIDE   (1LL << 46)   /* largest stride of a batch, in elements */
 #define GS_MAX_LD       (1LL << 36)   /* largest leading dimension, in elements */
+#define GS_MAX_GROUPS   4096LL        /* most groups */
 
 /* Start from gs_problem_make or gs_problem_parse, which set size and reserved, then change fields. */
 typedef struct gs_problem {
@@ -108,7 +117,7 @@ typedef struct gs_problem {
     int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have one, not of D.
                                      Matrices of A, B or C may overlap, those of D lie one behind the other or side by side: rows of heads, ldd apart */
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
-    int64_t   groups;             /* 0, or how many groups of rows */
+    int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 and there is no gate */
     uint64_t  reserved[4];        /* zero */
 } gs_problem;
 
@@ -138,11 +147,11 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
  * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
-/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, or of the bias ('e'), 0
- * without one. */
+/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e') or of
+ * the groups' offsets ('f'), 0 without. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
-/* 2 M N K batch; twice that with a gate. */
+/* 2 M N K batch, twice that with a gate; of groups as if all M rows were in one. */
 GS_API double gs_problem_flops(const gs_problem *problem);
 
 /* Size in bytes of an element. */

@@ -62,7 +62,7 @@ typedef struct gs_check {
 
 /* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
 typedef struct gs_timed_set {
-    gs_u64 a, b, c, d, begin, end, bias;   /* addresses; of 4 bytes */
+    gs_u64 a, b, c, d, begin, end, bias, offsets;   /* addresses; of 4 bytes */
 } gs_timed_set;
 
 /* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
@@ -74,7 +74,7 @@ typedef struct gs_timed {
     gs_placed    placed_c, placed_d;
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
-    int          activation, along, residual, gate;   /* as in gs_epilogue */
+    int          activation, along, residual, gate, groups;   /* as in gs_epilogue */
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */

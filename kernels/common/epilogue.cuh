@@ -19,6 +19,9 @@
 #ifndef GS_RESIDUAL
 #define GS_RESIDUAL 0
 #endif
+#ifndef GS_GROUPED
+#define GS_GROUPED 0
+#endif
 #ifndef GS_GATE
 #define GS_GATE 0
 #endif
@@ -91,12 +94,14 @@ static __device__ __forceinline__ float gs_activated(float x)
 #endif
 }
 
-/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix; index: which of the batch. */
+/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix; index: which of the batch, or the row's group. */
 static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
 #if GS_STRIDES
     const long long at = index * p.stride_bias + (GS_BIAS == 1 ? col : row);
+#elif GS_GROUPED
+    const long long at = GS_BIAS == 1 ? index * cols + col : row;
 #else
     const long long at = GS_BIAS == 1 ? col : row;
 #endif
@@ -109,14 +114,14 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     return gs_f16_to_f32(((const unsigned short *)p.bias)[at]);
 #endif
 #else
-    (void)p, (void)row, (void)col, (void)rows, (void)cols;
+    (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
     return 0;
 #endif
     (void)index;
 }
 
 /* An element of D before it is rounded, from what bias and activation are applied to. c: its element of C, where that is a residual; row and col: its place in a
- * matrix of so many rows and columns, the index-th of the batch. */
+ * matrix of so many rows and columns, the index-th of the batch, or of a group. */
 static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BIAS

@@ -4,6 +4,7 @@
 #define GS_KERNELS_EPILOGUE_H
 
 #include "common/datagen.h"
+#include "common/groups.h"
 
 /* What follows alpha A B + beta C, or with a residual alpha A B. */
 typedef struct gs_epilogue {
@@ -13,10 +14,20 @@ typedef struct gs_epilogue {
     int         activation, along;     /* gs_activation, gs_bias */
     int         residual;
     int         gate;                  /* gs_gate; and GS_GATE_EXCHANGED, with which verification looks for a mistake */
-    long long   n;                     /* with a gate: columns of D */
+    long long   n;                     /* columns of D */
     double      beta;
     double      least;                 /* smaller numbers overflow where they are summed up */
+    const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N */
+    int         groups;                /* 0: none */
 } gs_epilogue;
+
+/* Where the bias of an element is; col: with a gate, of B. row: of the whole batch. */
+GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
+{
+    const gs_u64 in_matrix = e->along == 1 ? col : row % (gs_u64)e->m;
+    if (e->groups) return (e->along == 1 ? (gs_u64)gs_group_of(e->offsets, e->groups, (long long)row) * (gs_u64)e->n : 0) + in_matrix;
+    return (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + in_matrix;
+}
 
 /* The accumulator cannot tell it from minus infinity, of which 0 and NaN are right with a smooth activation. */
 GS_SHARED bool gs_is_open(int activation, double x, double least) { return activation >= 2 && x < least; }

@@ -55,7 +55,7 @@ class _Args(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("reserved_flags", _c.c_uint32)] + \
                [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")] + \
                [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("bias", _c.c_void_p),
-                ("reserved", _c.c_uint64 * 5)]
+                ("offsets", _c.c_void_p), ("reserved", _c.c_uint64 * 4)]
 
 
 _P = _c.POINTER
@@ -146,10 +146,11 @@ class Problem:
     n = property(lambda self: self._c.n)
     k = property(lambda self: self._c.k)
     batch = property(lambda self: self._c.batch)
+    groups = property(lambda self: self._c.groups)
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
-        """Bytes of operand "a", "b", "c" or "d", or of the bias, "e"."""
+        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", or of the offsets of groups, "f"."""
         return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
 
     def __str__(self):
@@ -181,9 +182,9 @@ def _pointer(value):
     raise TypeError(f"no device pointer: {type(value).__name__}")
 
 
-def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None):
+def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None):
     scalar = lambda value: None if value is None else _c.pointer(_c.c_float(value))
-    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta), _pointer(bias))
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta), _pointer(bias), _pointer(offsets))
 
 
 def _problem_of(plan):
@@ -220,13 +221,14 @@ class Plan:
         _check(status, error)
         context._plans.add(self)
 
-    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None):
+    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
-        (N or M elements of D's type) where the problem has one.
+        (N or M elements of D's type, with groups groups x N) where the problem has one, offsets (groups + 1 int32 on the device) where
+        it has groups, g=.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias)), stream))
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets)), stream))
 
     def save(self):
         """The plan as bytes, compiled code included, for Context.load."""
@@ -307,11 +309,11 @@ class Context:
         self._open()
         return Plan(self, None, saved=bytes(saved))
 
-    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None):
+    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None, offsets=None):
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
-        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias)), stream, _c.byref(error)), error)
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets)), stream, _c.byref(error)), error)
 
     def _open(self):
         if not self._c:

@@ -50,6 +50,10 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
         for (int i = 0; i < sets->operand_count; i++) {
             const gs_operand *const operand = &sets->operands[i];
             if (operand->name == 'd') continue;
+            if (operand->name == 'f') {   /* the same in every run, whatever the seed: how long a call takes depends on them */
+                GS_TRY(gs_generate(verifier, &operand->problem, 'f', GS_DATA_NORMAL, (uint64_t)set, operand->at[set], queue, error));
+                continue;
+            }
             const int kind = operand->name == 'c' ? gs_operand_c_kind(&operand->problem, GS_DATA_NORMAL) : GS_DATA_NORMAL;
             GS_TRY(gs_generate(verifier, &operand->problem, operand->name, (gs_data)kind, seed, operand->at[set], queue, error));
         }
@@ -78,7 +82,7 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
         addresses(sets, contender, set, at);
         for (int other = 0; other < sets->count; other++)
             if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
-        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4]};
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5]};
         if (at[3] < table[first].d) first = set;
     }
     table[first].begin = d->memory;

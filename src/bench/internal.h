@@ -35,7 +35,7 @@ void gs_bench_shuffle(gs_random *random, int *list, int count);
 /* One operand in one form (layout, leading dimension), in all sets. Sets lie in one allocation, as verification places them, so that no
  * contender profits from one set's address following from another's, or knows that it is timed. */
 typedef struct gs_operand {
-    char        name;             /* 'a' to 'd' */
+    char        name;             /* a letter of GS_OPERAND_LETTERS */
     gs_problem  problem;          /* whose form it has */
     size_t      bytes;            /* of one set */
     gs_pointer  memory;
@@ -47,7 +47,7 @@ typedef struct gs_sets {
     int         count;
     int         operand_count;
     gs_operand *operands;
-    int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d and bias among the operands; -1: it has none */
+    int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d, bias and offsets among the operands; -1: it has none */
     size_t      used_bytes;       /* per call, of the contender that touches least */
     uint64_t    seed;             /* of the data */
     uint64_t    hash;             /* of A, B and C of all sets, as they were generated */

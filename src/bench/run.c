@@ -41,7 +41,7 @@ static gs_status compute_reference(gs_bench_run *run, gs_error *error)
 {
     const gs_device_ops *const ops = run->device->ops;
     const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
-    GS_TRY(gs_reference(run->verifier, &run->problems[0], (uintptr_t)args.a, (uintptr_t)args.b, (uintptr_t)args.c, run->shown, run->queue, error));
+    GS_TRY(gs_reference_of(run->verifier, &run->problems[0], &args, run->shown, run->queue, error));
     GS_TRY(ops->queue_wait(run->device, run->queue, error));
     return ops->copy_out(run->device, run->reference, run->shown, run->reference_bytes, error);
 }

@@ -91,6 +91,8 @@ enum {
     ALIGN_SLACK = 1024,
     SLAB_BYTES = 2048,      /* 16 rows of 128 bytes */
     BARRIER_BYTES = 8,
+    GROUP_BYTES = 8,        /* first row and first tile of a group */
+    MOST_GROUPS = 1024,     /* so that their table leaves room for stages */
 };
 
 /* D is stored by threads: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
@@ -119,7 +121,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     s.parts = s.wx / 64 * ((s.dy + s.chunk - 1) / s.chunk);
     const int rows = rows_of(schedule);
     const int beside = gs_rows_beside(rows, problem, 'a', tile[0], tile[2]) + gs_rows_beside(rows, problem, 'b', tile[1], tile[2]);
-    const int fixed = ALIGN_SLACK + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int table = problem->groups ? (int)(problem->groups + 1) * GROUP_BYTES : 0;
+    const int fixed = ALIGN_SLACK + table + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
     const int slab = s.consumers * 4 * SLAB_BYTES;
     s.slabs = is_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
     s.smem = fixed + s.slabs * slab;
@@ -174,14 +177,16 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     return GS_OK;
 }
 
-/* The matrices of a batch have a dimension of the tensor maps. */
+/* The matrices of a batch, and B's of groups, have a dimension of the tensor maps. */
 static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *p, gs_error *error)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
-    if (p->batch == 1) return GS_OK;
-    if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
-    if (s->first) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "a batch is stored without cache hints");
-    const double tiles = gs_ceil_div((double)p->m, tile[0]) * gs_ceil_div((double)gs_columns_of_b(p), tile[1]) * (double)p->batch;
+    if (p->batch == 1 && !p->groups) return GS_OK;
+    if (p->groups > MOST_GROUPS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "at most %d groups", MOST_GROUPS);
+    if (p->groups && gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "a group may begin at any row: tensor copies of A stored K x M cannot");
+    if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch and groups are read by tensor copies, as they are given");
+    if (s->first) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "a batch and groups are stored without cache hints");
+    const double tiles = (gs_ceil_div((double)p->m, tile[0]) + (double)p->groups) * gs_ceil_div((double)gs_columns_of_b(p), tile[1]) * (double)p->batch;
     return tiles < 1e9 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "too many tiles to count");
 }
 
@@ -249,15 +254,17 @@ static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, 
     return (ws_end){shown, fmax(0, all - shown), 0};
 }
 
-static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *given, const gs_profile *profile)
 {
+    const gs_problem average = gs_problem_average(given), *const p = &average;
     const gs_rates *const r = &profile->rates;
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
     const int16_t *const raster = value_of(schedule, GS_WS_RASTER);
     const int stages = value_of(schedule, GS_WS_STAGES)[0], blocks = cluster[0] * cluster[1];
     const double bm = tile[0], bn = tile[1], bk = tile[2];
-    const double rows = fmax(1, gs_ceil_div((double)p->m, bm * cluster[0])) * cluster[0];
+    const double lines = given->groups ? gs_group_tiles(given, bm * cluster[0]) / (double)p->batch : gs_ceil_div((double)p->m, bm * cluster[0]);
+    const double rows = fmax(1, lines) * cluster[0];
     const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
     const gs_ws_shape shape = gs_ws_shape_of(schedule, p);
@@ -319,7 +326,7 @@ static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedul
     if (!is_direct(problem)) entry->map[entry->map_count++] = stored_map(shape, shape->chunk, problem->gate, out_bytes);
     if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, problem->gate, out_bytes);
     for (int i = 0; i < entry->map_count; i++) {
-        entry->map[i].batch = problem->batch > 1;
+        entry->map[i].batch = problem->batch > 1 || (problem->groups && entry->map[i].operand == 'b');
         entry->map[i].turn = entry->map[i].operand == 'b' && problem->gate;
     }
 }
@@ -364,9 +371,10 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     /* Clusters of four do not fill every group of multiprocessors: one that has to wait for another's end would double the time. */
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
-    char text[GS_FORMULA];
-    snprintf(text, sizeof text, "min(%s%d%s,cdiv(cdiv(m,%d),%d)*cdiv(cdiv(%sn,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
-             blocks > 2 ? "-1,1)" : "", tile[0], cluster[0], problem->gate ? "2*" : "", tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);
+    char text[GS_FORMULA], more[24] = "";   /* each group may have a last tile of its own */
+    if (problem->groups) snprintf(more, sizeof more, "+%d)", (int)problem->groups);
+    snprintf(text, sizeof text, "min(%s%d%s,%scdiv(cdiv(m,%d),%d)%s*cdiv(cdiv(%sn,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
+             blocks > 2 ? "-1,1)" : "", problem->groups ? "(" : "", tile[0], cluster[0], more, problem->gate ? "2*" : "", tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);
     GS_TRY(gs_formula_set(&entry->grid[0], text, error));
     GS_TRY(gs_formula_set(&entry->grid[1], "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));
@@ -388,7 +396,7 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

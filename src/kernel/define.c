@@ -38,7 +38,7 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (wants & GS_WANTS_STRIDES && same) gs_kernel_define(kernel, "GS_SAME", same);
     if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
     if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
-    if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", 1);
+    if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", (int)problem->groups);
 }
 
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)

@@ -435,6 +435,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.c = args->c;
     run->args.d = args->d;
     run->args.bias = args->bias;
+    run->args.offsets = args->offsets;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
     for (int i = 0; i < run->entry_count; i++) {

@@ -119,9 +119,10 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     int tried = 0, chosen = 0;
     expected e = {0, 0};
     if (!error) error = &local;
-    const int count = has_weights(context) ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
-                                               : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
-    if (count > 0) e = expect(context, shape, &list[0]);
+    const bool learned = has_weights(context) && !shape->groups;   /* they were not trained on groups */
+    const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
+                              : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
+    if (learned && count > 0) e = expect(context, shape, &list[0]);
     const bool doubtful = doubted && e.cublaslt_us > 0 && e.own_us > GS_CLEARLY_FASTER * e.cublaslt_us;
     if (doubtful && rung(plan, doubt(plan, &list[0], &e, error), error, "cuBLASLt", GS_LOG_INFO)) return GS_OK;
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
@@ -130,6 +131,10 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         status = gs_plan_use_schedule(plan, &list[i], shape, error);
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
+    }
+    if (status != GS_OK && shape->groups) {   /* no library is behind: the last rung */
+        list[chosen = 0] = gs_schedule_first(GS_FAMILY_SIMPLE);
+        status = gs_plan_use_schedule(plan, &list[0], shape, error);
     }
     GS_TRY(status);
     const expected of_chosen = expect(context, shape, &list[chosen]);
@@ -281,14 +286,14 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
-    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias)) return GS_ERROR_ARGUMENT;
+    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (plan->problem.groups && !args->offsets)) return GS_ERROR_ARGUMENT;
     if (plan->problem.scalars) {
         if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
     } else if (args->beta && (*args->beta != 0) != reads_c) {
         return GS_ERROR_ARGUMENT;
     }
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
-        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])))
+        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (plan->problem.groups && !aligned(args->offsets, plan->align[5])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;
 }
@@ -300,7 +305,7 @@ static inline bool unusual(const gs_plan *plan, const gs_args *args)
     _Static_assert(offsetof(gs_args, bias) + 3 * sizeof(pair) == sizeof *args && offsetof(gs_args, c) == offsetof(gs_args, a) + sizeof(pair), "as they are read here");
     const pair *const reserved = (const pair *)(const void *)&args->bias, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
     const pair bits = reserved[0] | reserved[1] | reserved[2] | (pointers[0] & below[0]) | (pointers[1] & below[1]);
-    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_bias;
+    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_more;
     const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | bits[0] | bits[1];
     return odd != 0;
 }

@@ -31,12 +31,14 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
     switch (operand) {
     case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, p->batch);
-    case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->batch);
+    case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->groups ? p->groups : p->batch);
     case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
         const int64_t count = p->bias == GS_BIAS_N ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
+        if (p->groups && p->bias == GS_BIAS_N) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
+    case 'f': return shape(1, p->groups ? p->groups + 1 : 0, p->groups + 1, GS_F32, 0, 1);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
 }

@@ -18,20 +18,24 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
 /* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
- * empty where there is none. */
+ * or one for each group; 'f', the groups' offsets, whose type is another one of their size. Both empty where there are none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
-    int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same */
+    int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same. Of B with groups each has one */
     gs_type type;
 } gs_shape;
 gs_shape gs_shape_of(const gs_problem *problem, char operand);
 
-/* A, B, C, D and the bias, by their letters. */
-enum { GS_OPERANDS = 5 };
-#define GS_OPERAND_LETTERS "abcde"
+/* A, B, C, D, the bias and the groups' offsets, by their letters. */
+enum { GS_OPERANDS = 6 };
+#define GS_OPERAND_LETTERS "abcdef"
 
-/* Elements of an operand are read: C where beta is not 0, the bias where there is one. */
-static inline bool gs_is_read(const gs_problem *p, char operand) { return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand != 'd'; }
+
+/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any. */
+static inline bool gs_is_read(const gs_problem *p, char operand)
+{
+    return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand == 'f' ? p->groups != 0 : operand != 'd';
+}
 
 /* What a problem has beside a plain product, an epilogue and packed batches: a family says which of these it takes. */
 enum {
@@ -54,7 +58,7 @@ static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
     return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual;
 }
 
-/* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. */
+/* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. batch: of groups the group. */
 int64_t gs_place_in_a(const gs_problem *problem, int64_t row, int64_t k);
 int64_t gs_place_in_b(const gs_problem *problem, int64_t batch, int64_t k, int64_t col);
 int64_t gs_place_in_c(const gs_problem *problem, int64_t row, int64_t col);

@@ -13,8 +13,10 @@
 #include "problem/layout.h"
 #include "problem/sized.h"
 
+#define NO_BATCH "groups have no batch"
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
 #define NEEDS_ACTIVATION "a gate needs an activation"
+#define NO_GROUPS        "groups take no gate"
 #define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
 #define NEEDS_RESIDUAL   "with a gate, C is added as a residual only"
 
@@ -26,8 +28,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, SA, SB, SC, SD, SE, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "sa", "sb", "sc", "sd", "se", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, SA, SB, SC, SD, SE, GROUPS, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "sa", "sb", "sc", "sd", "se", "g", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
@@ -83,8 +85,9 @@ double gs_problem_flops(const gs_problem *problem)
 /* ---- text ---- */
 
 /* Those of A to D and of the bias, in the order of their fields. */
+enum { STRIDES = 5 };
 typedef struct stride_list {
-    int64_t *of[GS_OPERANDS];
+    int64_t *of[STRIDES];
 } stride_list;
 
 static stride_list strides_of(gs_problem *p) { return (stride_list){{&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d, &p->stride_bias}}; }
@@ -184,6 +187,7 @@ static const char *refuse_gate(const gs_problem *p)
     if (!p->gate) return NULL;
     if (p->activation == GS_ACTIVATION_NONE) return NEEDS_ACTIVATION;
     if (p->bias == GS_BIAS_M) return NEEDS_ALONG_N;
+    if (p->groups) return NO_GROUPS;
     return p->beta != 0 && !p->residual ? NEEDS_RESIDUAL : NULL;
 }
 
@@ -196,7 +200,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, sa, sb, sc, sd, se, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, sa, sb, sc, sd, se, g, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -223,6 +227,7 @@ static gs_status read_field(reader *r)
     case SC:
     case SD:
     case SE:    return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
+    case GROUPS: return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
     case SCALARS:
@@ -245,6 +250,7 @@ static gs_status join_fields(reader *r)
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
     if (p->stride_bias && !p->bias) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SE], "se", "there is no bias");
     if (refuse_gate(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_gate(p));
+    if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[GROUPS], "g", NO_BATCH);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -253,7 +259,7 @@ static gs_status join_fields(reader *r)
             return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDA + i], field_names[LDA + i],
                               "must be at least the row length, %lld", (long long)least);
     }
-    for (int i = 0; i < GS_OPERANDS; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
+    for (int i = 0; i < STRIDES; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
         if (!r->column[SA + i]) continue;
         const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
         int64_t *const stride = strides_of(p).of[i];
@@ -343,11 +349,12 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
-    for (int i = 0; i < GS_OPERANDS; i++) {
+    for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
         const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
         if (stride && (i == 4 || stride != s.ld * s.rows)) append(text, ":s%c=%lld", 'a' + i, (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
+    if (p->groups) append(text, ":g=%lld", (long long)p->groups);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
@@ -390,7 +397,7 @@ static gs_status check_epilogue(const gs_problem *p, gs_error *error)
 
 static gs_status check_strides(const gs_problem *p, gs_error *error)
 {
-    for (int i = 0; i < GS_OPERANDS; i++) {
+    for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
         const int64_t least = i < 3 ? GS_SAME_MATRIX : 0;
         if (stride < least || stride > GS_MAX_STRIDE)
@@ -415,6 +422,7 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         {"n",   p->n,     0,                p->gate ? GS_MAX_EXTENT / 2 : GS_MAX_EXTENT},
         {"k",   p->k,     0,                GS_MAX_EXTENT},
         {"b",   p->batch, 1,                GS_MAX_EXTENT},
+        {"g",   p->groups, 0,               GS_MAX_GROUPS},
         {"lda", p->lda,   least_ld(p, 'a'), GS_MAX_LD},
         {"ldb", p->ldb,   least_ld(p, 'b'), GS_MAX_LD},
         {"ldc", p->ldc,   least_ld(p, 'c'), GS_MAX_LD},
@@ -436,9 +444,9 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
     if (problem->gate >= GS_COUNT(gate_names)) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be none, stacked or interleaved");
-    if (problem->groups) return gs_fail(error, GS_ERROR_RANGE, "groups", "must be 0");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
+    if (problem->groups && problem->batch != 1) return gs_fail(error, GS_ERROR_RANGE, "g", NO_BATCH);
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
     return check_epilogue(problem, error);

@@ -2,6 +2,7 @@
 #include "race/track.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/embedded.h"
@@ -27,7 +28,7 @@ static void *address(gs_pointer pointer) { return (void *)(uintptr_t)pointer; }
 
 static gs_status load(gs_track *track, gs_error *error)
 {
-    static const char *const headers[] = {"common/race.h", "common/placed.h", "common/datagen.h", "common/epilogue.h", "common/convert.cuh"};
+    static const char *const headers[] = {"common/race.h", "common/placed.h", "common/datagen.h", "common/epilogue.h", "common/groups.h", "common/convert.cuh"};
     const char *texts[GS_COUNT(headers)];
     gs_device *const device = track->device;
     for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
@@ -60,6 +61,23 @@ static gs_status fill_random(const gs_track *track, int operand, gs_error *error
         .to = address(track->at[operand]), .elements = track->room[operand] * (size_t)track->sets / gs_type_size(type), .seed = SEED + (gs_u64)operand, .type = type,
     };
     return launch(track, track->fill, &fill, fill.elements, error);
+}
+
+/* Every row to any group, in every set alike: what is timed are the matrices. */
+static gs_status fill_offsets(const gs_track *track, gs_error *error)
+{
+    const gs_problem *const p = &track->problem;
+    gs_device *const device = track->device;
+    const int64_t each = p->m / (1 << 20) + 1;
+    const size_t bytes = gs_problem_bytes(p, 'f');
+    int32_t *const offsets = calloc(1, bytes);
+    if (!offsets) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)p->groups);
+    for (int64_t row = 0; row < p->m; row += each) offsets[1 + gs_pick_below(gs_mix(SEED + (gs_u64)row), p->groups)] += (int32_t)GS_MIN(each, p->m - row);
+    for (int64_t i = 0; i < p->groups; i++) offsets[i + 1] += offsets[i];
+    gs_status status = GS_OK;
+    for (int set = 0; set < track->sets && status == GS_OK; set++) status = device->ops->copy_in(device, track->at[5] + track->room[5] * (size_t)set, offsets, bytes, error);
+    free(offsets);
+    return status;
 }
 
 /* ---- memory ---- */
@@ -116,6 +134,7 @@ gs_args gs_track_args(const gs_track *track, int set)
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = track->at[i] + track->room[i] * (size_t)set;
     gs_args args = gs_args_make(address(at[0]), address(at[1]), address(at[2]), address(at[3]));
     args.bias = address(at[4]);
+    args.offsets = address(at[5]);
     if (track->problem.scalars == GS_SCALARS_DEVICE) {
         args.alpha = address(track->wrong + SCALARS);
         args.beta = args.alpha + 1;
@@ -189,7 +208,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
         .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
         .stride_bias = gs_shape_of(p, 'e').stride,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
-        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .seed = SEED,
+        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */
@@ -219,7 +238,7 @@ gs_status gs_track_open(gs_track *track, gs_device *device, const gs_problem *pr
     GS_TRY(load(track, error));
     GS_TRY(ops->event_record(device, track->lead, track->queue, error));
     for (int i = 0; i < GS_OPERANDS; i++)
-        if (i != 3 && track->at[i]) GS_TRY(fill_random(track, i, error));
+        if (i != 3 && track->at[i]) GS_TRY(i == 5 ? fill_offsets(track, error) : fill_random(track, i, error));
     return stop(track, NULL, error);
 }
 

@@ -10,13 +10,38 @@
 
 static double count(int64_t m, int64_t n, int64_t batch) { return (double)m * (double)n * (double)batch; }
 
+/* ---- groups ---- */
+
+double gs_groups_filled(const gs_problem *p)
+{
+    const double groups = (double)p->groups;
+    return p->groups == 0 ? 1 : fmax(1, groups * (1 - pow(1 - 1 / groups, (double)p->m)));
+}
+
+gs_problem gs_problem_average(const gs_problem *p)
+{
+    gs_problem average = *p;
+    if (!p->groups) return average;
+    average.groups = 0;
+    average.batch = (int64_t)lround(gs_groups_filled(p));
+    average.m = (p->m + average.batch - 1) / average.batch;
+    return average;
+}
+
+/* The last tile of a group is half full, if there is one. */
+double gs_group_tiles(const gs_problem *p, double rows)
+{
+    const double filled = gs_groups_filled(p);
+    return fmax(filled, (double)p->m / rows + filled / 2);
+}
+
 /* ---- the floor ---- */
 
 double gs_compulsory_bytes(const gs_problem *p)
 {
     const double in = (double)gs_type_size(p->in), out = (double)gs_type_size(p->out);
     const double d = out * count(p->m, p->n, p->batch);
-    return in * (count(p->m, p->k, p->batch) + count(gs_columns_of_b(p), p->k, p->batch)) + (p->beta != 0 ? 2 * d : d);
+    return in * (count(p->m, p->k, p->batch) + count(gs_columns_of_b(p), p->k, p->batch) * gs_groups_filled(p)) + (p->beta != 0 ? 2 * d : d);
 }
 
 double gs_roofline_us(const gs_problem *problem, const gs_caps *caps, const gs_rates *rates)

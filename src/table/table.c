@@ -171,7 +171,7 @@ const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem)
 
 static bool same_kind(const gs_problem *a, const gs_problem *b)
 {
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;
+    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout && gs_problem_wants(a) == gs_problem_wants(b);
 }
 
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps)
@@ -209,7 +209,7 @@ const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, 
     if (!row) row = gs_table_twin(table, problem);
     if (!row && (gs_has_epilogue(problem) || problem->scalars)) row = row_of(table, gs_problem_sums(problem));   /* what is fast for the sums alone, */
     if (!row && gs_problem_wants(problem) & GS_WANTS_STRIDES) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
-    return row || weights ? row : gs_table_nearest(table, problem, caps);
+    return row || (weights && !problem->groups) ? row : gs_table_nearest(table, problem, caps);
 }
 
 /* ---- columns ---- */

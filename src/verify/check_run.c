@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "common/groups.h"
 #include "problem/layout.h"
+#include "verify/groups.h"
 
 enum {
-    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_OUTPUT, SLOT_ZEROED, SLOTS
+    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
 };
 _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 
@@ -23,9 +25,10 @@ static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial-
 static int name_edge(const gs_problem *p, char *text, size_t size)
 {
     gs_problem packed = gs_problem_make(p->in, p->layout, p->m, p->n, p->k);
-    char batch[24] = "", scalars[64] = "";
+    char batch[32] = "", scalars[64] = "";
     const bool padded = p->lda != packed.lda || p->ldb != packed.ldb || p->ldc != packed.ldc || p->ldd != packed.ldd;
     if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld", (long long)p->batch);
+    if (p->groups) snprintf(batch, sizeof batch, ", %lld groups", (long long)p->groups);
     if (p->alpha != 1 || p->beta != 0) snprintf(scalars, sizeof scalars, ", alpha %g, beta %g", (double)p->alpha, (double)p->beta);
     return snprintf(text, size, "edge size %lldx%lldx%lld%s%s%s: ", (long long)p->m, (long long)p->n, (long long)p->k, padded ? ", padded rows" : "", batch,
                     scalars);
@@ -116,6 +119,22 @@ void gs_check_run_free(gs_check_run *trial)
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
     trial->scalars = trial->reference = 0;
+    free(trial->offsets);
+    trial->offsets = NULL;
+}
+
+/* Other groups for each kind of data, and now and then none in an edge problem. What is judged as a whole, normal data, needs more than a few rows. */
+static gs_status route(gs_check_run *trial, int kind, gs_error *error)
+{
+    const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind);
+    const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
+    const gs_routing routing = trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % styles);
+    if (!trial->problem.groups || trial->explains) return GS_OK;
+    GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
+    GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));
+    free(trial->offsets);
+    trial->offsets = NULL;
+    return gs_offsets_get(trial->verifier->device, &trial->problem, trial->operand[5].at, &trial->offsets, error);
 }
 
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
@@ -125,29 +144,44 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     trial->kind = kind;
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
+    GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(i)) continue;
         const gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
-        GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
+        if (i < 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
-    GS_TRY(gs_reference(verifier, &trial->problem, trial->operand[0].at, trial->operand[1].at, trial->operand[2].at,
-                        trial->reference, queue, error));
+    const gs_args args = gs_check_run_args(trial);
+    GS_TRY(gs_reference_of(verifier, &trial->problem, &args, trial->reference, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
     memcpy(trial->hash, &counters[SLOT_HASH], sizeof trial->hash);
     return GS_OK;
 }
 
+/* Rows of D that are written. */
+static int64_t rows_of(const gs_check_run *trial) { return trial->offsets ? trial->offsets[trial->problem.groups] : trial->problem.m * trial->problem.batch; }
+
+/* D from the first row that belongs to no group on. */
+static gs_pointer behind_groups(const gs_check_run *trial, size_t *bytes)
+{
+    const gs_problem *const p = &trial->problem;
+    const size_t before = GS_MIN((size_t)(rows_of(trial) * p->ldd) * gs_type_size(p->out), trial->operand[3].bytes);
+    *bytes = trial->operand[3].bytes - before;
+    return trial->operand[3].at + before;
+}
+
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
 static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets"};
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);
     const int count = gs_operand_count(&trial->problem);
+    size_t behind_bytes;
+    const gs_pointer behind = behind_groups(trial, &behind_bytes);
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < count; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
@@ -158,6 +192,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
+    if (trial->offsets && behind_bytes) GS_TRY(gs_check_pattern(verifier, behind, behind_bytes, trial->poison, SLOT_BEHIND, queue, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
@@ -174,6 +209,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     else if (counters[SLOT_PADDING])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING]);
+    if (counters[SLOT_BEHIND] && !gs_check_run_failed(trial))
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of D behind the last group: %llu half-words changed", (unsigned long long)counters[SLOT_BEHIND]);
     for (int i = 0; i < count && !gs_check_run_failed(trial); i++)
         if (is_input(i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
@@ -217,8 +254,9 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     }
     if (waited == GS_OK) GS_TRY(veil(trial, key, error));
     GS_TRY(blame_status(trial, status, &why, "run", error));
-    if (gs_check_run_failed(trial) || !(trial->parts & GS_PART_MEMORY)) return GS_OK;
-    return check_memory(trial, error);
+    if (!gs_check_run_failed(trial) && trial->parts & GS_PART_MEMORY) GS_TRY(check_memory(trial, error));
+    if (!trial->offsets || waited != GS_OK) return GS_OK;   /* whoever has changed them: results are judged by those that it was given */
+    return verifier->device->ops->copy_in(verifier->device, trial->operand[5].at, trial->offsets, gs_problem_bytes(&trial->problem, 'f'), error);
 }
 
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
@@ -231,7 +269,13 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
     return launch(trial, error);
 }
 
-gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error) { return launch(trial, error); }
+gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
+{
+    size_t bytes;
+    const gs_pointer behind = behind_groups(trial, &bytes);
+    if (trial->offsets) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));   /* rows that other groups had */
+    return launch(trial, error);
+}
 
 /* Another element at so many from the first of A or B, and the hash that is its own then: a sum over all elements (gs_verify_hash). */
 static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
@@ -246,15 +290,30 @@ static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint1
     return GS_OK;
 }
 
+/* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
+static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows)
+{
+    const gs_problem *const p = &trial->problem;
+    *matrix = row / p->m;
+    *first = *matrix * p->m;
+    *rows = p->m;
+    if (!p->groups) return;
+    *matrix = gs_group_of(trial->offsets, (int)p->groups, row);
+    *first = trial->offsets[*matrix];
+    *rows = trial->offsets[*matrix + 1] - *first;
+}
+
 /* What depends on a row of A: that of every matrix, where all have the same A. */
 static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
     const bool same = gs_shape_of(p, 'a').matrices < p->batch;
+    int64_t matrix, first, rows;
+    matrix_of(trial, row, &matrix, &first, &rows);
     for (int64_t batch = 0; same && batch < p->batch; batch++)
-        GS_TRY(gs_reference_row(trial->verifier, p, at, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, row, trial->reference, trial->verifier->queue, error);
+        GS_TRY(gs_reference_row(trial->verifier, p, at, batch, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, matrix, row, trial->reference, trial->verifier->queue, error);
 }
 
 /* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
@@ -263,20 +322,26 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     gs_device *const device = trial->verifier->device;
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
-    const int64_t row = gs_pick_below(bits, p->m * p->batch), k = gs_pick_below(gs_mix(bits), p->k);
+    const int64_t rows = rows_of(trial);
+    if (rows == 0) return GS_OK;
+    const int64_t row = gs_pick_below(bits, rows), k = gs_pick_below(gs_mix(bits), p->k);
     uint16_t element;
     GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
     GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
     return refer_row(trial, row, error);
 }
 
-static gs_status refer_col(gs_check_run *trial, int64_t batch, int64_t col, gs_error *error)
+/* Of the matrix that the row is multiplied by. */
+static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
     const bool same = gs_shape_of(p, 'b').matrices < p->batch;
-    for (int64_t i = 0; same && i < p->batch; i++) GS_TRY(gs_reference_col(trial->verifier, p, at, i, col, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, batch, col, trial->reference, trial->verifier->queue, error);
+    int64_t matrix, first, rows;
+    matrix_of(trial, row, &matrix, &first, &rows);
+    for (int64_t i = 0; same && i < p->batch; i++)
+        GS_TRY(gs_reference_col(trial->verifier, p, at, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
 }
 
 /* Row `row` of A becomes zeros. */
@@ -305,31 +370,31 @@ static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
 
 /* Two outputs at the edge of f16, one product each: 1008 * 65 = 65520 is the least that rounds to infinity, 636 * 103 = 65508 rounds to the largest number.
  * Their rows of A are zeros otherwise. */
-static gs_status put_edges_of_f16(gs_check_run *trial, uint64_t bits, gs_error *error)
+static gs_status put_edges_of_f16(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     static const uint16_t a[2][2] = {{0x63e0, 0x60f8}, {0x447c, 0x441f}}, b[2][2] = {{0x5410, 0x5670}, {0x4282, 0x42ce}};   /* [f16, bf16][which] */
     const gs_problem *const p = &trial->problem;
     const int type = p->in == GS_BF16;
-    const int64_t rows = p->m * p->batch;
     if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || gs_has_epilogue(p) || rows < 3 || p->n < 3) return GS_OK;
     for (int i = 0; i < 2; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
-        const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k), batch = row / p->m;
+        const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
+        int64_t batch, first, count;
+        matrix_of(trial, row, &batch, &first, &count);
         GS_TRY(clear_row(trial, row, error));
         GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
         GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
         GS_TRY(refer_row(trial, row, error));
-        GS_TRY(refer_col(trial, batch, col, error));
+        GS_TRY(refer_col(trial, row, col, error));
     }
     return GS_OK;
 }
 
 /* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not. */
-static gs_status put_others(gs_check_run *trial, uint16_t element, uint64_t bits, gs_error *error)
+static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
-    const int64_t rows = p->m * p->batch;
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = (trial->poked.row + 3 + i) % rows;
         GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
@@ -345,18 +410,21 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
     const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
     const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
+    const int64_t rows = rows_of(trial);
+    int64_t batch, first, count;
+    if (rows == 0) return GS_OK;
     gs_poked *const to = &trial->poked;
-    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, p->m * p->batch), .col = gs_pick_below(more, gs_columns_of_b(p)),
+    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
-    const int64_t batch = to->row / p->m;
-    if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, bits, error));
+    matrix_of(trial, to->row, &batch, &first, &count);
+    if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, rows, bits, error));
     GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
     if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
         GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
-    GS_TRY(put_others(trial, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
+    GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
     GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     GS_TRY(refer_row(trial, to->row, error));
-    return refer_col(trial, batch, to->col, error);
+    return refer_col(trial, to->row, to->col, error);
 }
 
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error)
@@ -380,7 +448,9 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
 {
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_clear(trial->verifier, error));
-    GS_TRY(gs_check_hash(trial->verifier, &trial->problem, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
+    gs_problem written = trial->problem;
+    if (written.groups) written.m = rows_of(trial);
+    GS_TRY(gs_check_hash(trial->verifier, &written, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
     GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
     *hash = counters[SLOT_OUTPUT];
     return GS_OK;

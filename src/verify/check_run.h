@@ -27,9 +27,10 @@ typedef struct gs_check_run {
     uint64_t      seed;        /* of this run of gs_verify */
 
     gs_problem    problem;     /* what the contender is prepared for */
-    gs_buffer     operand[GS_OPERANDS];   /* a b c d and the bias, if there is one */
+    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias and the offsets, if there are any */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
+    int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     int           kind;        /* of the data */
     gs_poked      poked;       /* and what has been put into them */
@@ -38,6 +39,7 @@ typedef struct gs_check_run {
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
+    bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
 } gs_check_run;
 

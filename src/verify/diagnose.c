@@ -183,6 +183,7 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error)
 {
     char where[GS_WHERE];
+    trial->explains = true;
     GS_TRY(gs_check_run_describe(trial, counts, where, error));
     if (counts->unwritten && trial->right) {
         gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "an earlier launch was right, this one left %llu elements unwritten; %s",

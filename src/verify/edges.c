@@ -70,7 +70,8 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     gs_problem p = gs_problem_make(like->in, like->layout, e->m, e->n, e->k);
     p.acc = like->acc;
     p.out = like->out;
-    p.batch = e->batch;
+    p.batch = like->groups ? 1 : e->batch;
+    p.groups = like->groups ? 1 + index * 5 % 13 : 0;
     p.alpha = e->alpha;
     p.beta = e->beta;
     p.bias = like->bias;

@@ -14,7 +14,7 @@ enum {
 };
 
 #define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
-#define GS_COUNTERS   16
+#define GS_COUNTERS   20
 
 struct gs_verifier {
     gs_device  *device;
@@ -40,10 +40,10 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem
 /* gs_check_generate of an emulated device, of data that no library function of the device goes into: the same bits in a fraction of the time. Waits. */
 gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
-/* What gs_reference writes for one row (of m * batch), or for one column of a matrix, and nothing else. */
-gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue,
+/* What gs_reference_of writes for one row (of m * batch), or for one column of a matrix from its first row on, and nothing else. batch: the matrix of B, also of a group. */
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t row, gs_pointer out, gs_queue queue,
                            gs_error *error);
-gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error);
 
 /* Any even number of bytes at any even address. */

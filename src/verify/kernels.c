@@ -10,6 +10,7 @@
 #include "common/args.h"
 #include "plan/loaded.h"
 #include "problem/layout.h"
+#include "verify/groups.h"
 #include "verify/internal.h"
 
 _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_MORE_BYTES &&
@@ -124,7 +125,8 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error)
 {
-    if (operand < 'a' || operand > 'e' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c or e");
+    if (operand < 'a' || operand > 'f' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c, e or f");
+    if (operand == 'f') return gs_offsets_put(verifier->device, problem, GS_ROUTING_EVEN, seed, to, error);
     const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
     return gs_check_generate(verifier, &g, to, queue, error);
 }
@@ -226,7 +228,8 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .least = gs_least_sum(p), .relative = bound.relative, .spread = bound.spread,
+        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .least = gs_least_sum(p),
+        .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
     GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + GS_TIMED_AROUND) * 32, queue, error));
@@ -287,11 +290,44 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
     return launch_reference(verifier, &sums, (const gs_pointer[]){a, b, c}, out, sums.n, queue, error);
 }
 
-gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
+/* A group's product alone, from `first` on so many of the problem's rows. at: where these rows and the group's B are. */
+static gs_problem product_of(const gs_problem *p, const gs_pointer operand[3], int64_t group, int64_t first, int64_t rows, gs_pointer at[3])
+{
+    gs_problem one = *p;
+    one.groups = 0;
+    one.m = rows;
+    at[0] = operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in);
+    at[1] = operand[1] + (gs_pointer)gs_place_in_b(p, group, 0, 0) * gs_type_size(p->in);
+    at[2] = operand[2] + (gs_pointer)gs_place_in_c(p, first, 0) * gs_type_size(p->out);
+    return one;
+}
+
+gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error)
+{
+    const gs_pointer operand[] = {(uintptr_t)args->a, (uintptr_t)args->b, (uintptr_t)args->c};
+    gs_device *const device = verifier->device;
+    int32_t *offsets;
+    if (!p->groups || p->m == 0) return gs_reference(verifier, p, operand[0], operand[1], operand[2], out, queue, error);
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    GS_TRY(gs_offsets_get(device, p, (uintptr_t)args->offsets, &offsets, error));
+    gs_status status = GS_OK;
+    for (int64_t i = 0; i < p->groups && status == GS_OK; i++) {
+        gs_pointer at[3];
+        const gs_problem one = product_of(p, operand, i, offsets[i], offsets[i + 1] - offsets[i], at);
+        if (one.m > 0) status = launch_reference(verifier, &one, at, out + (gs_pointer)(offsets[i] * p->n) * sizeof(double), p->n, queue, error);
+    }
+    const int64_t end = offsets[p->groups];
+    const size_t left = (size_t)(p->m - end) * (size_t)p->n * sizeof(double);
+    if (status == GS_OK && left > 0) status = device->ops->fill(device, out + (gs_pointer)(end * p->n) * sizeof(double), 0, left, queue, error);
+    free(offsets);
+    return status == GS_OK ? device->ops->queue_wait(device, queue, error) : status;
+}
+
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
 {
     const gs_problem sums = summed(problem), *const p = &sums;
-    const int64_t batch = row / p->m;
     gs_problem one = *p;
+    one.groups = 0;
     one.m = one.batch = 1;
     const gs_pointer at[] = {
         operand[0] + (gs_pointer)gs_place_in_a(p, row, 0) * gs_type_size(p->in), operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, 0) * gs_type_size(p->in),
@@ -300,12 +336,13 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, con
     return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
 }
 
-gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t col, gs_pointer out,
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error)
 {
     const gs_problem sums = summed(problem), *const p = &sums;
-    const int64_t first = batch * p->m;
     gs_problem one = *p;
+    one.groups = 0;
+    one.m = rows;
     one.n = one.batch = 1;
     const gs_pointer at[] = {
         operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in),
@@ -320,7 +357,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
-                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p)};
+                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups};
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
@@ -336,6 +373,9 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, con
     };
     *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
+    int64_t rows;
+    GS_TRY(gs_rows_written(device, problem, (uintptr_t)args->offsets, &rows, error));
+    check.rows = (uint64_t)rows;
     GS_TRY(device->ops->copy_in(device, verifier->counts, out, sizeof *out, error));
     GS_TRY(launch(verifier, GS_CHECK_MEASURE, &check, check.rows * check.cols, queue, error));
     GS_TRY(launch(verifier, GS_CHECK_COMPARE, &check, check.rows * check.cols, queue, error));
@@ -358,15 +398,24 @@ static gs_status read_element(const gs_verifier *verifier, gs_type type, const v
 /* The right value of one element, from the reference's sums, as kernels/verify.cu has it. */
 static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
 {
-    double sum[2], bias = 0, c = 0;
+    double sum[2] = {0, 0}, bias = 0, c = 0;
+    int32_t *offsets = NULL;
+    if (p->bias && p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
+    gs_epilogue e = epilogue_of(p, args);
+    e.offsets = offsets;
     for (int up = 0; up < (p->gate ? 2 : 1); up++) {
         const int64_t at = p->gate ? gs_gate_column((int)p->gate, p->n, col, up) : col;
         const gs_pointer from = reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double);
-        GS_TRY(verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error));
-        const int64_t place = row / p->m * gs_shape_of(p, 'e').stride + (p->bias == GS_BIAS_N ? at : row % p->m);
-        if (p->bias) GS_TRY(read_element(verifier, p->out, args->bias, place, &bias, error));
+        const int64_t place = p->bias ? (int64_t)gs_bias_place(&e, (gs_u64)row, (gs_u64)at) : 0;
+        gs_status status = verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error);
+        if (status == GS_OK && p->bias) status = read_element(verifier, p->out, args->bias, place, &bias, error);
+        if (status != GS_OK) {
+            free(offsets);
+            return status;
+        }
         sum[up] += bias;
     }
+    free(offsets);
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
     *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
     if (p->residual) *value += (double)p->beta * c;

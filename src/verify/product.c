@@ -22,7 +22,7 @@ static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 :
 
 static gs_product_operand matrix_of(const gs_problem *p, int index)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets"};
     const char letter = GS_OPERAND_LETTERS[index];
     const gs_shape s = gs_shape_of(p, letter);
     return (gs_product_operand){.name = names[index],
@@ -174,12 +174,12 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
     const size_t bytes = (size_t)p->m[3].rows * (size_t)gs_columns_of_b(&p->problem) * sizeof(double);
     if (bytes == 0) return GS_OK;
     GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
-    p->on_cpu = gs_problem_flops(&p->problem) <= CPU_FLOPS;
+    p->on_cpu = !p->problem.groups && gs_problem_flops(&p->problem) <= CPU_FLOPS;
+    const gs_args args = args_of(p);
     if (p->on_cpu)
         GS_TRY(reference_on_cpu(p, bytes, error));
     else
-        GS_TRY(gs_reference(p->verifier, &p->problem, p->m[0].device, p->m[1].device, p->m[2].device, p->reference, NULL, error));
-    const gs_args args = args_of(p);
+        GS_TRY(gs_reference_of(p->verifier, &p->problem, &args, p->reference, NULL, error));
     GS_TRY(gs_compare_reference(p->verifier, &p->problem, &args, p->reference, TOLERANCE, &p->compare, NULL, error));
     p->checked = true;
     return GS_OK;

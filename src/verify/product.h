@@ -18,7 +18,7 @@
 
 /* An operand as it lies in memory: rows (of all its matrices) of row elements, ld apart in a matrix. */
 typedef struct gs_product_operand {
-    const char *name;        /* "A" to "D", "bias" */
+    const char *name;        /* "A" to "D", "bias", "offsets" */
     int64_t     rows, row, ld;
     int64_t     matrices, stride;
     gs_npy_type type;
@@ -29,7 +29,7 @@ typedef struct gs_product_operand {
 
 typedef struct gs_product {
     gs_problem   problem;
-    gs_product_operand m[5]; /* A, B, C, D, bias */
+    gs_product_operand m[6]; /* A, B, C, D, bias, offsets */
     gs_device   *device;
     gs_context  *context;
     gs_verifier *verifier;
@@ -43,7 +43,7 @@ typedef struct gs_product {
 
 void gs_product_make(gs_product *p, const gs_problem *problem);
 
-/* Operand 0 to 2, or 4, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row. Those that are not read are random.
+/* Operand 0 to 2, 4 or 5, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
  * CORRUPT: it is not of this shape and type. */
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
 

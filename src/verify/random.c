@@ -85,6 +85,12 @@ static void add_strides(gs_random *random, gs_problem *p)
     if (p->bias && gs_random_below(random, 2)) p->stride_bias = gs_shape_of(p, 'e').row + (int64_t)gs_random_below(random, 5);
 }
 
+static void add_groups(gs_random *random, gs_problem *problem)
+{
+    if (problem->gate || problem->batch > 1 || gs_random_below(random, 4)) return;
+    problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
+}
+
 /* What all of some families take, and others hardly ever get at random. */
 typedef struct kinds {
     bool few, many;      /* all of them take nothing else */
@@ -117,6 +123,7 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
         if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
+        if (all->takes & GS_WANTS_GROUPS) add_groups(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }

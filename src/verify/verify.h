@@ -68,7 +68,7 @@ typedef enum gs_data {
     GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
 } gs_data;
 
-/* Fills operand 'a', 'b', 'c' or 'e' (the bias) of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
+/* Fills operand 'a', 'b', 'c', 'e' (the bias) or 'f' (the groups' offsets: every row to any group) of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
  * so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
@@ -77,6 +77,10 @@ gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char ope
  * comparison. */
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error);
+
+/* The same of the operands of a call, also with groups, whose rows are a product each; rows of `out` behind the last group are 0. Waits where there are
+ * groups. */
+gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error);
 
 typedef struct gs_compare {
     int64_t mismatches;        /* elements beyond the bound, NaN where none should be, or unwritten */
@@ -96,7 +100,7 @@ gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem,
 /* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
  * call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {
-    gs_pointer a, b, c, d, begin, end, bias;
+    gs_pointer a, b, c, d, begin, end, bias, offsets;
 } gs_timed_operands;
 
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places

@@ -13,6 +13,7 @@
 #include "plan/loaded.h"
 #include "problem/layout.h"
 #include "schedule/predict.h"
+#include "verify/groups.h"
 #include "verify/operands.h"
 #include "worker/client.h"
 
@@ -204,6 +205,8 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
         const size_t bytes = (gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]) + 3) / 4 * 4;
         status = device->ops->alloc(device, bytes, &operand[i], error);
         if (status == GS_OK && operand[i]) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
+        if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
+        if (status == GS_OK && i == 5) status = gs_offsets_put(device, problem, GS_ROUTING_EVEN, 0, operand[i], error);
     }
     if (status == GS_OK) status = gs_operand_scalars(device, problem, &scalars, error);
     if (status == GS_OK) {

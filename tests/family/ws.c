@@ -88,6 +88,9 @@ static const char *const problems[] = {
     "f16:512x512x512:nn:b=64:beta=1",
     "bf16:512x512x512:tt:d=f32:b=64:ep=bias_m+silu",
     "f16:4096x4096x4096:tn:acc=f16:ldd=4097:beta=1:ep=gelu_erf+residual",
+    "bf16:4096x4096x4096:tn:g=8",
+    "bf16:4096x4096x4096:nn:d=f32:g=256:beta=1:ep=bias+silu",
+    "f16:4096x4096x4096:tn:g=8:ldd=4097:ep=gelu",
 };
 static const char *const gated[] = {
     "bf16:4096x4096x4096:tn:ep=silu+gate",

@@ -59,7 +59,8 @@ AT(gs_args, workspace, 40);
 AT(gs_args, alpha, 48);
 AT(gs_args, beta, 56);
 AT(gs_args, bias, 64);
-AT(gs_args, reserved, 72);
+AT(gs_args, offsets, 72);
+AT(gs_args, reserved, 80);
 
 SIZE(gs_config, 144);
 AT(gs_config, size, 0);

@@ -37,6 +37,7 @@ static void texts_become_canonical(void **state)
         {"f16:1x2x3:tn:beta=0.50:alpha=2e0:b=8:ldd=5:ldc=4:ldb=9:lda=7:d=f32:acc=f16",
          "f16:1x2x3:tn:acc=f16:d=f32:lda=7:ldb=9:ldc=4:ldd=5:b=8:alpha=2:beta=0.5"},
         {"f16:0x0x0:tn",                                        "f16:0x0x0:tn"},
+        {"bf16:4096x14336x4096:tn:alpha=2:g=8",                 "bf16:4096x14336x4096:tn:g=8:alpha=2"},
         {"f16:0x0x0:tn:lda=1:ldb=1",                            "f16:0x0x0:tn"},
         {"f16:2147483647x2147483647x2147483647:nn:ldd=68719476736", "f16:2147483647x2147483647x2147483647:nn:ldd=68719476736"},
         {"f16:1x1x1:nn:alpha=-0.1",                             "f16:1x1x1:nn:alpha=-0.1"},
@@ -101,6 +102,9 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x9x8:nn:ldd=8",               GS_ERROR_RANGE, "ldd",    18},
         {"f16:0x0x0:nn:lda=0",               GS_ERROR_RANGE, "lda",    18},
         {"f16:1x1x1:nn:ldd=68719476737",     GS_ERROR_RANGE, "ldd",    18},
+        {"f16:1x1x1:nn:g=0",                 GS_ERROR_RANGE, "g",      16},
+        {"f16:1x1x1:nn:g=4097",              GS_ERROR_RANGE, "g",      16},
+        {"f16:1x1x1:nn:g=2:b=2",             GS_ERROR_RANGE, "g",      16},
         {"f16:1x1x1:nn:b=0",                 GS_ERROR_RANGE, "b",      16},
         {"bf16:1x1x1:nn:acc=f16",            GS_ERROR_RANGE, "acc",    19},
         {"f16:1x1x1:nn:acc=bf16",            GS_ERROR_PARSE, "acc",    18},
@@ -344,6 +348,13 @@ static void bytes_and_flops(void **state)
     assert_true(gs_problem_bytes(&most, 'd') == (size_t)(INT64_MAX / 2) * 2);
     most.m++;
     assert_true(gs_problem_bytes(&most, 'd') == SIZE_MAX);
+    p = problem_of("bf16:64x128x256:tn:g=5:ep=bias");
+    assert_int_equal(gs_problem_bytes(&p, 'a'), 64 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 128 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'd'), 64 * 128 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'e'), 5 * 128 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'f'), 6 * 4);
+    assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256);
     p = problem_of("f16:64x128x256:nn:b=3");
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256 * 3);
     assert_int_equal(gs_type_size(GS_F32), 4);

@@ -212,6 +212,11 @@ gs_status gs_generate(gs_verifier *self, const gs_problem *problem, char operand
     return GS_OK;
 }
 
+gs_status gs_reference_of(gs_verifier *self, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error)
+{
+    return gs_reference(self, problem, (uintptr_t)args->a, (uintptr_t)args->b, (uintptr_t)args->c, out, queue, error);
+}
+
 gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error)
 {

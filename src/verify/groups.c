@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/groups.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "common/datagen.h"
+
+#define UNITS (1 << 20)   /* that are given to groups one by one; of more rows several at once */
+
+/* Rows that are given to groups. */
+static int64_t routed(int64_t m, gs_routing routing, uint64_t seed)
+{
+    switch (routing) {
+    case GS_ROUTING_SHORT: return m - gs_pick_below(gs_mix(seed + 1), m / 2 + 1);
+    case GS_ROUTING_FEW:   return GS_MIN(m, 1 + gs_pick_below(gs_mix(seed + 1), 3));
+    case GS_ROUTING_NONE:  return 0;
+    default:               return m;
+    }
+}
+
+static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int64_t unit)
+{
+    const uint64_t bits = gs_mix(seed + (uint64_t)unit * 0x9e3779b97f4a7c15ull);
+    const double part = (double)(bits >> 11) * 0x1p-53;
+    switch (routing) {
+    case GS_ROUTING_SKEWED: return (int64_t)((double)groups * part * part * part);
+    case GS_ROUTING_ONE:    return gs_pick_below(gs_mix(seed + 2), groups);
+    case GS_ROUTING_SPARSE: {
+        const int64_t group = (int64_t)((double)groups * part);
+        return gs_mix(seed + 3 + (uint64_t)group) & 1 ? group : gs_pick_below(gs_mix(seed + 2), groups);   /* one of the empty ones has their rows */
+    }
+    default: return (int64_t)((double)groups * part);
+    }
+}
+
+void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int32_t *offsets)
+{
+    const int64_t rows = routed(p->m, routing, seed), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
+    memset(offsets, 0, (size_t)(p->groups + 1) * sizeof *offsets);
+    for (int64_t row = 0; row < rows; row += each) offsets[group_for(p->groups, routing, seed, row / each) + 1] += (int32_t)GS_MIN(each, rows - row);
+    for (int64_t i = 0; i < p->groups; i++) offsets[i + 1] += offsets[i];
+}
+
+static gs_status new_offsets(const gs_problem *p, int32_t **offsets, gs_error *error)
+{
+    *offsets = malloc(gs_problem_bytes(p, 'f'));
+    return *offsets ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)p->groups);
+}
+
+gs_status gs_offsets_put(gs_device *device, const gs_problem *p, gs_routing routing, uint64_t seed, gs_pointer to, gs_error *error)
+{
+    int32_t *offsets;
+    GS_TRY(new_offsets(p, &offsets, error));
+    gs_offsets_draw(p, routing, seed, offsets);
+    const gs_status status = device->ops->copy_in(device, to, offsets, gs_problem_bytes(p, 'f'), error);
+    free(offsets);
+    return status;
+}
+
+gs_status gs_offsets_get(gs_device *device, const gs_problem *p, gs_pointer from, int32_t **out, gs_error *error)
+{
+    int32_t *offsets;
+    GS_TRY(new_offsets(p, &offsets, error));
+    gs_status status = device->ops->copy_out(device, offsets, from, gs_problem_bytes(p, 'f'), error);
+    bool ascending = status != GS_OK || (offsets[0] == 0 && offsets[p->groups] <= p->m);
+    for (int64_t i = 0; status == GS_OK && i < p->groups; i++) ascending &= offsets[i] <= offsets[i + 1];
+    if (!ascending) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)p->m);
+    if (status == GS_OK) *out = offsets;
+    else free(offsets);
+    return status;
+}
+
+gs_status gs_rows_written(gs_device *device, const gs_problem *p, gs_pointer offsets, int64_t *rows, gs_error *error)
+{
+    int32_t end = 0;
+    *rows = p->m * p->batch;
+    if (!p->groups) return GS_OK;
+    GS_TRY(device->ops->copy_out(device, &end, offsets + (gs_pointer)p->groups * sizeof end, sizeof end, error));
+    *rows = GS_MIN(GS_MAX(end, 0), p->m);
+    return GS_OK;
+}

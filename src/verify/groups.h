@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Offsets of groups: drawn for proof and timing, and read back from the device. */
+#ifndef GS_VERIFY_GROUPS_H
+#define GS_VERIFY_GROUPS_H
+
+#include "device/device.h"
+#include "verify/verify.h"
+
+typedef enum gs_routing {
+    GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has */
+    GS_ROUTING_SHORT,      /* the same of some rows: others lie behind the last group */
+    GS_ROUTING_SKEWED,     /* the first groups have most */
+    GS_ROUTING_ONE,        /* one group has all rows */
+    GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
+    GS_ROUTING_FEW,        /* one to three rows in all */
+    GS_ROUTINGS,
+    GS_ROUTING_NONE = GS_ROUTINGS   /* no row at all */
+} gs_routing;
+
+/* groups + 1 numbers. */
+void gs_offsets_draw(const gs_problem *problem, gs_routing routing, uint64_t seed, int32_t *offsets);
+
+/* The same to the device. */
+gs_status gs_offsets_put(gs_device *device, const gs_problem *problem, gs_routing routing, uint64_t seed, gs_pointer to, gs_error *error);
+
+/* From the device, to be freed. CORRUPT: they are no offsets. Waits for nothing. */
+gs_status gs_offsets_get(gs_device *device, const gs_problem *problem, gs_pointer from, int32_t **offsets, gs_error *error);
+
+/* Rows of D that are written: those of the groups, or without groups all of the batch. */
+gs_status gs_rows_written(gs_device *device, const gs_problem *problem, gs_pointer offsets, int64_t *rows, gs_error *error);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * Verification of groups of rows: offsets as they are drawn, right kernels pass, and kernels that are wrong at the edge of a group, of an empty one
+ * or behind the last are refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/device.h"
+#include "texts.h"
+#include "verify/groups.h"
+#include "verify/internal.h"
+
+static gs_device   *device;
+static gs_verifier *verifier;
+
+static int open_device(void **state)
+{
+    gs_error error = {0};
+    (void)state;
+    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
+    print_message("%s\n", error.text);
+    return 1;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    gs_verifier_destroy(&verifier);
+    gs_device_close(&device);
+    return 0;
+}
+
+static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t *offsets)
+{
+    int filled = 0;
+    assert_int_equal(offsets[0], 0);
+    for (int64_t i = 0; i < p->groups; i++) {
+        assert_true(offsets[i] <= offsets[i + 1]);
+        filled += offsets[i] < offsets[i + 1];
+    }
+    const int64_t end = offsets[p->groups];
+    assert_true(end <= p->m);
+    if (routing == GS_ROUTING_ONE) assert_int_equal(filled, 1);
+    if (routing == GS_ROUTING_SPARSE && p->groups > 20) assert_true(filled < p->groups * 4 / 5);
+    if (routing == GS_ROUTING_FEW) assert_true(end >= 1 && end <= 3);
+    else if (routing == GS_ROUTING_NONE) assert_int_equal(end, 0);
+    else if (routing == GS_ROUTING_SHORT) assert_true(end >= p->m / 2);
+    else assert_int_equal(end, p->m);
+}
+
+static void routings(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:1x8x8:tn:g=1", "f16:100x8x8:tn:g=7", "f16:1000x8x8:tn:g=64", "f16:30x8x8:tn:g=4096", "f16:5000000x8x8:tn:g=3"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++)
+        for (int routing = 0; routing <= GS_ROUTING_NONE; routing++)
+            for (uint64_t seed = 0; seed < 5; seed++) {
+                const gs_problem p = problem_of(texts[i]);
+                int32_t *const offsets = malloc(gs_problem_bytes(&p, 'f'));
+                gs_offsets_draw(&p, (gs_routing)routing, seed, offsets);
+                check_offsets(&p, (gs_routing)routing, offsets);
+                free(offsets);
+            }
+}
+
+/* Thread-per-element kernel with one thing to change. */
+static const char source[] =
+    "#include \"common/args.h\"\n"
+    "#include \"common/convert.cuh\"\n"
+    "#include \"common/groups.h\"\n"
+    "#ifndef FIND\n"
+    "#define FIND gs_group_of(p.offsets, GS_GROUPED, row)\n"
+    "#endif\n"
+    "#ifndef END\n"
+    "#define END p.offsets[GS_GROUPED]\n"
+    "#endif\n"
+    "extern \"C\" __global__ void gs_kernel(const gs_kernel_args p)\n"
+    "{\n"
+    "    const int row = blockIdx.x;\n"
+    "    if (row >= END) return;\n"
+    "    const int group = FIND;\n"
+    "    for (int col = threadIdx.x; col < p.n; col += blockDim.x) {\n"
+    "        float sum = 0;\n"
+    "        const unsigned short *const a = (const unsigned short *)p.a + row * p.lda, *const b = (const unsigned short *)p.b + (group * p.n + col) * p.ldb;\n"
+    "        for (int k = 0; k < p.k; k++) sum = fmaf(gs_f16_to_f32(a[k]), gs_f16_to_f32(b[k]), sum);\n"
+    "        ((unsigned short *)p.d)[row * p.ldd + col] = gs_f32_to_f16(p.alpha * sum);\n"
+    "    }\n"
+    "}\n";
+
+static gs_verdict verdict_of(const char *text, const char *define, uint64_t seed)
+{
+    const gs_problem problem = problem_of(text);
+    gs_error error = {0};
+    gs_kernel kernel = {.name = "groups.cu"};
+    gs_contender contender;
+    gs_verdict verdict;
+    gs_text whole = {0};
+    if (*define) gs_text_addf(&whole, "#define %s\n", define);
+    gs_text_add(&whole, source);
+    kernel.source = gs_text_string(&whole);
+    gs_kernel_define_problem(&kernel, &problem);
+    if (gs_manifest_parse(&kernel.manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid m 1 1\nblock 32 1 1\n", &error) != GS_OK ||
+        gs_contender_kernel_own(&contender, device, "groups", &kernel, &error) != GS_OK ||
+        gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
+        fail_msg("%s: %s", define, error.text);
+    contender.destroy(&contender);
+    gs_text_free(&whole);
+    return verdict;
+}
+
+static void wrong_groups(void **state)
+{
+    (void)state;
+    static const char text[] = "f16:45x24x40:tn:g=6";
+    static const struct {
+        const char *define, *says;
+    } cases[] = {
+        {"FIND gs_group_of(p.offsets, GS_GROUPED, row + 1) % GS_GROUPED", ""},                             /* the last row of a group has the next one's expert */
+        {"FIND gs_group_of(p.offsets, GS_GROUPED, row > 0 ? row - 1 : 0)", ""},                           /* the first row has the one before */
+        {"FIND row * GS_GROUPED / p.m", ""},                                                              /* as if all were alike */
+        {"FIND (row == END / 2 ? 0 : gs_group_of(p.offsets, GS_GROUPED, row))", ""},                      /* one row */
+        {"FIND 0", ""},
+        {"END p.m", "behind the last group"},                                                             /* the rest of the capacity is written */
+        {"END (p.offsets[GS_GROUPED] + 1 < p.m ? p.offsets[GS_GROUPED] + 1 : p.m)", "behind the last group"},
+        {"END (p.offsets[GS_GROUPED] - 1)", "never written"},
+        {"END (p.offsets[1] == p.offsets[0] ? 0 : p.offsets[GS_GROUPED])", ""},              /* an empty group ends it */
+    };
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const gs_verdict right = verdict_of(text, "", seed);
+        if (right.code != GS_VERDICT_PASS) fail_msg("seed %d: %s", (int)seed, right.reason);
+    }
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const gs_verdict wrong = verdict_of(text, cases[i].define, seed);
+            if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes with seed %d", cases[i].define, (int)seed);
+            if (!strstr(wrong.reason, cases[i].says)) fail_msg("%s: %s", cases[i].define, wrong.reason);
+        }
+}
+
+/* Of simple: built for another number of groups, for none, for one bias; with every layout. */
+static void simple(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asked, *built;
+        bool        right;
+    } cases[] = {
+        {"f16:40x24x72:tn:g=5",               "f16:40x24x72:tn:g=5",               true},
+        {"bf16:40x24x72:nn:g=5:beta=1",       "bf16:40x24x72:nn:g=5:beta=1",       true},
+        {"bf16:33x24x17:nt:g=3:d=f32",        "bf16:33x24x17:nt:g=3:d=f32",        true},
+        {"f16:40x24x72:tt:g=12:ep=bias+silu", "f16:40x24x72:tt:g=12:ep=bias+silu", true},
+        {"f16:40x24x72:tn:g=5",               "f16:40x24x72:tn:g=4",               false},
+        {"f16:40x24x72:tn:g=5",               "f16:40x24x72:nn:g=5",               false},
+        {"f16:40x24x72:tn:g=5:ep=bias",       "f16:40x24x72:tn:g=5:ep=bias_m",     false},
+    };
+    const gs_schedule schedule = schedule_of("simple");
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].asked), other = problem_of(cases[i].built);
+        gs_error error = {0};
+        gs_kernel kernel = {0};
+        gs_contender contender;
+        gs_verdict verdict;
+        if (gs_kernel_build(&kernel, &schedule, &other, &device->caps, &error) != GS_OK || gs_contender_kernel_own(&contender, device, cases[i].built, &kernel, &error) != GS_OK ||
+            gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
+            fail_msg("%s: %s", cases[i].asked, error.text);
+        contender.destroy(&contender);
+        if ((verdict.code == GS_VERDICT_PASS) != cases[i].right) fail_msg("%s as %s: %s", cases[i].built, cases[i].asked, verdict.reason);
+    }
+}
+
+/* Of ws, with one thing changed in its source. */
+static gs_verdict verdict_of_ws(const char *text, const char *string, const char *from, const char *to, uint64_t seed)
+{
+    const gs_problem problem = problem_of(text);
+    const gs_schedule schedule = schedule_of(string);
+    gs_error error = {0};
+    gs_kernel kernel = {0};
+    gs_contender contender;
+    gs_verdict verdict;
+    gs_text whole = {0};
+    if (gs_kernel_build(&kernel, &schedule, &problem, &device->caps, &error) != GS_OK) fail_msg("%s %s: %s", text, string, error.text);
+    if (from) {
+        const char *const at = strstr(kernel.source, from);
+        if (!at || strstr(at + 1, from)) fail_msg("%s stands %s in the source", from, at ? "more than once" : "nowhere");
+        gs_text_add_bytes(&whole, kernel.source, (size_t)(at - kernel.source));
+        gs_text_add(&whole, to);
+        gs_text_add(&whole, at + strlen(from));
+        kernel.source = gs_text_string(&whole);
+    }
+    if (gs_contender_kernel_own(&contender, device, string, &kernel, &error) != GS_OK ||
+        gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
+        fail_msg("%s %s: %s", text, string, error.text);
+    contender.destroy(&contender);
+    gs_text_free(&whole);
+    return verdict;
+}
+
+static void ws(void **state)
+{
+    (void)state;
+    static const char *const honest[][2] = {
+        {"f16:200x136x136:tn:g=5",                      "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"bf16:150x264x72:nn:g=70:ep=bias+gelu",        "ws/16x128x64/s4/c1x1/coop/g1"},    /* more groups than a warp has lanes */
+        {"f16:300x136x136:tn:g=3:beta=1:d=f32",         "ws/128x64x64/s3/c2x1/coop/h2"},
+        {"bf16:300x264x136:tn:g=4",                     "ws/128x128x64/s3/c1x2/lag/g2"},
+        {"bf16:300x264x136:tn:g=6",                     "ws/64x64x64/s3/c2x2/pp/h4"},
+        {"f16:200x137x136:tn:g=5:ldd=139:ep=bias_m",    "ws/48x128x64/s3/c1x1/coop/g4"},    /* rows of D that start anywhere */
+    };
+    static const char tn[] = "f16:200x136x136:tn:g=5", wide[] = "ws/64x64x64/s3/c1x1/coop/g4";
+    static const struct {
+        const char *from, *to;
+    } faults[] = {
+        {"const bool whole = row + rows <= at.end;", "const bool whole = true;"},
+        {"if (row + r >= end ||", "if (row + r > end ||"},
+        {"tile->index = low;", "tile->index = low + 1 < GS_GROUPED ? low + 1 : low;"},
+        {"if (table->tile[middle] <= w->tile) low", "if (table->tile[middle] < w->tile) low"},
+        {"if (lane >= step) sum += other;", "if (lane > step) sum += other;"},
+        {"        fill_table(tiles, &p);\n    }\n    __syncthreads();\n", "        fill_table(tiles, &p);\n    }\n"},
+        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM) + 1; }"},   /* a tile for each empty group: it writes nothing and is right */
+        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM); }"},
+        {"tile->row = first + (int)", "tile->row = (first & ~7) + (int)"},
+    };
+    for (size_t i = 0; i < GS_COUNT(honest); i++) {
+        const gs_verdict verdict = verdict_of_ws(honest[i][0], honest[i][1], NULL, NULL, i + 1);
+        if (verdict.code != GS_VERDICT_PASS) fail_msg("%s %s: %s", honest[i][0], honest[i][1], verdict.reason);
+    }
+    for (size_t i = 0; i < GS_COUNT(faults); i++) {
+        const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
+        if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
+    }
+}
+
+/* Offsets that are written to are an input that was changed. */
+static void offsets_are_an_input(void **state)
+{
+    (void)state;
+    const gs_verdict verdict = verdict_of("f16:16x16x8:tn:g=3", "FIND (((int *)p.offsets)[3] ^= 1, 0)", 2);
+    if (verdict.code == GS_VERDICT_PASS) fail_msg("offsets may be written");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(offsets_are_an_input),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
