@@ -14,7 +14,7 @@
 #include "output.h"
 #include "problems.h"
 #include "session.h"
-#include "verify/product.h"
+#include "product/product.h"
 
 typedef struct settings {
     cli_common  common;

@@ -11,7 +11,7 @@
 #include "problems.h"
 #include "schedule/schedule.h"
 #include "session.h"
-#include "verify/random.h"
+#include "random/random.h"
 #include "verify/verify.h"
 #include "worker/client.h"
 

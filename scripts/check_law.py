@@ -40,6 +40,8 @@ LAW = {
     "redact":   {"base"},
     "baseline": {"base", "problem", "schedule", "kernel", "device", "cublas", "plan"},
     "verify":   {"base", "problem", "schedule", "kernel", "device", "plan", "common"},
+    "random":   {"base", "problem", "schedule"},
+    "product":  {"base", "problem", "device", "plan", "verify"},
     "bench":    {"base", "problem", "schedule", "kernel", "device", "plan", "verify"},
     "worker":   {"base", "problem", "schedule", "kernel", "device", "ptx", "emu", "cublas", "plan", "baseline", "verify", "bench", "inspect", "sandbox"},
     "evaluate": {"base", "problem", "schedule", "kernel", "device", "inspect", "table", "plan", "verify", "bench", "store", "worker"},
@@ -51,7 +53,7 @@ LAW = {
     "report":   {"base", "problem", "schedule", "device", "table", "plan", "store", "verify", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
     "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "author", "dataset", "jobs"},
-    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "plan", "train", "store", "sandbox", "verify", "worker", "evaluate", "tune", "author",
+    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "plan", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
 SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "plan")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Random problems and schedules for the verification: the same random numbers give the same. */
-#ifndef GS_VERIFY_RANDOM_H
-#define GS_VERIFY_RANDOM_H
+#ifndef GS_RANDOM_RANDOM_H
+#define GS_RANDOM_RANDOM_H
 
 #include "base/random.h"
 #include "schedule/schedule.h"

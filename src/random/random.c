@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/random.h"
+#include "random/random.h"
 
 #include "base/error.h"
 #include "problem/layout.h"

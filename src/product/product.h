@@ -8,8 +8,8 @@
  *     gs_product_check(&p, &error);
  *     gs_product_write(&p, "d.npy", &error);
  *     gs_product_free(&p); */
-#ifndef GS_VERIFY_PRODUCT_H
-#define GS_VERIFY_PRODUCT_H
+#ifndef GS_PRODUCT_PRODUCT_H
+#define GS_PRODUCT_PRODUCT_H
 
 #include <gemmsmith/gemmsmith.h>
 

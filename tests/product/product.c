@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "verify/product.h"
+#include "product/product.h"
 #include "store_folder.h"
 
 #define PROBLEM "f16:4x8x16:nn"
@@ -71,5 +71,5 @@ static void a_product_is_checked_and_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written)};
-    return cmocka_run_group_tests_name("verify/product", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("product/product", tests, make_folder, remove_folder);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "schedule/profile.h"
-#include "verify/random.h"
+#include "random/random.h"
 
 enum { TRIES = 200 };
 
@@ -64,5 +64,5 @@ static void families_that_are_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(problems_are_valid_and_repeat), cmocka_unit_test(families_that_are_asked_for)};
-    return cmocka_run_group_tests_name("verify/random", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("random/random", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/product.h"
+#include "product/product.h"
 
 #include <stdlib.h>
 #include <string.h>
