@@ -145,8 +145,8 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
-    if (problem->gate && problem->acc == GS_F16 && s->mode == GS_WS_PP && s->accumulators > 112)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate and f16 sums");
+    if (gs_has_epilogue(problem) && problem->acc == GS_F16 && s->mode == GS_WS_PP && s->accumulators > 96)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue and f16 sums");
     if (problem->gate && both && s->consumers == 3 && is_direct(problem) && s->accumulators > 56)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate, C and unaligned rows of D");
     if (problem->beta != 0 && problem->batch > 1 && is_direct(problem) && s->accumulators > 96)
