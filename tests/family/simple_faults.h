@@ -5,10 +5,10 @@
 
     /* ---- mma, planted ---- */
     {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fmaf", "for (int i = 0; i < k + 64; i++, a += step_a, b += step_b) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
-    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT(", "            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] += STORE_OUT("}}, {F(UNINITIALIZED)}},
+    {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(", "            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] += STORE_OUT(gs_finished("}}, {F(UNINITIALIZED)}},
     /* ---- dependent launches, planted ---- */
     {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},
-      {"            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT", "            gs_dependent_wait();\n            ((out_type *)p.d)[(batch * p.m + row) * p.ldd + col] = STORE_OUT"}},
+      {"            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished", "            gs_dependent_wait();\n            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished"}},
      {F(EARLY_ACCESS)}},
     /* ---- honest ---- */
     {"a thread per element", SIMPLE, {{0}}, {0}},
