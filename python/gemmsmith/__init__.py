@@ -182,9 +182,15 @@ def _pointer(value):
     raise TypeError(f"no device pointer: {type(value).__name__}")
 
 
+def _scalar(value):
+    """Of a number its place on the host, of a tensor (scalars=device) its memory."""
+    if value is None:
+        return None
+    return _c.cast(_pointer(value), _c.POINTER(_c.c_float)) if hasattr(value, "data_ptr") else _c.pointer(_c.c_float(value))
+
+
 def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None):
-    scalar = lambda value: None if value is None else _c.pointer(_c.c_float(value))
-    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), scalar(alpha), scalar(beta), _pointer(bias), _pointer(offsets))
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), _scalar(alpha), _scalar(beta), _pointer(bias), _pointer(offsets))
 
 
 def _problem_of(plan):
@@ -225,7 +231,8 @@ class Plan:
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets (groups + 1 int32 on the device) where
         it has groups, g=.
-        alpha, beta: other values than the problem's, beta 0 exactly where the problem's is. The operands must stay alive until it
+        alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on
+        the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
         _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets)), stream))
