@@ -8,7 +8,7 @@
 static gs_status check_parameter(const gs_inspector *i, const gs_entry *declared, const gs_ptx_variable *given)
 {
     const bool map = given->parameter < declared->map_count;
-    const uint32_t size = map ? GS_MAP_BYTES : gs_args_bytes(i->problem), align = map ? GS_MAP_ALIGN : GS_ARGS_ALIGN;
+    const uint32_t size = map ? GS_MAP_BYTES : gs_args_taken(i->problem, given->size), align = map ? GS_MAP_ALIGN : GS_ARGS_ALIGN;
     if (given->size != size)
         return REFUSE("parameter %d of entry %.64s has %u bytes, what the manifest gives it has %u: %s", given->parameter, i->entry->name, given->size, size,
                       map ? "a tensor map" : "one gs_kernel_args by value");

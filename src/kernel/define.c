@@ -19,7 +19,11 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
     kernel->option_count = size < GS_OPTION ? kernel->option_count + 1 : GS_MAX_OPTIONS + 1;
 }
 
-uint32_t gs_args_bytes(const gs_problem *problem) { return gs_problem_wants(problem) & GS_WANTS_MORE ? GS_ARGS_MORE_BYTES : GS_ARGS_BYTES; }
+uint32_t gs_args_taken(const gs_problem *problem, size_t found)
+{
+    if (found == GS_ARGS_BYTES || found == GS_ARGS_MORE_BYTES) return (uint32_t)found;
+    return gs_problem_wants(problem) & GS_WANTS_MORE ? GS_ARGS_MORE_BYTES : GS_ARGS_BYTES;
+}
 
 void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
 {

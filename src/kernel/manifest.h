@@ -92,8 +92,9 @@ typedef struct gs_manifest {
 gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);
 void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);   /* canonical; parses back to the same */
 
-/* Bytes of the gs_kernel_args that a kernel for the problem takes. */
-uint32_t  gs_args_bytes(const gs_problem *problem);
+/* Bytes of the gs_kernel_args that an entry takes: the first 104, or, with GS_MORE, all. Either is right whatever the problem, since a launch has all of them; of any other
+ * number (found) those that the problem needs. */
+uint32_t  gs_args_taken(const gs_problem *problem, size_t found);
 
 int       gs_manifest_threads(const gs_manifest *manifest);                 /* of a block; most of any entry */
 

@@ -163,7 +163,8 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     GS_TRY(value_of(&entry->smem, &names, device->caps.smem_block, "smem", &value, error));
     state->launch.smem = (uint32_t)value;
     state->launch.dependent = entry->dependent;
-    for (int i = 0; i <= entry->map_count; i++) bytes[i] = i < entry->map_count ? sizeof(gs_tensor_map) : gs_args_bytes(problem);
+    for (int i = 0; i < entry->map_count; i++) bytes[i] = sizeof(gs_tensor_map);
+    bytes[entry->map_count] = gs_args_taken(problem, info.parameters > entry->map_count ? info.parameter_bytes[entry->map_count] : 0);
     GS_TRY(gs_device_check(device, entry->name, &info, &state->launch, bytes, entry->map_count + 1, error));
     const uint32_t cluster = state->launch.cluster[0] * state->launch.cluster[1] * state->launch.cluster[2];
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
