@@ -22,8 +22,7 @@ bool gs_layout_parse(const char *name, gs_layout *layout)
 static gs_shape shape(int64_t rows, int64_t row, int64_t ld, gs_type type, int64_t stride, int64_t batch)
 {
     const bool same = stride == GS_SAME_MATRIX || batch == 1;
-    const int64_t packed = ld > 0 && rows > INT64_MAX / ld ? INT64_MAX : ld * rows;   /* not valid then */
-    return (gs_shape){rows, row, ld, same ? 0 : stride ? stride : packed, same ? 1 : batch, type};
+    return (gs_shape){rows, row, ld, same ? 0 : stride ? stride : gs_packed_stride(ld, rows), same ? 1 : batch, type};
 }
 
 gs_shape gs_shape_of(const gs_problem *p, char operand)

@@ -26,6 +26,9 @@ typedef struct gs_shape {
 } gs_shape;
 gs_shape gs_shape_of(const gs_problem *problem, char operand);
 
+/* ld * rows, of a problem that need not be valid. */
+static inline int64_t gs_packed_stride(int64_t ld, int64_t rows) { return (int64_t)((uint64_t)ld * (uint64_t)rows); }
+
 /* A, B, C, D, the bias and the groups' offsets, by their letters. */
 enum { GS_OPERANDS = 6 };
 #define GS_OPERAND_LETTERS "abcdef"
@@ -49,7 +52,7 @@ unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
 
 /* Columns of B, and of the sums: two for each of D with a gate. */
-static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? 2 * p->n : p->n; }
+static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? gs_packed_stride(2, p->n) : p->n; }
 
 /* More than alpha is applied to a sum. */
 static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }

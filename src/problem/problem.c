@@ -264,7 +264,7 @@ static gs_status join_fields(reader *r)
         const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
         int64_t *const stride = strides_of(p).of[i];
         if (*stride == 0) *stride = i == 4 ? 0 : GS_SAME_MATRIX;
-        else if (i < 4 && *stride == s.ld * s.rows) *stride = 0;
+        else if (i < 4 && *stride == gs_packed_stride(s.ld, s.rows)) *stride = 0;
     }
     return GS_OK;
 }
@@ -352,7 +352,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
         const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
-        if (stride && (i == 4 || stride != s.ld * s.rows)) append(text, ":s%c=%lld", 'a' + i, (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
+        if (stride && (i == 4 || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":s%c=%lld", 'a' + i, (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
     if (p->groups) append(text, ":g=%lld", (long long)p->groups);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
