@@ -81,14 +81,17 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
 /* What the weights expect of a choice and of cuBLASLt. 0: nothing, as of a family that they do not know. */
 typedef struct expected { double own_us, cublaslt_us; } expected;
 
-static bool is_learned(const gs_context *context, const gs_schedule *schedule)
+/* There are weights for such problems: they were not trained on groups. */
+static bool has_weights_for(const gs_context *context, const gs_problem *shape) { return has_weights(context) && !shape->groups; }
+
+static bool is_learned(const gs_context *context, const gs_problem *shape, const gs_schedule *schedule)
 {
-    return has_weights(context) && gs_surrogate_knows(&context->weights.surrogate, (gs_family_id)schedule->family);
+    return has_weights_for(context, shape) && gs_surrogate_knows(&context->weights.surrogate, (gs_family_id)schedule->family);
 }
 
 static expected expect(const gs_context *context, const gs_problem *shape, const gs_schedule *first)
 {
-    if (!is_learned(context, first)) return (expected){0, 0};
+    if (!is_learned(context, shape, first)) return (expected){0, 0};
     const gs_profile profile = gs_profile_of(&context->device->caps);
     const gs_surrogate *const surrogate = &context->weights.surrogate;
     return (expected){gs_surrogate_us(surrogate, first, shape, &profile), gs_surrogate_library_us(surrogate, shape, &profile)};
@@ -119,7 +122,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
     int tried = 0, chosen = 0;
     expected e = {0, 0};
     if (!error) error = &local;
-    const bool learned = has_weights(context) && !shape->groups;   /* they were not trained on groups */
+    const bool learned = has_weights_for(context, shape);
     const int count = learned ? gs_weights_choose(&context->weights, shape, &plan->device->caps, 0, list, DEFAULT_CHOICES)
                               : gs_schedule_shortlist(shape, &plan->device->caps, 0, list, DEFAULT_CHOICES);
     if (learned && count > 0) e = expect(context, shape, &list[0]);
@@ -132,13 +135,13 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
-    if (status != GS_OK && shape->groups) {   /* no library is behind: the last rung */
+    if (status != GS_OK && (shape->groups || shape->scalars)) {   /* no library is behind: the last rung */
         list[chosen = 0] = gs_schedule_first(GS_FAMILY_SIMPLE);
         status = gs_plan_use_schedule(plan, &list[0], shape, error);
     }
     GS_TRY(status);
     const expected of_chosen = expect(context, shape, &list[chosen]);
-    say_choice(plan, is_learned(context, &list[chosen]), &of_chosen);
+    say_choice(plan, is_learned(context, shape, &list[chosen]), &of_chosen);
     return gs_plan_finish(plan, GS_ORIGIN_DEFAULT, error);
 }
 
