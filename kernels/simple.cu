@@ -89,14 +89,14 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
 #if GS_GATE
-            const float gate = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), p.k);
-            const float up = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), p.k);
+            const float gate = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), p.k);
+            const float up = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), p.k);
 #else
             const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + col * stride_b_n(p), stride_b_k(p), p.k);
 #endif
             const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
 #if GS_GATE
-            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n, batch));
+            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n, batch + group));
 #else
             ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch + group));
 #endif

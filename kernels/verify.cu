@@ -140,9 +140,8 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
 GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs_u64 row, gs_u64 col, int type, double relative, double spread, double rms_x, double rms_y)
 {
     if (e->along) {
-        const long long before = e->stride_bias ? (long long)row / e->m * e->stride_bias : 0;
-        x += element_of(e->bias, (gs_u64)(before + gs_gate_column(e->gate, e->n, (long long)col, false)), type);
-        y += element_of(e->bias, (gs_u64)(before + gs_gate_column(e->gate, e->n, (long long)col, true)), type);
+        x += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false)), type);
+        y += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, true)), type);
     }
     const gs_gated gated = gs_gate_result(e->activation, x, y, spread * (fabs(x) + rms_x), spread * (fabs(y) + rms_y), relative, e->least);
     final_value of = {gated.value, gated.slack, gated.open, gated.lost};

@@ -158,7 +158,7 @@ static __device__ __forceinline__ unsigned lines_m(int rows) { return (unsigned)
 /* One warp. What it reads may come from the kernel before. */
 static __device__ __forceinline__ void fill_table(group_table *table, const gs_kernel_args *p)
 {
-    const unsigned lane = threadIdx.x % 32, columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+    const unsigned lane = threadIdx.x % 32, columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
     unsigned before = 0;
 #pragma unroll 1
     for (unsigned first = 0; first < GS_GROUPED; first += 32) {
@@ -253,7 +253,7 @@ static __device__ __forceinline__ bool walk_at(tile_walk *w, const gs_kernel_arg
     }
     w->group = low;
     const int first = table->row[low];
-    const unsigned lines_of_m = lines_m(table->row[low + 1] - first), lines_of_n = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;
+    const unsigned lines_of_m = lines_m(table->row[low + 1] - first), lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
     const unsigned lines = GS_ALONG_N ? lines_of_n : lines_of_m, length = GS_ALONG_N ? lines_of_m : lines_of_n;
     const unsigned number = w->tile - table->tile[low], size = GS_GROUP * length, before = number / size * GS_GROUP, in = number % size;
     const unsigned wide = lines - before < GS_GROUP ? lines - before : GS_GROUP, line = before + in % wide, along = in / wide;
@@ -333,7 +333,7 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
 template <int SHARERS>
 static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, int index, unsigned full, unsigned short mask)
 {
-#if GS_BATCHED
+#if GS_BATCHED || GS_GROUPED
     if (SHARERS > 1)
         gs_tma_load_turn_multicast_of(to, map, k, row / 16, index, full, mask);
     else

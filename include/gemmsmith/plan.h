@@ -85,7 +85,7 @@ typedef struct gs_args {
                                   leaves it ready for the plan's next run */
     const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is. With GS_SCALARS_DEVICE
                                   device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
-    const void  *bias;         /* N or M elements, with a gate 2N, with groups along N groups x N, problem.out; NULL where the problem has none. Aligned to an element */
+    const void  *bias;         /* N or M elements, with a gate 2N, with groups along N a row of these for each, problem.out; NULL where the problem has none. Aligned to an element */
     const int32_t *offsets;    /* problem.groups + 1 rows in device memory; NULL where there are no groups */
     uint64_t     reserved[4];  /* zero */
 } gs_args;

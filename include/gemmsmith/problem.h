@@ -37,9 +37,10 @@
  * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
  * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
  * kernel reads when it runs: ascending, from 0, the last at most M. Groups may be empty. M is the capacity; rows of D behind the last group are not
- * written. A bias along N has a row of N elements for each group.
+ * written. A bias along N has a row of N elements for each group; with a gate each group's B has 2N columns, and its bias 2N elements.
  *
  *     bf16:4096x14336x4096:tn:g=8
+ *     bf16:4096x14336x4096:tn:g=8:ep=silu+gate      the first half of an expert's MLP
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -117,7 +118,7 @@ typedef struct gs_problem {
     int64_t   stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: ld * rows; GS_SAME_MATRIX: all have one, not of D.
                                      Matrices of A, B or C may overlap, those of D lie one behind the other or side by side: rows of heads, ldd apart */
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
-    int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 and there is no gate */
+    int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
     uint64_t  reserved[4];        /* zero */
 } gs_problem;
 

@@ -143,6 +143,8 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     const bool both = problem->beta != 0 && (problem->bias || problem->activation);
     if (problem->groups && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups");
+    if (problem->groups && problem->gate && ((s->mode == GS_WS_PP && s->accumulators > (problem->acc == GS_F16 ? 64 : 112)) || (both && s->consumers == 3 && problem->acc == GS_F16 && s->accumulators > 28)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
     if (gs_has_epilogue(problem) && problem->acc == GS_F16 && s->mode == GS_WS_PP && s->accumulators > 96)

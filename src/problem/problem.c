@@ -16,7 +16,6 @@
 #define NO_BATCH "groups have no batch"
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
 #define NEEDS_ACTIVATION "a gate needs an activation"
-#define NO_GROUPS        "groups take no gate"
 #define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
 #define NEEDS_RESIDUAL   "with a gate, C is added as a residual only"
 
@@ -187,7 +186,6 @@ static const char *refuse_gate(const gs_problem *p)
     if (!p->gate) return NULL;
     if (p->activation == GS_ACTIVATION_NONE) return NEEDS_ACTIVATION;
     if (p->bias == GS_BIAS_M) return NEEDS_ALONG_N;
-    if (p->groups) return NO_GROUPS;
     return p->beta != 0 && !p->residual ? NEEDS_RESIDUAL : NULL;
 }
 

@@ -87,7 +87,7 @@ static void add_strides(gs_random *random, gs_problem *p)
 
 static void add_groups(gs_random *random, gs_problem *problem)
 {
-    if (problem->gate || problem->batch > 1 || gs_random_below(random, 4)) return;
+    if (problem->batch > 1 || gs_random_below(random, 4)) return;
     problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
 }
 

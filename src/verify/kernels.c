@@ -302,12 +302,13 @@ static gs_problem product_of(const gs_problem *p, const gs_pointer operand[3], i
     return one;
 }
 
-gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error)
+gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error)
 {
     const gs_pointer operand[] = {(uintptr_t)args->a, (uintptr_t)args->b, (uintptr_t)args->c};
     gs_device *const device = verifier->device;
+    const gs_problem sums = summed(problem), *const p = &sums;
     int32_t *offsets;
-    if (!p->groups || p->m == 0) return gs_reference(verifier, p, operand[0], operand[1], operand[2], out, queue, error);
+    if (!p->groups || p->m == 0) return gs_reference(verifier, problem, operand[0], operand[1], operand[2], out, queue, error);
     GS_TRY(device->ops->queue_wait(device, queue, error));
     GS_TRY(gs_offsets_get(device, p, (uintptr_t)args->offsets, &offsets, error));
     gs_status status = GS_OK;

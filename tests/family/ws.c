@@ -97,6 +97,9 @@ static const char *const gated[] = {
     "f16:4096x4096x4096:tn:acc=f16:ep=bias+silu+gate_i",
     "bf16:512x4096x4096:tt:d=f32:b=8:beta=1:ep=bias+gelu+gate+residual",
     "f16:4096x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
+    "bf16:4096x4096x4096:tn:g=8:ep=silu+gate",
+    "f16:4096x4096x4096:tn:d=f32:g=64:beta=1:ep=bias+gelu+gate_i+residual",
+    "f16:4096x4096x4096:tn:acc=f16:ldd=4097:g=8:ep=bias+gelu_erf+gate",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)

@@ -57,6 +57,7 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
+        {"f16:2x3x4:tn:ep=gate+silu:g=2",                       "f16:2x3x4:tn:g=2:ep=silu+gate"},
         {"f16:2x3x4:nn:ldb=6:ep=bias+relu+gate_i",              "f16:2x3x4:nn:ep=bias+relu+gate_i"},
         {"bf16:2x3x4:tn:ldb=5:beta=2:ep=residual+gate_i+gelu",  "bf16:2x3x4:tn:ldb=5:beta=2:ep=gelu+gate_i+residual"},
     };
@@ -348,6 +349,9 @@ static void bytes_and_flops(void **state)
     assert_true(gs_problem_bytes(&most, 'd') == (size_t)(INT64_MAX / 2) * 2);
     most.m++;
     assert_true(gs_problem_bytes(&most, 'd') == SIZE_MAX);
+    p = problem_of("bf16:64x128x256:tn:g=5:ep=bias+silu+gate");
+    assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 256 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'e'), 5 * 256 * 2);
     p = problem_of("bf16:64x128x256:tn:g=5:ep=bias");
     assert_int_equal(gs_problem_bytes(&p, 'a'), 64 * 256 * 2);
     assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 128 * 256 * 2);

@@ -156,6 +156,10 @@ static void simple(void **state)
         {"bf16:40x24x72:nn:g=5:beta=1",       "bf16:40x24x72:nn:g=5:beta=1",       true},
         {"bf16:33x24x17:nt:g=3:d=f32",        "bf16:33x24x17:nt:g=3:d=f32",        true},
         {"f16:40x24x72:tt:g=12:ep=bias+silu", "f16:40x24x72:tt:g=12:ep=bias+silu", true},
+        {"f16:40x24x72:tn:g=5:ep=bias+silu+gate",         "f16:40x24x72:tn:g=5:ep=bias+silu+gate",         true},
+        {"bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", "bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", true},
+        {"f16:40x24x72:tn:g=5:ep=bias+silu+gate",         "f16:40x24x72:tn:g=5:ep=bias+silu+gate_i",       false},
+        {"f16:40x24x72:tn:g=5:ep=silu+gate",              "f16:40x24x72:tn:g=5:ep=bias+silu+gate",         false},
         {"f16:40x24x72:tn:g=5",               "f16:40x24x72:tn:g=4",               false},
         {"f16:40x24x72:tn:g=5",               "f16:40x24x72:nn:g=5",               false},
         {"f16:40x24x72:tn:g=5:ep=bias",       "f16:40x24x72:tn:g=5:ep=bias_m",     false},
@@ -212,6 +216,10 @@ static void ws(void **state)
         {"bf16:300x264x136:tn:g=4",                     "ws/128x128x64/s3/c1x2/lag/g2"},
         {"bf16:300x264x136:tn:g=6",                     "ws/64x64x64/s3/c2x2/pp/h4"},
         {"f16:200x137x136:tn:g=5:ldd=139:ep=bias_m",    "ws/48x128x64/s3/c1x1/coop/g4"},    /* rows of D that start anywhere */
+        {"bf16:200x136x72:tn:g=5:ep=bias+silu+gate",    "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"f16:200x136x72:tn:g=5:beta=1:ep=bias+gelu+gate_i+residual", "ws/64x128x64/s3/c2x1/coop/h2"},
+        {"bf16:150x264x72:tn:d=f32:g=40:ep=bias+silu+gate", "ws/16x128x64/s4/c1x1/coop/g1"},
+        {"f16:200x72x136:tn:g=4:ldd=75:ep=silu+gate",   "ws/32x128x64/s3/c1x2/pp/g2"},
     };
     static const char tn[] = "f16:200x136x136:tn:g=5", wide[] = "ws/64x64x64/s3/c1x1/coop/g4";
     static const struct {
@@ -234,6 +242,15 @@ static void ws(void **state)
     for (size_t i = 0; i < GS_COUNT(faults); i++) {
         const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
         if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
+    }
+    static const char *const gated[][2] = {   /* the tiles of half of the columns are left out; another group's B */
+        {"lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "lines_of_n = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
+        {"columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
+        {"gs_tma_load_turn_of(to, map, k, row / 16, index, full);", "gs_tma_load_turn_of(to, map, k, row / 16, index > 0 ? index - 1 : 0, full);"},
+    };
+    for (size_t i = 0; i < GS_COUNT(gated); i++) {
+        const gs_verdict verdict = verdict_of_ws("bf16:200x136x72:tn:g=5:ep=silu+gate", wide, gated[i][0], gated[i][1], i + 1);
+        if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", gated[i][1]);
     }
 }
 
