@@ -20,6 +20,7 @@
 #include "schedule/schedule.h"
 #include "timing.h"
 #include "tune/tune.h"
+#include "verify/groups.h"
 #include "verify/operands.h"
 
 #define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
@@ -129,6 +130,8 @@ static gs_status count_launch(gs_device *device, const gs_problem *problem, cons
         status = device->ops->alloc(device, bytes, &operand[i], error);
         if (status == GS_OK && i != 3) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
     }
+    if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
+    if (status == GS_OK && problem->groups) status = gs_offsets_put(device, problem, GS_ROUTING_EVEN, 0, operand[5], error);   /* as timing fills them */
     const gs_args args = gs_operand_args(operand);
     if (status == GS_OK) status = contender.run(&contender, &args, NULL, error);
     if (status == GS_OK && !gs_emu_last_launch(device, last)) status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "nothing was launched");
