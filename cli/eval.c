@@ -22,7 +22,7 @@ typedef struct settings {
     double      warmup, benchmark, qps, budget;
     const char *base_dir, *csv, *rows, *store, *device, *contenders, *schedule, *own, *tuned;
     int64_t     gpu, rounds, seed;
-    int         mode, cache, call_time;
+    int         mode, cache, call_time, routing;
     bool        json, resume, again, torch, dependent, quick, record;
 } settings;
 
@@ -31,6 +31,7 @@ static const cli_option options[] = {
     {"mode",              0, CLI_CHOICE,  offsetof(settings, mode),       "offline|server", "calls back to back, or with random pauses; default offline"},
     {"target-qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
     {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands outside the L2 cache, or the same ones again; default cold"},
+    {"routing",           0, CLI_CHOICE,  offsetof(settings, routing),    "random|skewed", "groups: every row to any, or half of the rows to the first\neighth; default random"},
     {"rounds",            0, CLI_INT,     offsetof(settings, rounds),     "N",     "interleaved rounds (server: calls per contender);\n"
      "default 30 (server 200)", 5, 1e5},
     {"warmup-seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
@@ -223,7 +224,7 @@ static void print_row(const gs_result *row)
     printf("\n%s  floor %.2f us (work %s us), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
-    if (row->dependent) printf(", dependent launches");
+    printf("%s%s", row->dependent ? ", dependent launches" : "", !row->problem.groups ? "" : row->skewed ? ", skewed routing" : ", random routing");
     if (json_integer_value(before) > 0)
         printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));
     printf("%s\n", row->resumed ? "  (from the store)" : "");
@@ -370,7 +371,7 @@ static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_p
 static gs_contest_options options_of(const settings *s, evaluation *v)
 {
     return (gs_contest_options){
-        .layouts = s->asked.layouts, .schedule = s->schedule, .server = s->mode != 0, .warm = s->cache != 0, .dependent = s->dependent,
+        .layouts = s->asked.layouts, .schedule = s->schedule, .server = s->mode != 0, .warm = s->cache != 0, .dependent = s->dependent, .skewed = s->routing != 0,
         .torch = s->torch, .again = s->again, .quick = s->quick, .call_time = s->call_time < 0 ? -1 : s->call_time == 0, .rounds = s->rounds,
         .seed = s->seed, .warmup_s = s->warmup, .benchmark_s = s->benchmark, .target_qps = s->qps, .budget_s = s->budget,
         .base_dir = s->base_dir, .csv = s->csv, .rows = s->rows, .record = s->record,

@@ -4,13 +4,18 @@
  *
  *     cublas                 cublasGemmEx, CUBLAS_GEMM_DEFAULT, 64 MiB workspace
  *     cublaslt-heuristic     the first suggestion
- *     cublaslt-autotuning    every suggestion (up to 100 asked for), the fastest kept by paired, interleaved, cold timing */
+ *     cublaslt-autotuning    every suggestion (up to 100 asked for), the fastest kept by paired, interleaved, cold timing
+ *
+ * Of groups, whose sizes must be known to the host (gs_contender.expect); nobody else takes them:
+ *
+ *     cublas-groups          cublasGemmGroupedBatchedEx
+ *     cublaslt-groups        a cublasLtMatmul for each group that has rows, auto-tuned for about its number of rows */
 #ifndef GS_BASELINE_BASELINE_H
 #define GS_BASELINE_BASELINE_H
 
 #include "plan/contender.h"
 
-#define GS_BASELINES 3
+#define GS_BASELINES 5
 extern const char *const gs_baseline_names[GS_BASELINES];
 
 /* Times the prepared contenders of one problem against each other, for auto-tuning: fills us[] with the median device time.
@@ -18,7 +23,7 @@ extern const char *const gs_baseline_names[GS_BASELINES];
 typedef gs_status (*gs_pick_function)(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us,
                                       gs_error *error);
 
-/* pick: what cublaslt-autotuning times with; NULL: it cannot be prepared, the others can. NO_LIBRARY (also: an emulated device),
+/* pick: what cublaslt-autotuning and cublaslt-groups time with; NULL: they cannot be prepared, the others can. NO_LIBRARY (also: an emulated device),
  * NOT_FOUND (no such name), MEMORY. */
 gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_pick_function pick, gs_error *error);
 

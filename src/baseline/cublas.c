@@ -12,23 +12,65 @@
 #define WORKSPACE ((size_t)64 << 20)
 
 typedef struct cublas {
-    gs_device        *device;
-    const gs_cublas  *calls;
-    gs_cublas_handle  handle;      /* NULL before the first prepare */
-    gs_pointer        workspace;
-    gs_queue          queue;       /* that the handle is set to */
-    bool              queue_set;
-    gs_problem        problem;
-    gs_cublas_math    math;
+    gs_blas        blas;
+    gs_problem     problem;
+    gs_cublas_math math;
 } cublas;
 
-static gs_status failed(gs_error *error, const char *call, int status)
+/* ---- the handle ---- */
+
+gs_status gs_blas_failed(gs_error *error, const char *call, int status)
 {
     const gs_status code = status == GS_CUBLAS_NOT_SUPPORTED ? GS_ERROR_UNSUPPORTED
                          : status == GS_CUBLAS_ALLOC_FAILED  ? GS_ERROR_DEVICE_MEMORY
                                                              : GS_ERROR_LIBRARY;
     return gs_fail(error, code, NULL, "%s: %s", call, gs_cublas_status(status));
 }
+
+gs_status gs_blas_open(gs_blas *blas, gs_error *error)
+{
+    size_t free_bytes, total_bytes;
+    if (blas->handle) return GS_OK;
+    /* Asked only to make the device current on this thread. */
+    GS_TRY(blas->device->ops->memory_info(blas->device, &free_bytes, &total_bytes, error));
+    if (!blas->workspace) GS_TRY(blas->device->ops->alloc(blas->device, WORKSPACE, &blas->workspace, error));
+    const int status = blas->calls->create(&blas->handle);
+    if (status == GS_CUBLAS_SUCCESS) return GS_OK;
+    blas->handle = NULL;
+    return gs_blas_failed(error, "cublasCreate", status);
+}
+
+/* cublasSetStream puts the handle back to its own small workspace, so ours is handed over again each time. */
+gs_status gs_blas_set_queue(gs_blas *blas, gs_queue queue, gs_error *error)
+{
+    if (blas->queue_set && blas->queue == queue) return GS_OK;
+    blas->queue_set = false;
+    int status = blas->calls->set_stream(blas->handle, queue);
+    if (status != GS_CUBLAS_SUCCESS) return gs_blas_failed(error, "cublasSetStream", status);
+    status = blas->calls->set_workspace(blas->handle, (void *)(uintptr_t)blas->workspace, WORKSPACE);
+    if (status != GS_CUBLAS_SUCCESS) return gs_blas_failed(error, "cublasSetWorkspace", status);
+    blas->queue = queue;
+    blas->queue_set = true;
+    return GS_OK;
+}
+
+void gs_blas_close(gs_blas *blas)
+{
+    if (blas->handle) blas->calls->destroy(blas->handle);
+    if (blas->workspace) blas->device->ops->free(blas->device, blas->workspace);
+    blas->handle = NULL;
+    blas->workspace = 0;
+    blas->queue_set = false;
+}
+
+void gs_blas_describe(const gs_blas *blas, char *text, size_t size)
+{
+    int version = 0;
+    blas->calls->get_version(blas->handle, &version);
+    snprintf(text, size, "cuBLAS %d, workspace %zu", version, WORKSPACE);
+}
+
+/* ---- the contender ---- */
 
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
@@ -45,42 +87,14 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     return GS_OK;
 }
 
-static gs_status open_handle(cublas *self, gs_error *error)
-{
-    size_t free_bytes, total_bytes;
-    /* Asked only to make the device current on this thread. */
-    GS_TRY(self->device->ops->memory_info(self->device, &free_bytes, &total_bytes, error));
-    if (!self->workspace) GS_TRY(self->device->ops->alloc(self->device, WORKSPACE, &self->workspace, error));
-    const int status = self->calls->create(&self->handle);
-    if (status == GS_CUBLAS_SUCCESS) return GS_OK;
-    self->handle = NULL;
-    return failed(error, "cublasCreate", status);
-}
-
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     cublas *const self = contender->self;
     GS_TRY(check(problem, error));
-    if (!self->handle) GS_TRY(open_handle(self, error));
-    int version = 0;
-    self->calls->get_version(self->handle, &version);
+    GS_TRY(gs_blas_open(&self->blas, error));
     self->problem = *problem;
     self->math = gs_cublas_math_of(problem);
-    snprintf(contender->detail, sizeof contender->detail, "cuBLAS %d, workspace %zu", version, WORKSPACE);
-    return GS_OK;
-}
-
-/* cublasSetStream puts the handle back to its own small workspace, so ours is handed over again each time. */
-static gs_status set_queue(cublas *self, gs_queue queue, gs_error *error)
-{
-    if (self->queue_set && self->queue == queue) return GS_OK;
-    self->queue_set = false;
-    int status = self->calls->set_stream(self->handle, queue);
-    if (status != GS_CUBLAS_SUCCESS) return failed(error, "cublasSetStream", status);
-    status = self->calls->set_workspace(self->handle, (void *)(uintptr_t)self->workspace, WORKSPACE);
-    if (status != GS_CUBLAS_SUCCESS) return failed(error, "cublasSetWorkspace", status);
-    self->queue = queue;
-    self->queue_set = true;
+    gs_blas_describe(&self->blas, contender->detail, sizeof contender->detail);
     return GS_OK;
 }
 
@@ -90,29 +104,28 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     const gs_problem *const p = &self->problem;
     if (p->beta != 0 && (args->c != args->d || p->ldc != p->ldd))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "beta", "cublasGemmEx updates C in place: C and D must be the same matrix");
-    GS_TRY(set_queue(self, queue, error));
+    GS_TRY(gs_blas_set_queue(&self->blas, queue, error));
     const int op_b = gs_is_b_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = gs_is_a_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
     const int in = gs_cuda_type(p->in), out = gs_cuda_type(p->out);
     int status;
     if (p->batch == 1)
-        status = self->calls->gemm(self->handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
-                                   args->a, in, p->lda, &self->math.beta, args->d, out, p->ldd, self->math.compute_type,
-                                   GS_CUBLAS_GEMM_DEFAULT);
+        status = self->blas.calls->gemm(self->blas.handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
+                                        args->a, in, p->lda, &self->math.beta, args->d, out, p->ldd, self->math.compute_type,
+                                        GS_CUBLAS_GEMM_DEFAULT);
     else
-        status = self->calls->gemm_batched(self->handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in,
-                                           p->ldb, gs_shape_of(p, 'b').stride, args->a, in, p->lda, gs_shape_of(p, 'a').stride,
-                                           &self->math.beta, args->d, out, p->ldd, gs_shape_of(p, 'd').stride, p->batch,
-                                           self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+        status = self->blas.calls->gemm_batched(self->blas.handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in,
+                                                p->ldb, gs_shape_of(p, 'b').stride, args->a, in, p->lda, gs_shape_of(p, 'a').stride,
+                                                &self->math.beta, args->d, out, p->ldd, gs_shape_of(p, 'd').stride, p->batch,
+                                                self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
     return status == GS_CUBLAS_SUCCESS ? GS_OK
-                                       : failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+                                       : gs_blas_failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
 }
 
 static void destroy(gs_contender *contender)
 {
     cublas *const self = contender->self;
     if (!self) return;
-    if (self->handle) self->calls->destroy(self->handle);
-    if (self->workspace) self->device->ops->free(self->device, self->workspace);
+    gs_blas_close(&self->blas);
     free(self);
     contender->self = NULL;
 }
@@ -123,8 +136,7 @@ gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *err
     if (!calls) return GS_ERROR_NO_LIBRARY;
     cublas *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
-    self->device = device;
-    self->calls = calls;
+    self->blas = (gs_blas){.device = device, .calls = calls};
     out->self = self;
     out->prepare = prepare;
     out->run = run;

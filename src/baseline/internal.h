@@ -1,9 +1,55 @@
 /* SPDX-License-Identifier: MIT
- * Inside src/baseline: the contenders by kind. */
+ * Inside src/baseline: the contenders by kind, and what those of groups share. */
 #ifndef GS_BASELINE_INTERNAL_H
 #define GS_BASELINE_INTERNAL_H
 
 #include "baseline/baseline.h"
+
+/* ---- groups (groups.c) ---- */
+
+/* The sets of arguments that a contender of groups was told. */
+typedef struct gs_expected {
+    int             sets;
+    int64_t         groups;
+    const int32_t **at;        /* args.offsets of each set, by which it is found */
+    int32_t        *offsets;   /* groups + 1 of each set */
+} gs_expected;
+
+/* Takes the place of what it held. CORRUPT: they do not ascend from 0 to at most M; MEMORY. It is empty then. */
+gs_status gs_expected_set(gs_expected *expected, const gs_problem *problem, const gs_args *args, const int32_t *offsets, int sets, gs_error *error);
+void      gs_expected_free(gs_expected *expected);
+
+/* Which set has these arguments. UNSUPPORTED: none has, and what is on the device is not read. */
+gs_status gs_expected_find(const gs_expected *expected, const gs_args *args, int *set, gs_error *error);
+
+static inline const int32_t *gs_expected_offsets(const gs_expected *expected, int set) { return expected->offsets + set * (expected->groups + 1); }
+
+/* The problem of a group of so many rows, and its arguments within those of all. */
+gs_problem gs_group_problem(const gs_problem *problem, int64_t rows);
+gs_args    gs_group_args(const gs_problem *problem, const gs_args *args, int64_t group, int64_t first_row);
+
+gs_status gs_baseline_cublas_groups(gs_contender *out, gs_device *device, gs_error *error);
+gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error);
+
+/* ---- cuBLAS (cublas.c) ---- */
+
+/* A handle with a workspace, on one queue at a time. */
+typedef struct gs_blas {
+    gs_device              *device;
+    const struct gs_cublas *calls;
+    void                   *handle;      /* NULL before it is opened */
+    gs_pointer              workspace;
+    gs_queue                queue;       /* that the handle is set to */
+    bool                    queue_set;
+} gs_blas;
+
+gs_status gs_blas_open(gs_blas *blas, gs_error *error);                      /* if it is not yet */
+gs_status gs_blas_set_queue(gs_blas *blas, gs_queue queue, gs_error *error);
+void      gs_blas_close(gs_blas *blas);
+void      gs_blas_describe(const gs_blas *blas, char *text, size_t size);   /* "cuBLAS 130100, workspace 67108864" */
+gs_status gs_blas_failed(gs_error *error, const char *call, int status);
+
+/* ---- the others ---- */
 
 gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error);
 gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);

@@ -162,7 +162,18 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
     const int most = offline ? gs_operand_most_sets(device->caps.launch_us, replay_us) : GS_BENCH_SETS;
     const int calls = offline ? gs_operand_calls(problem, &device->caps, replay_us) : 1;
     return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, calls, most, run->options.warm || device->caps.emulated,
-                          run->reference_bytes, &run->random, run->queue, error);
+                          run->options.routing, run->reference_bytes, &run->random, run->queue, error);
+}
+
+/* Before anything runs: how many rows each group has, to those whose host must know. */
+static gs_status tell_groups(gs_bench_run *run, gs_error *error)
+{
+    for (int i = 0; i < run->count; i++) {
+        gs_error found = {0};
+        const gs_status status = gs_sets_tell(&run->sets, run->device, &run->problems[i], &run->contenders[i], i, &found);
+        GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
+    }
+    return GS_OK;
 }
 
 /* The first run loads what a library loads lazily, outside any capture and any timing. */
@@ -170,6 +181,7 @@ static gs_status first_runs(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
         gs_error found = {0};
+        if (!gs_bench_run_alive(run, i)) continue;
         const gs_args args = gs_sets_args(&run->sets, i, 0);
         gs_status status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
         if (status == GS_OK) status = run->device->ops->queue_wait(run->device, run->queue, &found);
@@ -227,6 +239,7 @@ static gs_status judge_looks(gs_bench_run *run, gs_error *error)
 static gs_status measure(gs_bench_run *run, gs_error *error)
 {
     GS_TRY(reserve(run, error));
+    GS_TRY(tell_groups(run, error));
     if (!run->device->caps.emulated) GS_TRY(first_runs(run, error));
     GS_TRY(run->options.mode == GS_MODE_SERVER ? gs_bench_server(run, error) : gs_bench_offline(run, error));
     if (!run->device->caps.emulated) GS_TRY(run_again(run, error));   /* an emulated device sees what is read before it is written */

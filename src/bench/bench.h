@@ -6,6 +6,7 @@
 #define GS_BENCH_BENCH_H
 
 #include "bench/stats.h"
+#include "verify/groups.h"
 #include "verify/verify.h"
 
 #define GS_MAX_CONTENDERS 128
@@ -24,6 +25,7 @@ typedef struct gs_bench_options {
     bool     check;             /* look at every timed output, and compare one of the last round as a whole, of those that are
                                    still in it (default true through gs_bench_defaults) */
     bool     narrow;            /* offline: the slower half leaves after 2, 4, 8, ... rounds, until 3 are left */
+    gs_routing routing;         /* of groups: GS_ROUTING_EVEN or GS_ROUTING_SKEWED, in every set from another seed, in every run the same */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */
 } gs_bench_options;

@@ -45,13 +45,14 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
     gs_random random = {sets->seed};
     for (int i = 0; i < sets->operand_count; i++)   /* the gaps too */
         if (sets->operands[i].name != 'd') GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
+    GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets are copied there, not put on the queue */
     for (int set = 0; set < sets->count; set++) {
         const uint64_t seed = gs_random_next(&random);
         for (int i = 0; i < sets->operand_count; i++) {
             const gs_operand *const operand = &sets->operands[i];
             if (operand->name == 'd') continue;
             if (operand->name == 'f') {   /* the same in every run, whatever the seed: how long a call takes depends on them */
-                GS_TRY(gs_generate(verifier, &operand->problem, 'f', GS_DATA_NORMAL, (uint64_t)set, operand->at[set], queue, error));
+                GS_TRY(gs_offsets_put(device, &operand->problem, sets->routing, (uint64_t)set, operand->at[set], error));
                 continue;
             }
             const int kind = operand->name == 'c' ? gs_operand_c_kind(&operand->problem, GS_DATA_NORMAL) : GS_DATA_NORMAL;
@@ -179,9 +180,9 @@ static gs_status prepare_looks(gs_sets *sets, gs_device *device, gs_verifier *ve
 }
 
 gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
-                         size_t spare, gs_random *random, gs_queue queue, gs_error *error)
+                         gs_routing routing, size_t spare, gs_random *random, gs_queue queue, gs_error *error)
 {
-    *sets = (gs_sets){.seed = gs_random_next(random)};
+    *sets = (gs_sets){.seed = gs_random_next(random), .routing = routing};
     sets->operands = calloc((size_t)count * GS_OPERANDS, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
     if (!sets->operands || !sets->use)
@@ -231,6 +232,23 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
     gs_args args = gs_operand_args(at);
     gs_operand_set_scalars(&args, sets->scalars);
     return args;
+}
+
+gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem *problem, gs_contender *contender, int index, gs_error *error)
+{
+    const size_t each = (size_t)problem->groups + 1;
+    if (!contender->expect || !problem->groups) return GS_OK;
+    gs_args *const args = malloc((size_t)sets->count * sizeof *args);
+    int32_t *const offsets = malloc((size_t)sets->count * each * sizeof *offsets);
+    gs_status status = args && offsets ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %d sets", sets->count);
+    for (int set = 0; set < sets->count && status == GS_OK; set++) {
+        args[set] = gs_sets_args(sets, index, set);
+        status = device->ops->copy_out(device, offsets + (size_t)set * each, (gs_pointer)(uintptr_t)args[set].offsets, each * sizeof *offsets, error);
+    }
+    if (status == GS_OK) status = contender->expect(contender, args, offsets, sets->count, error);
+    free(args);
+    free(offsets);
+    return status;
 }
 
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error)

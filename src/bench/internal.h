@@ -50,6 +50,7 @@ typedef struct gs_sets {
     int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d, bias and offsets among the operands; -1: it has none */
     size_t      used_bytes;       /* per call, of the contender that touches least */
     uint64_t    seed;             /* of the data */
+    gs_routing  routing;          /* of groups */
     uint64_t    hash;             /* of A, B and C of all sets, as they were generated */
     gs_pointer *tables;           /* per contender: gs_timed_operands of each set, in device memory */
     gs_pointer  scalars;          /* alpha and beta where they are in device memory, else 0 */
@@ -59,9 +60,12 @@ typedef struct gs_sets {
 /* Allocates as many sets as the L2 asks for and a replay of so many calls uses, but not more than `most`, and fills A, B and C with normal numbers,
  * set by set from seeds of *random; C, where nothing reads it, with what verification puts there. spare: bytes of device memory to leave for others. */
 gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
-                         size_t spare, gs_random *random, gs_queue queue, gs_error *error);
+                         gs_routing routing, size_t spare, gs_random *random, gs_queue queue, gs_error *error);
 void      gs_sets_destroy(gs_sets *sets, gs_device *device, int contenders);
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
+
+/* Tells a contender that wants to know (gs_contender.expect) the arguments of all sets and the offsets of their groups. */
+gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem *problem, gs_contender *contender, int index, gs_error *error);
 
 /* Fills A, B and C again, as they were. */
 gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *verifier, gs_queue queue, gs_error *error);

@@ -62,12 +62,13 @@ static int64_t rounds_of(const gs_contest_options *o, double floor_us)
     return !o->quick ? 30 : floor_us > LONG_US ? QUICK_ROUNDS_LONG : QUICK_ROUNDS;
 }
 
-static gs_worker_bench_request request_of(const gs_contest_options *o, const gs_contender_list *of, double floor_us, const char *problem)
+static gs_worker_bench_request request_of(const gs_contest_options *o, const asked *a, double floor_us, const char *text)
 {
+    const gs_contender_list *const of = &a->list;
     return (gs_worker_bench_request){
-        .subject = {.problem = problem, .seed = o->seed, .dependent = o->dependent}, .contenders = of->list, .count = of->count, .reference = of->reference,
+        .subject = {.problem = text, .seed = o->seed, .dependent = o->dependent}, .contenders = of->list, .count = of->count, .reference = of->reference,
         .server = o->server, .rounds = rounds_of(o, floor_us), .warm = o->warm, .warmup_s = o->warmup_s, .budget_s = o->benchmark_s,
-        .target_qps = o->target_qps, .call_time = o->call_time < 0 ? !o->quick : o->call_time, .samples = true,
+        .target_qps = o->target_qps, .call_time = o->call_time < 0 ? !o->quick : o->call_time, .samples = true, .skewed = o->skewed && a->problem->groups,
     };
 }
 
@@ -182,14 +183,14 @@ static gs_status measure(const gs_contest *c, const asked *a, const gs_worker_be
 
 static gs_status write_files(const gs_contest *c, const gs_result *row, const char *text, gs_error *error)
 {
-    char name[GS_PROBLEM_TEXT], path[GS_PATH];
+    char name[GS_PROBLEM_TEXT], path[GS_PATH], mode[GS_RESULT_MODE];
     if (c->csv) gs_rounds_row(c->csv, row);
     if (c->csv && ferror(c->csv)) return gs_fail_errno(error, errno, c->o.csv, "cannot be written");
     if (!c->o.base_dir) return GS_OK;
     snprintf(name, sizeof name, "%s", row->title);
     for (char *p = name; *p; p++)
         if (strchr(":,=", *p)) *p = '_';
-    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", c->o.base_dir, name, gs_result_mode(row), c->o.warm ? "warm" : "cold");
+    const int size = snprintf(path, sizeof path, "%s/%s_%s_%s.json", c->o.base_dir, name, gs_result_mode(row, mode), c->o.warm ? "warm" : "cold");
     if (size >= (int)sizeof path) return gs_fail(error, GS_ERROR_ARGUMENT, "base_dir", "path too long");
     return gs_file_write(path, text, strlen(text), error);
 }
@@ -224,7 +225,7 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
 {
     char text[GS_PROBLEM_TEXT];
     gs_text line = {0}, key = {0};
-    const gs_worker_bench_request request = request_of(&c->o, &a->list, gs_floor_us(a->problem, &c->session->caps), gs_problem_format(a->problem, text));
+    const gs_worker_bench_request request = request_of(&c->o, a, gs_floor_us(a->problem, &c->session->caps), gs_problem_format(a->problem, text));
     gs_worker_bench_text(&request, &line);
     write_key(c, gs_text_string(&line), a->problem, &key);
     gs_status status = GS_OK;
@@ -253,7 +254,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
     asked a = {.problem = problem};
     write_title(&c->o, gs_problem_format(problem, text), a.title, sizeof a.title);
     gs_status status = find_own(c, problem, a.own_in, error);
-    gs_contender_list_make(&a.list, &c->o.names, problem->layout, c->o.layouts, a.own_in);
+    gs_contender_list_make(&a.list, &c->o.names, problem, c->o.layouts, a.own_in);
     TELL(c, begins, (e->self, at, a.title, c->fresh));
     gs_result *const row = calloc(1, sizeof *row);
     if (!row) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
@@ -269,16 +270,24 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
 
 /* ---- the list ---- */
 
+/* Whether the file of rows has it already, measured like this. */
+static bool have_row(const gs_contest *c, const gs_problem *problem)
+{
+    const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated, .skewed = c->o.skewed && problem->groups};
+    char mode[GS_RESULT_MODE];
+    return gs_rows_file_have(&c->rows, problem, gs_result_mode(&like, mode));
+}
+
 /* Compiles what "own" is going to run, on all cores, before the first measurement: the worker would do it one by one, and the device would
  * wait. What does not compile is the worker's to say. */
-static void compile_own(const gs_contest *c, const gs_problem *problems, int problem_count, const char *mode)
+static void compile_own(const gs_contest *c, const gs_problem *problems, int problem_count)
 {
     gs_problem *const list = calloc((size_t)problem_count * 2 + 1, sizeof *list);
     gs_schedule *const schedules = calloc((size_t)problem_count * 2 + 1, sizeof *schedules);
     int count = 0, failed = 0;
     for (int i = 0; list && schedules && i < problem_count; i++) {
         char own_in[2][GS_SCHEDULE_TEXT];
-        if (gs_rows_file_have(&c->rows, &problems[i], mode) || find_own(c, &problems[i], own_in, NULL) != GS_OK) continue;
+        if (have_row(c, &problems[i]) || find_own(c, &problems[i], own_in, NULL) != GS_OK) continue;
         for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
             if (!own_in[layout][0] || gs_schedule_parse(&schedules[count], own_in[layout], NULL) != GS_OK) continue;
             list[count++] = gs_problem_in_layout(&problems[i], layout);
@@ -292,13 +301,13 @@ static void compile_own(const gs_contest *c, const gs_problem *problems, int pro
 }
 
 /* Before anything is compiled: how long all that is to be measured takes. */
-static void tell_estimate(const gs_contest *c, const gs_problem *problems, int problem_count, const char *mode)
+static void tell_estimate(const gs_contest *c, const gs_problem *problems, int problem_count)
 {
     char title[GS_PROBLEM_TEXT + 4], text[GS_PROBLEM_TEXT];
     double seconds = 0;
     int count = 0;
     for (int i = 0; i < problem_count; i++) {
-        if (gs_rows_file_have(&c->rows, &problems[i], mode)) continue;
+        if (have_row(c, &problems[i])) continue;
         seconds += seconds_of(c, &problems[i]);
         if (count++ == 0) write_title(&c->o, gs_problem_format(&problems[i], text), title, sizeof title);
     }
@@ -317,16 +326,14 @@ static bool goes_on(gs_status status)
 
 static gs_status run(gs_contest *c, const gs_problem *problems, int count, int64_t started, gs_contest_end *end, gs_error *error)
 {
-    const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated};
-    const char *const mode = gs_result_mode(&like);
     gs_error local;
     if (!error) error = &local;
     *end = (gs_contest_end){0};
-    tell_estimate(c, problems, count, mode);
-    if (gs_contender_names_have(&c->o.names, GS_RESULT_OWN)) compile_own(c, problems, count, mode);
+    tell_estimate(c, problems, count);
+    if (gs_contender_names_have(&c->o.names, GS_RESULT_OWN)) compile_own(c, problems, count);
     for (; end->at < count; end->at++) {
         if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped");
-        if (gs_rows_file_have(&c->rows, &problems[end->at], mode)) {
+        if (have_row(c, &problems[end->at])) {
             end->there++;
             continue;
         }

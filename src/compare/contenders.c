@@ -42,17 +42,24 @@ bool gs_contender_names_have(const gs_contender_names *names, const char *name)
     return false;
 }
 
-void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, gs_layout layout, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
+static const char *of_groups(const char *name)
+{
+    return strcmp(name, "cublas") == 0 ? GS_RESULT_CUBLAS_GROUPS : strcmp(name, GS_RESULT_REFERENCE) == 0 ? GS_RESULT_CUBLASLT_GROUPS : name;
+}
+
+void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, const gs_problem *problem, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
 {
     *out = (gs_contender_list){0};
     for (gs_layout b = GS_NN; b <= GS_TN; b++) {
         if (!(layouts & 1u << b)) continue;
         for (int i = 0; i < names->count; i++) {
-            const char *const name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[b] : names->name[i];
+            const char *name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[b] : names->name[i];
             if (!*name) continue;
-            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", gs_layout_name(gs_layout_with_b(layout, b)), name);
+            const bool reference = strcmp(name, GS_RESULT_REFERENCE) == 0;
+            if (problem->groups) name = of_groups(name);
+            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", gs_layout_name(gs_layout_with_b(problem->layout, b)), name);
             out->list[out->count] = out->name[out->count];
-            if (strcmp(name, GS_RESULT_REFERENCE) == 0) out->reference = out->count;
+            if (reference) out->reference = out->count;
             out->count++;
         }
     }

@@ -43,15 +43,6 @@ static bool is_entry(const json_t *entry, const char *name, const char *layout)
     return strcmp(gs_compare_string(entry, "name"), name) == 0 && (!layout || strcmp(gs_compare_string(entry, "layout"), layout) == 0);
 }
 
-static json_t *find_entry(const json_t *entries, const char *name, const char *layout)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(entries, i, entry)
-        if (is_entry(entry, name, layout)) return entry;
-    return NULL;
-}
-
 static void mark_own(json_t *entries, const gs_reply_context *context)
 {
     size_t i;
@@ -63,8 +54,14 @@ static void mark_own(json_t *entries, const gs_reply_context *context)
                 json_object_set_new(entry, "own", json_true());
 }
 
-/* The faster layout of a contender by the clock that counts; -1: it did not run. own: ours, else the reference. */
-static int fastest(const json_t *entries, const char *own, bool server)
+static bool is_reference(const json_t *entry, const gs_problem *problem)
+{
+    if (!problem->groups) return is_entry(entry, GS_RESULT_REFERENCE, NULL);
+    return is_entry(entry, GS_RESULT_CUBLAS_GROUPS, NULL) || is_entry(entry, GS_RESULT_CUBLASLT_GROUPS, NULL);
+}
+
+/* The fastest by the clock that counts of ours, or where own is NULL of the references; -1: none ran. layout NULL: of any. */
+static int fastest(const json_t *entries, const char *own, const char *layout, const gs_reply_context *context, bool server)
 {
     int best = -1;
     double best_us = 0;
@@ -72,28 +69,39 @@ static int fastest(const json_t *entries, const char *own, bool server)
     json_t *entry;
     json_array_foreach(entries, i, entry) {
         const double us = gs_compare_number(entry, server ? "call_us" : "device_us");
-        if (!(own ? gs_result_is_own(entry, own) : is_entry(entry, GS_RESULT_REFERENCE, NULL)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
+        if (!(own ? gs_result_is_own(entry, own) : is_reference(entry, context->problem)) || isnan(us) || (best >= 0 && us >= best_us)) continue;
+        if (layout && strcmp(gs_compare_string(entry, "layout"), layout) != 0) continue;
         best = (int)i;
         best_us = us;
     }
     return best;
 }
 
+static const char *layout_name(const gs_reply_context *context, gs_layout b) { return gs_layout_name(gs_layout_with_b(context->problem->layout, b)); }
+
 static void add_ratios(json_t *row, const gs_reply_context *context, bool server)
 {
     json_t *const entries = json_object_get(row, "contenders");
+    bool both = true;
     size_t i;
     json_t *entry;
-    json_array_foreach(entries, i, entry) {
-        json_object_del(entry, "device_ratio");   /* these compare across layouts */
-        json_object_del(entry, "call_ratio");
-        const json_t *const reference = find_entry(entries, GS_RESULT_REFERENCE, gs_compare_string(entry, "layout"));
-        json_t *const ratio = ratio_of(reference, entry, server, context->seed);
-        if (ratio) json_object_set_new(entry, "ratio", ratio);
+    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
+        const int at = fastest(entries, NULL, layout_name(context, layout), context, server);
+        json_t *const reference = at < 0 ? NULL : json_array_get(entries, (size_t)at);
+        bool asked = false;
+        json_array_foreach(entries, i, entry) {
+            if (strcmp(gs_compare_string(entry, "layout"), layout_name(context, layout)) != 0) continue;
+            asked |= is_reference(entry, context->problem);
+            json_object_del(entry, "device_ratio");   /* these compare across layouts */
+            json_object_del(entry, "call_ratio");
+            json_t *const ratio = reference ? ratio_of(reference, entry, server, context->seed) : NULL;
+            if (ratio) json_object_set_new(entry, "ratio", ratio);
+        }
+        both &= asked;
+        if (reference && context->problem->groups) json_object_set_new(reference, "reference", json_true());
     }
-    for (gs_layout layout = GS_NN; layout <= GS_TN; layout++)
-        if (!find_entry(entries, GS_RESULT_REFERENCE, gs_layout_name(gs_layout_with_b(context->problem->layout, layout)))) return;
-    const int own = fastest(entries, context->own, server), reference = fastest(entries, NULL, server);
+    if (!both) return;
+    const int own = fastest(entries, context->own, NULL, context, server), reference = fastest(entries, NULL, NULL, context, server);
     if (own < 0 || reference < 0) return;
     json_t *const ratio = ratio_of(json_array_get(entries, (size_t)reference), json_array_get(entries, (size_t)own), server,
                                    context->seed);

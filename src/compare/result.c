@@ -2,6 +2,7 @@
 #include "compare/result.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -40,6 +41,7 @@ static void read_entry(const json_t *from, const char *own, gs_result_entry *ent
         .p99 = gs_compare_number(from, "call_p99"),
     };
     entry->own = gs_result_is_own(from, own);
+    entry->reference = json_is_true(json_object_get(from, "reference")) || strcmp(entry->name, GS_RESULT_REFERENCE) == 0;
     entry->compared = read_ratio(json_object_get(from, "ratio"), &entry->ratio);
 }
 
@@ -53,6 +55,7 @@ gs_status gs_result_read(gs_result *row, json_t *json, gs_error *error)
     row->server = strcmp(gs_compare_string(json, "mode"), "server") == 0;
     row->predicted = json_is_true(json_object_get(json, "predicted"));
     row->dependent = !row->predicted && json_is_true(json_object_get(json, "dependent"));
+    row->skewed = strcmp(gs_compare_string(json, "routing"), "skewed") == 0;
     row->band = (int)json_integer_value(band);
     row->count = (int)GS_MIN(json_array_size(entries), GS_RESULT_ENTRIES);
     if (!json_is_array(entries) || !json_is_integer(band) || row->band < 0 || row->band > 5 || !*row->title ||
@@ -75,9 +78,9 @@ void gs_result_free(gs_result *row)
     *row = (gs_result){0};
 }
 
-const char *gs_result_mode(const gs_result *row)
+const char *gs_result_mode(const gs_result *row, char text[GS_RESULT_MODE])
 {
-    if (row->predicted) return "predicted";
-    if (row->dependent) return row->server ? "server+dependent" : "offline+dependent";
-    return row->server ? "server" : "offline";
+    snprintf(text, GS_RESULT_MODE, "%s%s%s", row->predicted ? "predicted" : row->server ? "server" : "offline", row->dependent && !row->predicted ? "+dependent" : "",
+             row->skewed ? GS_RESULT_SKEWED : "");
+    return text;
 }

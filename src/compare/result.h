@@ -12,13 +12,15 @@
 
 #define GS_RESULT_ENTRIES   64
 #define GS_RESULT_REFERENCE "cublaslt-autotuning"
+#define GS_RESULT_CUBLAS_GROUPS   "cublas-groups"     /* of problems with groups the faster of these two is the reference */
+#define GS_RESULT_CUBLASLT_GROUPS "cublaslt-groups"
 #define GS_RESULT_PLAN      "plan"
 #define GS_RESULT_MEASURED  "measured"   /* the plan that races when it is made */
 #define GS_RESULT_OWN       "own"
 
 typedef struct gs_result_entry {
     const char *name, *layout, *detail, *message, *untrusted;   /* the row's */
-    bool        ran, wrong, own;
+    bool        ran, wrong, own, reference;         /* reference: what others in its layout are compared with */
     double      device_us, call_us, p50, p95, p99;  /* NaN: not measured */
     bool        compared;
     gs_ratio    ratio;                              /* the reference's time / this time, same layout */
@@ -31,6 +33,7 @@ typedef struct gs_result {
     bool        server;            /* ratios are of call time; else of device time */
     bool        resumed;
     bool        dependent;         /* measured with dependent launches of ours */
+    bool        skewed;            /* the first groups had most rows */
     bool        predicted;         /* by an emulated device: nothing was measured */
     double      floor_us;
     int         band;
@@ -46,7 +49,10 @@ extern const char *const gs_result_bands[];     /* "under 1", "1-5", ... microse
 gs_status gs_result_read(gs_result *row, json_t *json, gs_error *error);     /* takes the reference; CORRUPT: no such row */
 void      gs_result_free(gs_result *row);
 
-const char *gs_result_mode(const gs_result *row);   /* "offline", "server", "offline+dependent", ..., or "predicted": what a file of rows calls it */
+/* "offline", "server", "offline+dependent", "offline+skewed", ..., or "predicted": what a file of rows calls it */
+#define GS_RESULT_MODE   40
+#define GS_RESULT_SKEWED "+skewed"
+const char *gs_result_mode(const gs_result *row, char text[GS_RESULT_MODE]);
 
 /* Whether a contender of a row is ours: it has the mark, or the name. */
 bool gs_result_is_own(const json_t *entry, const char *own);

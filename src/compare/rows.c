@@ -160,7 +160,11 @@ static void put_problem(FILE *file, const line *l)
     put_quoted(file, gs_problem_format(&own, text));
 }
 
-static void put_mode(FILE *file, const line *l) { fprintf(file, "%s", gs_result_mode(l->row)); }
+static void put_mode(FILE *file, const line *l)
+{
+    char mode[GS_RESULT_MODE];
+    fprintf(file, "%s", gs_result_mode(l->row, mode));
+}
 static void put_cache(FILE *file, const line *l) { fprintf(file, "%s", text_of(l->row->json, "cache")); }
 static void put_layout(FILE *file, const line *l) { fprintf(file, "%s", l->entry->layout); }
 static void put_algorithm(FILE *file, const line *l) { put_quoted(file, l->entry->detail); }
@@ -209,7 +213,7 @@ gs_status gs_rows_file_add(gs_rows_file *rows, const gs_result *row, gs_error *e
         if (!e->own || !e->compared || (own >= 0 && e->device_us >= row->entry[own].device_us)) continue;
         own = i;
         for (int j = 0; j < row->count; j++)
-            if (strcmp(row->entry[j].name, GS_RESULT_REFERENCE) == 0 && strcmp(row->entry[j].layout, e->layout) == 0) reference = j;
+            if (row->entry[j].reference && strcmp(row->entry[j].layout, e->layout) == 0) reference = j;
     }
     for (int i = 0; i < row->count; i++) {
         const line l = {

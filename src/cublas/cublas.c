@@ -16,6 +16,7 @@
 typedef struct symbol {
     const char *name;
     size_t      offset;   /* of the function pointer in gs_cublas or gs_cublaslt */
+    bool        optional;
 } symbol;
 
 typedef struct vendor_library {
@@ -28,7 +29,7 @@ typedef struct vendor_library {
 static const char *const cublas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so", NULL};
 static const char *const cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL};
 
-#define CUBLAS(field, name) {name, offsetof(gs_cublas, field)}
+#define CUBLAS(field, name) {name, offsetof(gs_cublas, field), false}
 static const symbol cublas_symbols[] = {
     CUBLAS(create, "cublasCreate_v2"),
     CUBLAS(destroy, "cublasDestroy_v2"),
@@ -37,9 +38,10 @@ static const symbol cublas_symbols[] = {
     CUBLAS(set_workspace, "cublasSetWorkspace_v2"),
     CUBLAS(gemm, "cublasGemmEx_64"),
     CUBLAS(gemm_batched, "cublasGemmStridedBatchedEx_64"),
+    {"cublasGemmGroupedBatchedEx", offsetof(gs_cublas, gemm_grouped), true},
 };
 
-#define CUBLASLT(field, name) {name, offsetof(gs_cublaslt, field)}
+#define CUBLASLT(field, name) {name, offsetof(gs_cublaslt, field), false}
 static const symbol cublaslt_symbols[] = {
     CUBLASLT(get_version, "cublasLtGetVersion"),
     CUBLASLT(create, "cublasLtCreate"),
@@ -55,6 +57,7 @@ static const symbol cublaslt_symbols[] = {
     CUBLASLT(preference_set, "cublasLtMatmulPreferenceSetAttribute"),
     CUBLASLT(heuristic, "cublasLtMatmulAlgoGetHeuristic"),
     CUBLASLT(config_get, "cublasLtMatmulAlgoConfigGetAttribute"),
+    CUBLASLT(check, "cublasLtMatmulAlgoCheck"),
     CUBLASLT(cap_get, "cublasLtMatmulAlgoCapGetAttribute"),
     CUBLASLT(matmul, "cublasLtMatmul"),
 };
@@ -109,7 +112,7 @@ static gs_status load(const vendor_library *library, void *calls, gs_error *erro
     gs_text_free(&looked);
     for (int i = 0; i < library->symbol_count; i++) {
         void *const address = dlsym(handle, library->symbols[i].name);
-        if (!address) {
+        if (!address && !library->symbols[i].optional) {
             dlclose(handle);
             return gs_fail(error, GS_ERROR_NO_LIBRARY, NULL, "%s has no %s: version 12 or newer is needed; set %s to its file", library->title,
                            library->symbols[i].name, library->environment);

@@ -78,6 +78,8 @@ typedef struct gs_cublaslt {
     int (*heuristic)(gs_lt_handle handle, gs_lt_desc desc, gs_lt_layout a, gs_lt_layout b, gs_lt_layout c, gs_lt_layout d,
                      gs_lt_preference preference, int asked, gs_lt_heuristic *results, int *returned);
     int (*config_get)(const gs_lt_algo *algo, int attribute, void *value, size_t size, size_t *written);
+    int (*check)(gs_lt_handle handle, gs_lt_desc desc, gs_lt_layout a, gs_lt_layout b, gs_lt_layout c, gs_lt_layout d, const gs_lt_algo *algo,
+                 gs_lt_heuristic *result);
     int (*cap_get)(const gs_lt_algo *algo, int attribute, void *value, size_t size, size_t *written);
     int (*matmul)(gs_lt_handle handle, gs_lt_desc desc, const void *alpha, const void *a, gs_lt_layout a_layout, const void *b,
                   gs_lt_layout b_layout, const void *beta, const void *c, gs_lt_layout c_layout, void *d, gs_lt_layout d_layout,
@@ -95,6 +97,10 @@ typedef struct gs_cublas {
     int (*gemm_batched)(gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                         int type_a, int64_t lda, long long stride_a, const void *b, int type_b, int64_t ldb, long long stride_b,
                         const void *beta, void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute_type, int algo);
+    /* CUDA 12.5, else NULL. Everything of a group is in arrays on the host, but for the pointers to matrices, which are in device memory. */
+    int (*gemm_grouped)(gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,
+                        const void *const *a, int type_a, const int *lda, const void *const *b, int type_b, const int *ldb, const void *beta,
+                        void *const *c, int type_c, const int *ldc, int groups, const int *group_size, int compute_type);
 } gs_cublas;
 
 /* The library's calls, loaded once per process and never unloaded; NULL with NO_LIBRARY in *error, which says where was

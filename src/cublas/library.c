@@ -22,6 +22,7 @@ struct gs_library {
     gs_problem         problem;
     gs_cublas_math     math;
     gs_lt_handle       handle;
+    bool               borrows;             /* the handle is another one's */
     gs_lt_desc         desc;                /* with its epilogue; NULL: cuBLASLt has none of this kind */
     gs_lt_desc         plain;               /* the product alone, which `finishing` follows; NULL: there is no epilogue */
     gs_lt_layout       b, a, c, d;          /* in the order in which cuBLASLt takes them */
@@ -337,6 +338,39 @@ gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs
     return status;
 }
 
+/* Whether the one algorithm of the list takes the problem, and with how much workspace. */
+static gs_status check_algorithm(gs_library *library, gs_error *error)
+{
+    gs_lt_heuristic found = {0};
+    const bool apart = library->apart[0];
+    TRY_LT("cublasLtMatmulAlgoCheck", library->lt->check(library->handle, apart ? library->plain : library->desc, library->b, library->a, layout_c(library, apart),
+                                                         layout_d(library, apart), &library->list[0].algo, &found));
+    library->list[0].workspace = found.workspace;
+    if (found.workspace > library->workspace_most)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the algorithm needs a workspace of %zu bytes", found.workspace);
+    return apart ? gs_finishing_open(&library->finishing, library->device, &library->problem, error) : GS_OK;
+}
+
+gs_status gs_library_create_like(gs_library **out, const gs_library *like, int64_t m, gs_error *error)
+{
+    *out = NULL;
+    gs_problem problem = like->problem;
+    problem.m = m;
+    GS_TRY(check(&problem, error));
+    gs_library *library = calloc(1, sizeof *library);
+    if (!library) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the description of a cuBLASLt call");
+    *library = (gs_library){.device = like->device, .lt = like->lt, .problem = problem, .math = like->math, .handle = like->handle, .borrows = true,
+                            .count = 1, .list = {like->list[like->chosen]}, .apart = {like->apart[like->chosen]}, .workspace_most = like->workspace_most};
+    pthread_mutex_init(&library->bias, NULL);
+    gs_status status = describe_problem(library, error);
+    if (status == GS_OK) status = check_algorithm(library, error);
+    if (status == GS_OK)
+        *out = library;
+    else
+        gs_library_destroy(&library);
+    return status;
+}
+
 void gs_library_destroy(gs_library **library_address)
 {
     if (!library_address || !*library_address) return;
@@ -348,7 +382,7 @@ void gs_library_destroy(gs_library **library_address)
     if (library->plain) library->lt->desc_destroy(library->plain);
     gs_finishing_close(&library->finishing);
     pthread_mutex_destroy(&library->bias);
-    if (library->handle) library->lt->destroy(library->handle);
+    if (library->handle && !library->borrows) library->lt->destroy(library->handle);
     if (library->workspace) library->device->ops->free(library->device, library->workspace);
     free(library);
     *library_address = NULL;

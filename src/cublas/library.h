@@ -27,6 +27,10 @@ typedef struct gs_library gs_library;
  * LIBRARY, DEVICE_MEMORY. */
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
 gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs_problem *problem, size_t workspace_most, gs_error *error);
+
+/* The same problem with M rows and the algorithm that `like` has chosen, and no other; it has no workspace of its own, so that args->workspace must be given to run.
+ * `like` must outlive it. UNSUPPORTED: the algorithm does not take it. */
+gs_status gs_library_create_like(gs_library **out, const gs_library *like, int64_t m, gs_error *error);
 void      gs_library_destroy(gs_library **library);
 
 int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */

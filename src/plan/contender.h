@@ -12,7 +12,7 @@
 
 typedef struct gs_contender gs_contender;
 struct gs_contender {
-    char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-heuristic", "cublaslt-autotuning" */
+    char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-autotuning", ... */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
@@ -26,6 +26,11 @@ struct gs_contender {
 
     /* Puts one multiplication on the queue. Owns whatever workspace it needs. */
     gs_status (*run)(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error);
+
+    /* For one whose host must know how many rows each group has: so many sets of arguments that runs are going to have, and the offsets that stand there on the
+     * device, problem.groups + 1 of each set, one behind the other. They take the place of those it was told before; a run with others fails. Before a capture,
+     * not in it: it may take long. NULL: the contender reads them on the device. */
+    gs_status (*expect)(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error);
 
     void (*destroy)(gs_contender *contender);   /* frees self */
 };

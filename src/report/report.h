@@ -30,7 +30,7 @@ typedef struct gs_report_point {
 } gs_report_point;
 
 typedef struct gs_report_set {
-    char             gpu[96], mode[24];   /* mode: as a file of rows calls it; empty: winners of a store */
+    char             gpu[96], mode[40];   /* mode: as a file of rows calls it; empty: winners of a store */
     bool             predicted, dependent, server;
     gs_report_point *list;
     int              count, capacity;

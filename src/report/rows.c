@@ -64,7 +64,7 @@ static void choose(const gs_result *row, int *own, int *reference, const gs_rati
         *ratio = e->compared ? &e->ratio : NULL;
     }
     for (int i = 0; i < row->count && *own >= 0; i++)
-        if (strcmp(row->entry[i].name, GS_RESULT_REFERENCE) == 0 && strcmp(row->entry[i].layout, row->entry[*own].layout) == 0) *reference = i;
+        if (row->entry[i].reference && strcmp(row->entry[i].layout, row->entry[*own].layout) == 0) *reference = i;
 }
 
 static const char *text_of(const json_t *json, const char *name)
@@ -79,8 +79,9 @@ void gs_report_add_row(gs_report *r, const gs_result *row)
 {
     int own, reference;
     const gs_ratio *ratio;
+    char mode[GS_RESULT_MODE];
     if (strcmp(text_of(row->json, "cache"), "warm") == 0) return;
-    gs_report_set *const set = gs_report_find_set(r, text_of(row->json, "gpu"), gs_result_mode(row), row->predicted);
+    gs_report_set *const set = gs_report_find_set(r, text_of(row->json, "gpu"), gs_result_mode(row, mode), row->predicted);
     gs_report_point *const p = set ? gs_report_find_point(r, set, row->title, &row->problem) : NULL;
     if (!p || !renew(p, text_of(row->json, "date"))) return;
     for (int i = 0; i < row->count; i++) set->faults += row->entry[i].own && (row->entry[i].wrong || !row->entry[i].ran);
@@ -238,9 +239,16 @@ static void name_problem(char *name, size_t size, const gs_problem *problem, uns
 static bool known_mode(const char *mode)
 {
     static const char *const modes[] = {"offline", "offline" GS_DEPENDENT_SUFFIX, "server", "server" GS_DEPENDENT_SUFFIX, "predicted"};
+    const char *const suffix = strstr(mode, GS_RESULT_SKEWED);
+    const size_t length = suffix && strcmp(suffix, GS_RESULT_SKEWED) == 0 ? (size_t)(suffix - mode) : strlen(mode);
     size_t i = 0;
-    while (i < GS_COUNT(modes) && strcmp(mode, modes[i]) != 0) i++;
+    while (i < GS_COUNT(modes) && (strlen(modes[i]) != length || strncmp(mode, modes[i], length) != 0)) i++;
     return i < GS_COUNT(modes);
+}
+
+static bool is_reference(const char *contender)
+{
+    return strcmp(contender, GS_RESULT_REFERENCE) == 0 || strcmp(contender, GS_RESULT_CUBLAS_GROUPS) == 0 || strcmp(contender, GS_RESULT_CUBLASLT_GROUPS) == 0;
 }
 
 static void add_line(lines *l, char **field)
@@ -256,7 +264,7 @@ static void add_line(lines *l, char **field)
     if (strcmp(field_of(l, CACHE), "cold") != 0) return;
     name_problem(name, sizeof name, &problem, 3);
     const char *const mode = field_of(l, MODE), *const date = field_of(l, DATE), *const contender = field_of(l, CONTENDER);
-    gs_report_set *const set = gs_report_find_set(l->r, l->gpu, mode, strcmp(mode, "predicted") == 0);
+    gs_report_set *const set = gs_report_find_set(l->r, l->gpu, mode, strncmp(mode, "predicted", 9) == 0);
     gs_report_point *const p = set ? gs_report_find_point(l->r, set, name, &problem) : NULL;
     const bool best = strcmp(field_of(l, IS_BEST), "1") == 0;
     if (!p || (strcmp(p->date, date) != 0 && !renew(p, date))) return;
@@ -266,7 +274,7 @@ static void add_line(lines *l, char **field)
     p->floor_us = number_of(l, FLOOR_US);
     p->band = (int)band;
     if (strcmp(contender, GS_RESULT_OWN) == 0) take_own(l, set, p, best);
-    if (strcmp(contender, GS_RESULT_REFERENCE) == 0 && best) take_reference(l, set, p);
+    if (is_reference(contender) && best) take_reference(l, set, p);
 }
 
 static gs_status add_lines(gs_report *r, const char *path, char *text, gs_error *error)

@@ -10,6 +10,14 @@
 
 #define UNITS (1 << 20)   /* that are given to groups one by one; of more rows several at once */
 
+const char *gs_routing_name(gs_routing routing) { return routing == GS_ROUTING_SKEWED ? "skewed" : "random"; }
+
+bool gs_routing_parse(const char *name, gs_routing *out)
+{
+    *out = strcmp(name, "skewed") == 0 ? GS_ROUTING_SKEWED : GS_ROUTING_EVEN;
+    return strcmp(name, gs_routing_name(*out)) == 0;
+}
+
 /* Rows that are given to groups. */
 static int64_t routed(int64_t m, gs_routing routing, uint64_t seed)
 {

@@ -7,15 +7,19 @@
 #include "verify/verify.h"
 
 typedef enum gs_routing {
-    GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has */
+    GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has, unless it is asked for another one */
     GS_ROUTING_SHORT,      /* the same of some rows: others lie behind the last group */
-    GS_ROUTING_SKEWED,     /* the first groups have most */
+    GS_ROUTING_SKEWED,     /* the first eighth of the groups has half of the rows */
     GS_ROUTING_ONE,        /* one group has all rows */
     GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
     GS_ROUTING_FEW,        /* one to three rows in all */
     GS_ROUTINGS,
     GS_ROUTING_NONE = GS_ROUTINGS   /* no row at all */
 } gs_routing;
+
+/* Of those that timing has: GS_ROUTING_EVEN, "random", and GS_ROUTING_SKEWED, "skewed". false: no such name. */
+const char *gs_routing_name(gs_routing routing);
+bool        gs_routing_parse(const char *name, gs_routing *out);
 
 /* groups + 1 numbers. */
 void gs_offsets_draw(const gs_problem *problem, gs_routing routing, uint64_t seed, int32_t *offsets);

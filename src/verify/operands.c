@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "common/datagen.h"
+#include "schedule/model.h"
 
 #define GRAIN    256   /* bytes: alignment of every address */
 #define MOST_GAP 32    /* grains */
@@ -34,7 +35,8 @@ int gs_operand_most_sets(double launch_us, double replay_us)
 
 size_t gs_operand_used(const gs_problem *problem)
 {
-    size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(problem, 'b') + gs_problem_bytes(problem, 'd');
+    const gs_problem average = gs_problem_average(problem);   /* of groups, those that have rows */
+    size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(&average, 'b') + gs_problem_bytes(problem, 'd');
     if (problem->beta != 0) used += gs_problem_bytes(problem, 'c');
     return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f');
 }

@@ -35,7 +35,7 @@ int gs_operand_most_sets(double launch_us, double replay_us);
 /* The sets of a cold run of this problem alone, where the verifier places its operands; 1 on an emulated device, and where two do not fit. */
 gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *out, gs_error *error);
 
-/* What a contender touches per call: A, B and D, C where it is read, the bias. */
+/* What a contender touches per call: A, B (of groups as many as have rows where every row goes to any) and D, C where it is read, the bias. */
 size_t gs_operand_used(const gs_problem *problem);
 
 /* Largest room that one set of an operand of so many bytes can take, with the gap before it; what gs_operand_alloc allocates for so many. */

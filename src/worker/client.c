@@ -163,6 +163,7 @@ void gs_worker_bench_text(const gs_worker_bench_request *r, gs_text *out)
     gs_json_int(&json, "seed", r->subject.seed);
     gs_json_bool(&json, "samples", r->samples);
     if (r->subject.dependent) gs_json_bool(&json, "dependent", true);
+    if (r->skewed) gs_json_string(&json, "routing", "skewed");
     put_kernel(&json, &r->subject.kernel);
     if (r->subject.cache) gs_json_string(&json, "cache", r->subject.cache);
     if (r->narrow) gs_json_bool(&json, "narrow", true);

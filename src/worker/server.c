@@ -307,6 +307,8 @@ static gs_status bench_options_from(const json_t *request, int asked, gs_bench_o
     options->check = gs_reply_bool(request, "check", true);
     options->narrow = gs_reply_bool(request, "narrow", false);
     options->seed = (uint64_t)gs_reply_int(request, "seed", (int64_t)(options->seed & INT64_MAX));
+    if (!gs_routing_parse(gs_reply_string(request, "routing", "random"), &options->routing))
+        return gs_fail(error, GS_ERROR_PARSE, "routing", "%.20s: random or skewed", gs_reply_string(request, "routing", ""));
     options->reference = (int)gs_reply_int(request, "reference", 0);
     if (options->reference < 0 || options->reference >= asked)
         return gs_fail(error, GS_ERROR_RANGE, "reference", "%d is not the index of a contender", options->reference);
@@ -386,6 +388,7 @@ static void put_measurement(gs_json *json, const bench_list *list, const gs_benc
     gs_json_string(json, "mode", options->mode == GS_MODE_SERVER ? "server" : "offline");
     if (measured && measured->predicted) gs_json_bool(json, "predicted", true);
     if (dependent) gs_json_bool(json, "dependent", true);
+    if (list->asked_entry[0]->problem.groups) gs_json_string(json, "routing", gs_routing_name(options->routing));
     gs_json_int(json, "rounds", rounds);
     gs_json_int(json, "calls", measured ? measured->calls : 0);
     gs_json_int(json, "sets", measured ? measured->sets : 0);
@@ -423,6 +426,8 @@ static gs_status bench(server *s, const json_t *request, gs_json *json, gs_error
         options.reference = GS_MAX(list->place[reference], 0);
         if (list->runs > 0)
             status = gs_bench(s->device, s->verifier, list->problems, list->contenders, list->runs, &options, &measured, error);
+        for (int i = 0; i < list->asked; i++)   /* what it came to know while it was timed */
+            if (list->place[i] >= 0) memcpy(list->asked_entry[i]->contender.detail, list->contenders[list->place[i]].detail, sizeof list->contenders[0].detail);
         if (list->place[reference] < 0 ||
             (measured && (measured->samples[options.reference].status != GS_OK || measured->samples[options.reference].wrong)))
             reference = -1;

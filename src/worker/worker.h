@@ -28,8 +28,8 @@
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"seed":0,"samples":false,
- *   "dependent":false]}
- *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
+ *   "routing":"random","dependent":false]}
+ *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]["routing":"random",]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
  *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
  *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,
@@ -39,10 +39,11 @@
  *      A contender that could not be prepared or run has its status and message, and no figures; "wrong" has none either. What was
  *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
  *      predicted: the device is emulated, device_us is no measurement. dependent: our launches that allow it were dependent.
+ *      routing: of a problem with groups, random (every row to any group) or skewed.
  *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
- * cublaslt-autotuning, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
+ * cublaslt-autotuning, cublas-groups, cublaslt-groups, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
  * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: most for one compilation
  * in the sandbox (sandbox/sandbox.h), where all of them happen. For the other layout ldb keeps its padding.
  * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.

@@ -305,6 +305,64 @@ static void a_kernel_cannot_tell_proof_from_timing(void **state)
     honest.destroy(&honest);
 }
 
+/* ---- groups ---- */
+
+enum { GROUPS = 8, ROWS = 96 };
+
+static int32_t told[GROUPS + 1];
+static int     tellings;
+
+static gs_status hear(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
+{
+    (void)contender;
+    int32_t there[GROUPS + 1];
+    for (int set = 0; set < sets; set++) {
+        GS_TRY(device->ops->copy_out(device, there, (gs_pointer)(uintptr_t)args[set].offsets, sizeof there, error));
+        assert_memory_equal(there, offsets + set * (GROUPS + 1), sizeof there);
+        assert_true(there[0] == 0 && there[GROUPS] == ROWS);
+    }
+    memcpy(told, offsets, sizeof told);
+    tellings++;
+    return GS_OK;
+}
+
+static gs_status deaf(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
+{
+    (void)contender, (void)args, (void)offsets, (void)sets;
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "no");
+}
+
+/* Who wants to know is told, before anything runs, what stands in device memory; the routing is the one that is asked for, the same in every run. */
+static void groups_are_told(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, ROWS, 24, 16);
+    problem.groups = GROUPS;
+    const gs_problem problems[] = {problem, problem};
+    gs_contender list[2];
+    int32_t first[2][GROUPS + 1];
+    for (int i = 0; i < 2; i++) {
+        OK(gs_contender_schedule(&list[i], device, "simple", &error));
+        OK(list[i].prepare(&list[i], &problem, &error));
+        list[i].expect = i ? deaf : hear;
+    }
+    for (int run = 0; run < 4; run++) {
+        gs_bench_options options = gs_bench_defaults();
+        gs_measurement *m;
+        options.routing = run < 2 ? GS_ROUTING_EVEN : GS_ROUTING_SKEWED;
+        OK(gs_bench(device, verifier, problems, list, 2, &options, &m, &error));
+        assert_int_equal(tellings, run + 1);
+        assert_true(m->samples[0].status == GS_OK && !m->samples[0].wrong && m->samples[0].device_median > 0);
+        assert_int_equal(m->samples[1].status, GS_ERROR_UNSUPPORTED);   /* the other one goes on */
+        gs_measurement_destroy(&m);
+        if (run % 2) assert_memory_equal(first[run / 2], told, sizeof told);
+        memcpy(first[run / 2], told, sizeof told);
+    }
+    assert_true(first[1][1] > ROWS / 3 && first[0][1] < ROWS / 3);   /* half of the rows to the first eighth */
+    for (int i = 0; i < 2; i++) list[i].destroy(&list[i]);
+}
+
 int main(void)
 {
     gs_error error = {0};
@@ -317,7 +375,7 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
-                                       cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing)};
+                                       cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing), cmocka_unit_test(groups_are_told)};
     const int failed = cmocka_run_group_tests_name("bench/emulated", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);

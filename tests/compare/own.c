@@ -51,17 +51,26 @@ static void contenders_by_layout(void **state)
     gs_contender_names n;
     gs_contender_list list;
     char failed[GS_CONTENDER_NAME], own_in[2][GS_SCHEDULE_TEXT] = {"", OWN};
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
     (void)state;
     assert_int_equal(names(&n, "own," REFERENCE, NULL, failed), GS_OK);
-    gs_contender_list_make(&list, &n, GS_TN, 3, own_in);   /* nothing is known in nn */
+    gs_contender_list_make(&list, &n, &problem, 3, own_in);   /* nothing is known in nn */
     assert_int_equal(list.count, 3);
     assert_string_equal(list.list[0], "nn:" REFERENCE);
     assert_string_equal(list.list[1], "tn:" OWN);
     assert_string_equal(list.list[2], "tn:" REFERENCE);
     assert_int_equal(list.reference, 2);   /* the last of them: the one in the last layout */
-    gs_contender_list_make(&list, &n, GS_TN, 2, own_in);
+    gs_contender_list_make(&list, &n, &problem, 2, own_in);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.reference, 1);
+    problem.groups = 4;   /* those that take groups */
+    assert_int_equal(names(&n, "cublas,own,cublaslt-heuristic," REFERENCE, NULL, failed), GS_OK);
+    gs_contender_list_make(&list, &n, &problem, 2, own_in);
+    assert_int_equal(list.count, 4);
+    assert_string_equal(list.list[0], "tn:cublas-groups");
+    assert_string_equal(list.list[2], "tn:cublaslt-heuristic");
+    assert_string_equal(list.list[3], "tn:cublaslt-groups");
+    assert_int_equal(list.reference, 3);
 }
 
 static gs_problem problem_of(const char *text)

@@ -37,7 +37,8 @@ static void a_reply_becomes_a_row(void **state)
     assert_true(fabs(row.entry[0].ratio.median - 1.05) < 0.01 && fabs(row.entry[2].ratio.median - 1.02) < 0.01);   /* each in its own layout */
     assert_true(row.best_compared && row.best_own == 0 && row.best_reference == 1);
     assert_true(row.floor_us > 0 && !row.server && !row.predicted && !row.dependent);
-    assert_string_equal(gs_result_mode(&row), "offline");
+    char mode[GS_RESULT_MODE];
+    assert_string_equal(gs_result_mode(&row, mode), "offline");
     assert_string_equal(json_string_value(json_object_get(row.json, "commit")), "c0");
     assert_string_equal(json_string_value(json_object_get(row.json, "command")), "test");
     assert_null(json_object_get(row.json, "ok"));

@@ -146,12 +146,14 @@ static void baselines(void **state)
     assert_non_null(strstr(error.text, "cublaslt-autotuning"));
     if (gs_library_version(NULL) == 0 || !gs_cublas_open(NULL)) skip();
     const gs_problem problem = small();
-    gs_problem wide = small();
+    gs_problem wide = small(), grouped = small();
+    grouped.groups = 4;
     for (int i = 0; i < GS_BASELINES; i++) {
         assert_int_equal(gs_baseline_create(&contender, &absent, gs_baseline_names[i], NULL, &error), GS_OK);
         assert_string_equal(contender.name, gs_baseline_names[i]);
-        const bool tuned = strstr(contender.name, "autotuning") != NULL;   /* no timing function was given */
-        assert_int_equal(contender.prepare(&contender, &problem, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_NO_DEVICE);
+        const bool groups = strstr(contender.name, "groups"), tuned = strstr(contender.name, "autotuning") || strstr(contender.name, "lt-groups");   /* no timing function was given */
+        assert_int_equal(contender.prepare(&contender, groups ? &problem : &grouped, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_UNSUPPORTED);
+        assert_int_equal(contender.prepare(&contender, groups ? &grouped : &problem, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_NO_DEVICE);
         contender.destroy(&contender);
         contender.destroy(&contender);
     }

@@ -11,6 +11,10 @@ typedef struct fake_call {
     const void *bias, *c;
     void       *d;
     float       beta;       /* of f32 */
+    const void *a, *b;      /* as it names them: our B is its A */
+    uint64_t    cols;       /* of its D: our rows */
+    void       *workspace;
+    size_t      workspace_size;
 } fake_call;
 
 #endif

@@ -3,7 +3,8 @@
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
  * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
  * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook), and what it was given (fake_cublaslt_call). With
- * $FAKE_CUBLASLT_PLAIN it knows no epilogue. */
+ * $FAKE_CUBLASLT_PLAIN it knows no epilogue. An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
+ * for more columns than $FAKE_CUBLASLT_COLUMNS. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,16 @@ CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, 
     return GS_CUBLAS_SUCCESS;
 }
 
+CALL(int, cublasLtMatmulAlgoCheck, gs_lt_handle handle, gs_lt_desc desc, gs_lt_layout a, gs_lt_layout b, gs_lt_layout c, gs_lt_layout d, const gs_lt_algo *algo,
+     gs_lt_heuristic *result)
+{
+    const char *const most = getenv("FAKE_CUBLASLT_COLUMNS");
+    if (!handle || !algo || !fits(desc, a, b, c, d)) return GS_CUBLAS_INVALID_VALUE;
+    if (most && ((layout *)d)->cols > strtoull(most, NULL, 10)) return GS_CUBLAS_NOT_SUPPORTED;
+    *result = (gs_lt_heuristic){.workspace = ((layout *)d)->cols};
+    return GS_CUBLAS_SUCCESS;
+}
+
 CALL(int, cublasLtMatmulAlgoConfigGetAttribute, const gs_lt_algo *algo, int attribute, void *value, size_t size, size_t *written)
 {
     const uint32_t number = attribute == GS_LT_CONFIG_ID ? (uint32_t)algo->data[0] : attribute == GS_LT_CONFIG_REDUCTION ? (uint32_t)algo->data[1] : 0;
@@ -160,8 +171,8 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    gs_lt_layout b_layout, const void *beta, const void *c, gs_lt_layout c_layout, void *d, gs_lt_layout d_layout,
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
-    (void)handle; (void)alpha; (void)a; (void)b; (void)workspace; (void)workspace_size;
-    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta};
+    (void)handle; (void)alpha;
+    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta, a, b, ((layout *)d_layout)->cols, workspace, workspace_size};
     if (!fits(desc, a_layout, b_layout, c_layout, d_layout)) return GS_CUBLAS_INVALID_VALUE;
     if (fake_cublaslt_hook) fake_cublaslt_hook((int)algo->data[0], stream);
     return GS_CUBLAS_SUCCESS;

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ * cuBLASLt on groups: a call for each group that has rows, one behind the other. Groups of about as many rows share an algorithm, the one that
+ * cublaslt-autotuning finds for a product of so many rows. */
+#include "baseline/internal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "cublas/library.h"
+#include "problem/layout.h"
+
+/* ---- what was tuned ---- */
+
+/* What was found for a product, for as long as the process lives: other problems have groups of the same, and tuning takes longer than timing. */
+#define KEPT 1024
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept {
+    char text[GS_PROBLEM_TEXT], device[GS_DEVICE_NAME];
+    int  suggestion;   /* from 1 */
+} *kept[KEPT];
+static int kept_count;
+
+/* 0: nothing is known. */
+static int recall(const gs_device *device, const char *text)
+{
+    int found = 0;
+    pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < kept_count && !found; i++)
+        if (!strcmp(kept[i]->text, text) && !strcmp(kept[i]->device, device->name)) found = kept[i]->suggestion;
+    pthread_mutex_unlock(&kept_lock);
+    return found;
+}
+
+static void keep(const gs_device *device, const char *text, int suggestion)
+{
+    struct kept *const one = calloc(1, sizeof *one);
+    if (!one) return;
+    snprintf(one->text, sizeof one->text, "%s", text);
+    snprintf(one->device, sizeof one->device, "%s", device->name);
+    one->suggestion = suggestion;
+    pthread_mutex_lock(&kept_lock);
+    const bool room = kept_count < KEPT;
+    if (room) kept[kept_count++] = one;
+    pthread_mutex_unlock(&kept_lock);
+    if (!room) free(one);
+}
+
+/* ---- the contender ---- */
+
+/* A product of so many rows. */
+typedef struct size {
+    int64_t     rows;
+    gs_library *library;
+} size;
+
+typedef struct sizes {
+    size *list;
+    int   count, capacity;
+} sizes;
+
+typedef struct cublaslt_groups {
+    gs_device       *device;
+    gs_pick_function pick;
+    gs_problem       problem;
+    gs_expected      expected;
+    sizes            tuned;      /* of as many rows as products were tuned for */
+    sizes            exact;      /* of as many rows as groups have; some are in `tuned` too, and are freed there */
+    gs_pointer       workspace;  /* all calls stand in one queue, one behind the other */
+    size_t           workspace_bytes;
+} cublaslt_groups;
+
+static gs_library *find(const sizes *in, int64_t rows)
+{
+    for (int i = 0; i < in->count; i++)
+        if (in->list[i].rows == rows) return in->list[i].library;
+    return NULL;
+}
+
+static gs_status add(sizes *to, int64_t rows, gs_library *library, gs_error *error)
+{
+    if (!gs_grow(&to->list, to->count, &to->capacity, sizeof *to->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the sizes of groups");
+    to->list[to->count++] = (size){rows, library};
+    return GS_OK;
+}
+
+static void forget(cublaslt_groups *self)
+{
+    for (int i = 0; i < self->exact.count; i++)
+        if (find(&self->tuned, self->exact.list[i].rows) != self->exact.list[i].library) gs_library_destroy(&self->exact.list[i].library);
+    for (int i = 0; i < self->tuned.count; i++) gs_library_destroy(&self->tuned.list[i].library);
+    free(self->exact.list);
+    free(self->tuned.list);
+    self->exact = self->tuned = (sizes){0};
+    if (self->workspace) self->device->ops->free(self->device, self->workspace);
+    self->workspace = 0;
+    self->workspace_bytes = 0;
+    gs_expected_free(&self->expected);
+}
+
+static gs_status check(const gs_problem *p, gs_error *error)
+{
+    GS_TRY(gs_problem_check(p, error));
+    if (!p->groups) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no groups");
+    if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
+    return GS_OK;
+}
+
+static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    cublaslt_groups *const self = contender->self;
+    forget(self);
+    if (!self->pick) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-groups needs a timing function: give gs_baseline_create one");
+    GS_TRY(check(problem, error));
+    /* the largest group that there can be, as a first question whether the library takes such products */
+    const gs_problem most = gs_group_problem(problem, problem->m);
+    gs_library *library;
+    GS_TRY(gs_library_create(&library, self->device, &most, error));
+    gs_library_destroy(&library);
+    self->problem = *problem;
+    snprintf(contender->detail, sizeof contender->detail, "one cublasLtMatmul per group");
+    return GS_OK;
+}
+
+/* Few rows as they are, else the next of 1, 1.5, 2, 3, 4, 6, 8, ... rows. */
+static int64_t about(int64_t rows)
+{
+    int64_t power = 1;
+    if (rows <= 4) return rows;
+    while (power < rows) power *= 2;
+    return rows <= power / 4 * 3 ? power / 4 * 3 : power;
+}
+
+static gs_status tune(cublaslt_groups *self, const gs_problem *one, const char *text, gs_library *library, gs_error *error)
+{
+    gs_contender tuned = {0};
+    GS_TRY(gs_baseline_cublaslt(&tuned, self->device, true, self->pick, error));
+    const gs_status status = tuned.prepare(&tuned, one, error);
+    const int suggestion = tuned.suggestion;
+    tuned.destroy(&tuned);
+    GS_TRY(status);
+    keep(self->device, text, suggestion);
+    return gs_library_choose(library, suggestion - 1) == GS_OK ? GS_OK : gs_fail(error, GS_ERROR_LIBRARY, NULL, "cuBLASLt suggested something else for %s", text);
+}
+
+/* The product of that many rows with the algorithm that was the fastest. */
+static gs_status tuned_of(cublaslt_groups *self, int64_t rows, gs_library **out, gs_error *error)
+{
+    *out = find(&self->tuned, rows);
+    if (*out) return GS_OK;
+    const gs_problem one = gs_group_problem(&self->problem, rows);
+    char text[GS_PROBLEM_TEXT];
+    gs_problem_format(&one, text);
+    const int known = recall(self->device, text);
+    gs_library *library;
+    GS_TRY(gs_library_create(&library, self->device, &one, error));
+    gs_status status = known && gs_library_choose(library, known - 1) == GS_OK ? GS_OK : tune(self, &one, text, library, error);
+    if (status == GS_OK) status = add(&self->tuned, rows, library, error);
+    if (status == GS_OK) *out = library;
+    else gs_library_destroy(&library);
+    return status;
+}
+
+/* That algorithm for as many rows as a group has; one that does not take them gives way to the library's own choice. */
+static gs_status make_exact(cublaslt_groups *self, int64_t rows, gs_error *error)
+{
+    gs_library *like, *library;
+    if (find(&self->exact, rows)) return GS_OK;
+    GS_TRY(tuned_of(self, about(rows), &like, error));
+    if (about(rows) == rows) {
+        library = like;
+    } else if (gs_library_create_like(&library, like, rows, NULL) != GS_OK) {
+        const gs_problem one = gs_group_problem(&self->problem, rows);
+        GS_TRY(gs_library_create(&library, self->device, &one, error));
+    }
+    self->workspace_bytes = GS_MAX(self->workspace_bytes, gs_library_workspace(library));
+    const gs_status status = add(&self->exact, rows, library, error);
+    if (status != GS_OK && library != like) gs_library_destroy(&library);
+    return status;
+}
+
+static gs_status expect(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
+{
+    cublaslt_groups *const self = contender->self;
+    forget(self);
+    GS_TRY(gs_expected_set(&self->expected, &self->problem, args, offsets, sets, error));
+    gs_status status = GS_OK;
+    for (int set = 0; set < sets; set++)
+        for (int64_t group = 0; group < self->problem.groups && status == GS_OK; group++) {
+            const int32_t *const of = gs_expected_offsets(&self->expected, set) + group;
+            if (of[1] > of[0]) status = make_exact(self, of[1] - of[0], error);
+        }
+    if (status == GS_OK && self->workspace_bytes) status = self->device->ops->alloc(self->device, self->workspace_bytes, &self->workspace, error);
+    if (status != GS_OK) {
+        forget(self);
+        return status;
+    }
+    snprintf(contender->detail, sizeof contender->detail, "one cublasLtMatmul per group, %d sizes of groups, algorithms of %d", self->exact.count, self->tuned.count);
+    return GS_OK;
+}
+
+static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    cublaslt_groups *const self = contender->self;
+    const gs_problem *const p = &self->problem;
+    int set;
+    GS_TRY(gs_expected_find(&self->expected, args, &set, error));
+    const int32_t *const offsets = gs_expected_offsets(&self->expected, set);
+    for (int64_t group = 0; group < p->groups; group++) {
+        const int64_t rows = offsets[group + 1] - offsets[group];
+        if (rows == 0) continue;
+        gs_args one = gs_group_args(p, args, group, offsets[group]);
+        one.workspace = (void *)(uintptr_t)self->workspace;
+        GS_TRY(gs_library_run(find(&self->exact, rows), &one, queue, error));
+    }
+    return GS_OK;
+}
+
+static void destroy(gs_contender *contender)
+{
+    cublaslt_groups *const self = contender->self;
+    if (!self) return;
+    forget(self);
+    free(self);
+    contender->self = NULL;
+}
+
+gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error)
+{
+    if (gs_library_version(error) == 0) return GS_ERROR_NO_LIBRARY;
+    cublaslt_groups *const self = calloc(1, sizeof *self);
+    if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
+    self->device = device;
+    self->pick = pick;
+    out->self = self;
+    out->prepare = prepare;
+    out->expect = expect;
+    out->run = run;
+    out->destroy = destroy;
+    return GS_OK;
+}

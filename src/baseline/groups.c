@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * What the contenders of groups share. NVIDIA's calls want the number of rows of each group on the host: they are told before they run, so that
+ * no copy of them is in what is timed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "baseline/internal.h"
+#include "problem/layout.h"
+
+static bool ascend(const gs_problem *problem, const int32_t *offsets)
+{
+    bool good = offsets[0] == 0 && offsets[problem->groups] <= problem->m;
+    for (int64_t i = 0; i < problem->groups; i++) good &= offsets[i] <= offsets[i + 1];
+    return good;
+}
+
+gs_status gs_expected_set(gs_expected *expected, const gs_problem *problem, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
+{
+    const size_t each = (size_t)problem->groups + 1;
+    gs_expected_free(expected);
+    for (int set = 0; set < sets; set++)
+        if (!ascend(problem, offsets + (size_t)set * each))
+            return gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)problem->m);
+    expected->at = malloc((size_t)sets * sizeof *expected->at);
+    expected->offsets = malloc((size_t)sets * each * sizeof *offsets);
+    if (!expected->at || !expected->offsets) {
+        gs_expected_free(expected);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %d sets", sets);
+    }
+    expected->sets = sets;
+    expected->groups = problem->groups;
+    memcpy(expected->offsets, offsets, (size_t)sets * each * sizeof *offsets);
+    for (int set = 0; set < sets; set++) expected->at[set] = args[set].offsets;
+    return GS_OK;
+}
+
+void gs_expected_free(gs_expected *expected)
+{
+    free(expected->at);
+    free(expected->offsets);
+    *expected = (gs_expected){0};
+}
+
+gs_status gs_expected_find(const gs_expected *expected, const gs_args *args, int *set, gs_error *error)
+{
+    for (*set = 0; *set < expected->sets; ++*set)
+        if (expected->at[*set] == args->offsets) return GS_OK;
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, "offsets", "the host was not told how many rows each group has, and NVIDIA's libraries do not read it on the device");
+}
+
+gs_problem gs_group_problem(const gs_problem *problem, int64_t rows)
+{
+    gs_problem one = *problem;
+    one.groups = 0;
+    one.m = rows;
+    return one;
+}
+
+/* Bytes from the first element of an operand to that of a group. */
+static const void *moved(const void *at, int64_t elements, gs_type type) { return at ? (const char *)at + elements * (int64_t)gs_type_size(type) : NULL; }
+
+gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, int64_t first_row)
+{
+    gs_args one = *args;
+    one.a = moved(args->a, gs_place_in_a(p, first_row, 0), p->in);
+    one.b = moved(args->b, gs_place_in_b(p, group, 0, 0), p->in);
+    one.c = moved(args->c, gs_place_in_c(p, first_row, 0), p->out);
+    one.d = (char *)args->d + gs_place_in_d(p, first_row, 0) * (int64_t)gs_type_size(p->out);
+    one.bias = moved(args->bias, p->bias == GS_BIAS_N ? group * gs_shape_of(p, 'e').ld : first_row, p->out);
+    one.offsets = NULL;
+    return one;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ * NVIDIA's calls on problems with groups: what each call is given, that groups of about as many rows share what was tuned, and what is refused. Both libraries
+ * are fakes (fake/libcublas.c, fake/libcublaslt.c); host memory stands in for a device's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "baseline/baseline.h"
+#include "cublas/cublas.h"
+#include "fake/cublas.h"
+#include "fake/cublaslt.h"
+#include "problem/layout.h"
+#include "texts.h"
+
+#define OK(call)                                                    \
+    do {                                                            \
+        if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text); \
+    } while (0)
+
+static gs_error error;
+
+/* ---- a device of host memory ---- */
+
+static int live;   /* allocations */
+
+static gs_status memory_info(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *why)
+{
+    (void)device, (void)why;
+    *free_bytes = *total_bytes = (size_t)1 << 30;
+    return GS_OK;
+}
+
+static gs_status alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *why)
+{
+    (void)device, (void)why;
+    *out = (gs_pointer)(uintptr_t)malloc(bytes);
+    live++;
+    return GS_OK;
+}
+
+static void release(gs_device *device, gs_pointer pointer)
+{
+    (void)device;
+    free((void *)(uintptr_t)pointer);
+    live--;
+}
+
+static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *why)
+{
+    (void)device, (void)why;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return GS_OK;
+}
+
+/* The kernel behind a product whose epilogue the library lacks: such suggestions are left out here. */
+static gs_status compile(gs_device *device, const gs_source *source, gs_image *out, gs_error *why)
+{
+    (void)device, (void)source;
+    *out = (gs_image){0};
+    return gs_fail(why, GS_ERROR_NO_COMPILER, NULL, "no compiler");
+}
+
+static const gs_device_ops ops = {.memory_info = memory_info, .alloc = alloc, .free = release, .copy_in = copy_in, .compile = compile};
+static gs_device device = {.ops = &ops, .name = "cuda:0"};
+
+/* ---- what the fakes saw ---- */
+
+enum { CALLS = 64 };
+static const fake_grouped *grouped;
+static const fake_call *last;
+static fake_call calls[CALLS];
+static int       algorithm[CALLS], called;
+
+static void remember(int id, void *stream)
+{
+    (void)stream;
+    assert_true(called < CALLS);
+    calls[called] = *last;
+    algorithm[called++] = id;
+}
+
+static int64_t picked[16];   /* rows of the problems that were timed */
+static int     picks;
+
+/* The second suggestion is the faster for more than four rows. */
+static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *why)
+{
+    (void)on, (void)list, (void)why;
+    assert_int_equal(count, 2);
+    assert_int_equal(problem->groups, 0);
+    picked[picks++] = problem->m;
+    us[0] = 2;
+    us[1] = problem->m > 4 ? 1 : 3;
+    return GS_OK;
+}
+
+/* ---- the sets ---- */
+
+#define GROUPS 6
+static const int32_t offsets[2][GROUPS + 1] = {{0, 5, 5, 12, 13, 19, 40}, {0, 0, 0, 0, 0, 40, 40}};
+
+/* Addresses far apart, which nobody reads or writes. */
+static gs_args args_of(int set)
+{
+    const uintptr_t at = (uintptr_t)(set + 1) << 32;
+    return (gs_args){.size = sizeof(gs_args), .a = (void *)at, .b = (void *)(at + (1 << 24)), .c = (void *)(at + (2 << 24)), .d = (void *)(at + (3 << 24)),
+                     .bias = (void *)(at + (4 << 24)), .offsets = (void *)(at + (5 << 24))};
+}
+
+static void prepare(gs_contender *c, const char *name, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    const gs_args args[] = {args_of(0), args_of(1)};
+    OK(gs_baseline_create(c, &device, name, pick, &error));
+    OK(c->prepare(c, &problem, &error));
+    OK(c->expect(c, args, offsets[0], 2, &error));
+}
+
+static const char *behind(const void *from, int64_t elements) { return (const char *)from + 2 * elements; }
+
+/* ---- tests ---- */
+
+static void each_group_has_a_call(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {6, 8, 1, 24, 48};   /* tuned: for 5 and 6 rows one, for 7 one; 21 and 40 of the second set */
+    static const int groups[] = {0, 2, 3, 4, 5};
+    const gs_problem p = problem_of("bf16:40x24x16:tn:lda=24:ldd=32:g=6");
+    const gs_args args = args_of(0);
+    gs_contender c;
+    picks = called = 0;
+    prepare(&c, "cublaslt-groups", "bf16:40x24x16:tn:lda=24:ldd=32:g=6");
+    assert_int_equal(picks, 5);
+    for (int i = 0; i < 5; i++) assert_int_equal(picked[i], sizes[i]);
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(called, 5);
+    for (int i = 0; i < 5; i++) {
+        const int32_t first = offsets[0][groups[i]], rows = offsets[0][groups[i] + 1] - first;
+        assert_int_equal(calls[i].cols, rows);
+        assert_int_equal(algorithm[i], rows > 4 ? 8 : 7);
+        assert_ptr_equal(calls[i].b, behind(args.a, first * p.lda));
+        assert_ptr_equal(calls[i].a, behind(args.b, (int64_t)groups[i] * 24 * 16));
+        assert_ptr_equal(calls[i].d, behind(args.d, first * p.ldd));
+        assert_ptr_equal(calls[i].c, calls[i].d);
+        if (calls[i].workspace_size) assert_non_null(calls[i].workspace);
+    }
+    const gs_args second = args_of(1);
+    called = 0;
+    OK(c.run(&c, &second, NULL, &error));
+    assert_int_equal(called, 1);
+    assert_int_equal(calls[0].cols, 40);
+    assert_ptr_equal(calls[0].a, behind(second.b, 4 * 24 * 16));
+    assert_non_null(strstr(c.detail, "6 sizes of groups, algorithms of 5"));
+    c.destroy(&c);
+    assert_int_equal(live, 0);
+}
+
+/* What was found stays known for problems of the same groups: of another number of rows, told again, prepared by another one. */
+static void what_was_tuned_is_kept(void **state)
+{
+    (void)state;
+    gs_contender c;
+    const gs_args args = args_of(0);
+    prepare(&c, "cublaslt-groups", "f16:40x24x8:tn:g=6");
+    picks = 0;
+    OK(c.expect(&c, &args, offsets[1], 1, &error));
+    OK(c.expect(&c, &args, offsets[0], 1, &error));
+    c.destroy(&c);
+    prepare(&c, "cublaslt-groups", "f16:48x24x8:tn:g=6");
+    assert_int_equal(picks, 0);
+    called = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(algorithm[0], 8);
+    c.destroy(&c);
+    prepare(&c, "cublaslt-groups", "f16:40x32x8:tn:g=6");
+    assert_int_equal(picks, 5);
+    c.destroy(&c);
+}
+
+/* The library's own choice takes the place of an algorithm that does not take as many rows. */
+static void an_algorithm_that_does_not_fit(void **state)
+{
+    (void)state;
+    gs_contender c;
+    const gs_args args = args_of(0);
+    setenv("FAKE_CUBLASLT_COLUMNS", "4", 1);
+    prepare(&c, "cublaslt-groups", "f16:40x24x24:tn:g=6");
+    unsetenv("FAKE_CUBLASLT_COLUMNS");
+    called = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(calls[0].cols, 5);
+    assert_int_equal(algorithm[0], 7);
+    assert_int_equal(algorithm[3], 8);   /* of 6 rows, as many as it was tuned for */
+    c.destroy(&c);
+}
+
+static void an_epilogue_of_groups(void **state)
+{
+    (void)state;
+    gs_contender c;
+    const gs_args args = args_of(0);
+    prepare(&c, "cublaslt-groups", "f16:40x24x16:tn:g=6:ep=bias+relu");
+    called = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(called, 5);
+    assert_int_equal(calls[1].epilogue, GS_LT_EPILOGUE_RELU | GS_LT_EPILOGUE_BIAS);
+    assert_ptr_equal(calls[1].bias, behind(args.bias, 2 * 24));
+    c.destroy(&c);
+}
+
+static void one_call_for_all(void **state)
+{
+    (void)state;
+    static const int groups[] = {0, 2, 3, 4, 5};
+    gs_contender c;
+    const gs_args args = args_of(0), second = args_of(1);
+    prepare(&c, "cublas-groups", "bf16:40x24x16:nn:lda=24:ldd=32:g=6:alpha=2");
+    const int before = grouped->calls;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(grouped->calls, before + 1);
+    assert_int_equal(grouped->groups, 5);
+    assert_int_equal(grouped->compute_type, GS_CUBLAS_COMPUTE_32F);
+    assert_true(grouped->type_a == GS_CUDA_R_16BF && grouped->type_b == GS_CUDA_R_16BF && grouped->type_c == GS_CUDA_R_16BF);
+    for (int i = 0; i < 5; i++) {
+        const int32_t first = offsets[0][groups[i]], rows = offsets[0][groups[i] + 1] - first;
+        assert_true(grouped->m[i] == 24 && grouped->n[i] == rows && grouped->k[i] == 16 && grouped->size[i] == 1);
+        assert_true(grouped->op_a[i] == GS_CUBLAS_OP_N && grouped->op_b[i] == GS_CUBLAS_OP_N);
+        assert_true(grouped->lda[i] == 24 && grouped->ldb[i] == 24 && grouped->ldc[i] == 32);
+        assert_true(grouped->alpha[i] == 2 && grouped->beta[i] == 0);
+        assert_ptr_equal(grouped->b[i], behind(args.a, (int64_t)first * 24));
+        assert_ptr_equal(grouped->a[i], behind(args.b, (int64_t)groups[i] * 24 * 16));
+        assert_ptr_equal(grouped->c[i], behind(args.d, (int64_t)first * 32));
+    }
+    OK(c.run(&c, &second, NULL, &error));
+    assert_int_equal(grouped->groups, 1);
+    assert_int_equal(grouped->n[0], 40);
+    assert_ptr_equal(grouped->a[0], behind(second.b, 4 * 24 * 16));
+    c.destroy(&c);
+    prepare(&c, "cublas-groups", "f16:40x24x16:tn:g=6");
+    OK(c.run(&c, &args, NULL, &error));
+    assert_true(grouped->op_a[4] == GS_CUBLAS_OP_T && grouped->lda[4] == 16);
+    c.destroy(&c);
+    assert_int_equal(live, 0);
+}
+
+/* legend: contender, problem */
+static void what_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"cublas-groups", "f16:40x24x16:tn"},       {"cublas-groups", "f16:40x24x16:tn:g=6:ep=relu"},  {"cublas-groups", "f16:40x24x16:tn:g=6:acc=f16"},
+        {"cublas-groups", "f16:40x24x16:tn:g=6:d=f32"}, {"cublas-groups", "f16:40x24x16:nt:g=6"},      {"cublas-groups", "f16:40x0x16:tn:g=6"},
+        {"cublaslt-groups", "f16:40x24x16:tn"},     {"cublaslt-groups", "f16:40x24x16:tt:g=6"},        {"cublaslt-groups", "f16:40x24x0:tn:g=6"},
+        {"cublas-groups", "f16:40x24x16:tn:g=6:scalars=device"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:scalars=device"},
+    };
+    gs_contender c;
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i][1]);
+        OK(gs_baseline_create(&c, &device, cases[i][0], pick, &error));
+        if (c.prepare(&c, &problem, &error) != GS_ERROR_UNSUPPORTED) fail_msg("%s takes %s", cases[i][0], cases[i][1]);
+        c.destroy(&c);
+    }
+    static const int32_t falling[GROUPS + 1] = {0, 5, 4, 12, 13, 19, 40}, late[GROUPS + 1] = {0, 5, 5, 12, 13, 19, 41};
+    static const char *const names[] = {"cublas-groups", "cublaslt-groups"};
+    for (int i = 0; i < 2; i++) {
+        const gs_args args = args_of(0), other = args_of(7);
+        prepare(&c, names[i], "f16:40x24x16:tn:g=6");
+        assert_int_equal(c.run(&c, &other, NULL, &error), GS_ERROR_UNSUPPORTED);
+        assert_string_equal(error.field, "offsets");
+        assert_int_equal(c.expect(&c, &args, falling, 1, &error), GS_ERROR_CORRUPT);
+        assert_int_equal(c.expect(&c, &args, late, 1, &error), GS_ERROR_CORRUPT);
+        assert_int_equal(c.run(&c, &args, NULL, &error), GS_ERROR_UNSUPPORTED);   /* what it was told before counts no more */
+        c.destroy(&c);
+    }
+    prepare(&c, "cublas-groups", "f16:40x24x16:tn:g=6:beta=1");
+    const gs_args apart = args_of(0);
+    assert_int_equal(c.run(&c, &apart, NULL, &error), GS_ERROR_UNSUPPORTED);
+    gs_args in_place = args_of(0);
+    in_place.c = in_place.d;
+    OK(c.run(&c, &in_place, NULL, &error));
+    assert_true(grouped->beta[0] == 1);
+    c.destroy(&c);
+    assert_int_equal(live, 0);
+}
+
+/* A process opens a library once: the older one has its own. */
+static bool an_older_library_has_none(void)
+{
+    int code = 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        gs_contender c;
+        setenv("GEMMSMITH_CUBLAS", GS_BINARY_DIR "/tests/fake/libfake_cublas_old.so", 1);
+        const bool plain = gs_baseline_create(&c, &device, "cublas", NULL, &error) == GS_OK;
+        if (plain) c.destroy(&c);
+        _exit(plain && gs_baseline_create(&c, &device, "cublas-groups", NULL, &error) == GS_ERROR_NO_LIBRARY && strstr(error.text, "12.5") ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &code, 0) == child && code == 0;
+}
+
+int main(void)
+{
+    if (!an_older_library_has_none()) return 1;
+    setenv("GEMMSMITH_CUBLASLT", GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so", 1);
+    setenv("GEMMSMITH_CUBLAS", GS_BINARY_DIR "/tests/fake/libfake_cublas.so", 1);
+    setenv("FAKE_CUBLASLT", "7:0 8:0", 1);
+    setenv("FAKE_CUBLASLT_MASKED", "", 1);
+    void *const lt = dlopen(getenv("GEMMSMITH_CUBLASLT"), RTLD_NOW), *const blas = dlopen(getenv("GEMMSMITH_CUBLAS"), RTLD_NOW);
+    if (!lt || !blas) return 1;
+    last = dlsym(lt, "fake_cublaslt_call");
+    grouped = dlsym(blas, "fake_cublas_grouped");
+    *(void (**)(int, void *))dlsym(lt, "fake_cublaslt_hook") = remember;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
+        cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

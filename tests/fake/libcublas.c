@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * A cuBLAS without a GPU, where host memory stands in for device memory. Nothing is computed: a test is told what the last grouped multiplication was
+ * given (fake_cublas_grouped). A handle must have been set to a stream and then given a workspace, as of a real one. */
+#include "cublas.h"
+#include "cublas/cublas.h"
+
+fake_grouped fake_cublas_grouped;
+
+#define CALL(type, name, ...) \
+    type name(__VA_ARGS__); \
+    type name(__VA_ARGS__)
+
+static int object, ready;   /* ready: a workspace was given since the stream was set */
+
+CALL(int, cublasCreate_v2, gs_cublas_handle *out) { return *out = &object, ready = 0, GS_CUBLAS_SUCCESS; }
+CALL(int, cublasDestroy_v2, gs_cublas_handle handle) { return handle == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_NOT_INITIALIZED; }
+CALL(int, cublasGetVersion_v2, gs_cublas_handle handle, int *version) { return *version = 130100, handle ? GS_CUBLAS_SUCCESS : GS_CUBLAS_NOT_INITIALIZED; }
+CALL(int, cublasSetStream_v2, gs_cublas_handle handle, void *stream) { return (void)stream, ready = 0, handle ? GS_CUBLAS_SUCCESS : GS_CUBLAS_NOT_INITIALIZED; }
+CALL(int, cublasSetWorkspace_v2, gs_cublas_handle handle, void *workspace, size_t size)
+{
+    ready = workspace && size > 0;
+    return handle && ready ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
+}
+
+CALL(int, cublasGemmEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
+CALL(int, cublasGemmStridedBatchedEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
+
+#ifndef FAKE_CUBLAS_OLD
+CALL(int, cublasGemmGroupedBatchedEx, gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,
+     const void *const *a, int type_a, const int *lda, const void *const *b, int type_b, const int *ldb, const void *beta, void *const *c, int type_c, const int *ldc,
+     int groups, const int *size, int compute_type)
+{
+    fake_grouped *const to = &fake_cublas_grouped;
+    if (handle != &object || !ready || groups < 1 || groups > FAKE_GROUPS) return GS_CUBLAS_INVALID_VALUE;
+    *to = (fake_grouped){.calls = to->calls + 1, .groups = groups, .compute_type = compute_type, .type_a = type_a, .type_b = type_b, .type_c = type_c};
+    for (int i = 0; i < groups; i++) {
+        to->op_a[i] = op_a[i], to->op_b[i] = op_b[i], to->m[i] = m[i], to->n[i] = n[i], to->k[i] = k[i], to->size[i] = size[i];
+        to->lda[i] = lda[i], to->ldb[i] = ldb[i], to->ldc[i] = ldc[i];
+        to->alpha[i] = ((const float *)alpha)[i], to->beta[i] = ((const float *)beta)[i];
+        to->a[i] = a[i], to->b[i] = b[i], to->c[i] = c[i];
+    }
+    return GS_CUBLAS_SUCCESS;
+}
+#endif
