@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cublasGemmGroupedBatchedEx as a contender: one call for all groups that have rows. It computes in place, has f32 sums and one type for all matrices. */
+ * cublasGemmGroupedBatchedEx as a contender: one call for all groups that have rows. It computes in place, has f32 sums and one type for all matrices. An epilogue
+ * is one kernel behind it. */
 #include "baseline/internal.h"
 
 #include <limits.h>
@@ -19,7 +20,8 @@ typedef struct arrays {
 
 typedef struct cublas_groups {
     gs_blas        blas;
-    gs_problem     problem;
+    gs_problem     problem;     /* the product */
+    gs_behind      behind;
     gs_expected    expected;
     arrays        *of;          /* each set */
     int           *rows;        /* of all sets: they stay where they are while a graph may read them */
@@ -38,7 +40,6 @@ static gs_status check(const gs_problem *p, gs_error *error)
     if (p->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmGroupedBatchedEx");
     if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
     if (p->acc != GS_F32 || p->out != p->in) return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmGroupedBatchedEx has f32 sums and a D of the input type");
-    if (p->bias || p->activation || p->gate) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cublasGemmGroupedBatchedEx has no epilogue");
     if (p->m == 0 || p->n == 0 || p->k == 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m == 0 ? "m" : p->n == 0 ? "n" : "k", "cublasGemmGroupedBatchedEx is not asked for an extent of 0");
     if (GS_MAX(GS_MAX(p->lda, p->ldb), GS_MAX(GS_MAX(p->ldd, p->m), GS_MAX(p->n, p->k))) > INT_MAX)
@@ -66,9 +67,11 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     cublas_groups *const self = contender->self;
     forget(self);
+    gs_behind_close(&self->behind, self->blas.device);
     GS_TRY(check(problem, error));
     GS_TRY(gs_blas_open(&self->blas, error));
-    self->problem = *problem;
+    GS_TRY(gs_behind_open(&self->behind, self->blas.device, problem, false, error));
+    self->problem = self->behind.product;
     gs_blas_describe(&self->blas, contender->detail, sizeof contender->detail);
     return GS_OK;
 }
@@ -126,7 +129,10 @@ static gs_status expect(gs_contender *contender, const gs_args *args, const int3
     const void **const pointers = calloc(1, bytes);
     gs_status status = pointers && allocate(self, sets) ? device->ops->alloc(device, bytes, &self->pointers, error)
                                                         : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %lld groups of %d sets", (long long)self->problem.groups, sets);
-    for (int set = 0; set < sets && status == GS_OK; set++) describe_set(self, &args[set], set, pointers);
+    for (int set = 0; set < sets && status == GS_OK; set++) {
+        const gs_args product = gs_behind_args(&self->behind, &args[set]);
+        describe_set(self, &product, set, pointers);
+    }
     if (status == GS_OK) status = device->ops->copy_in(device, self->pointers, pointers, bytes, error);
     free(pointers);
     if (status != GS_OK) forget(self);
@@ -153,7 +159,8 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     const int status = self->blas.calls->gemm_grouped(self->blas.handle, same[OP_B], same[OP_A], same[N], of->rows, same[K], self->scalars[0], in_device(of->b), type,
                                                       same[LDB], in_device(of->a), type, same[LDA], self->scalars[1], (void *const *)(uintptr_t)of->d, type, same[LDD],
                                                       of->count, self->ones, GS_CUBLAS_COMPUTE_32F);
-    return status == GS_CUBLAS_SUCCESS ? GS_OK : gs_blas_failed(error, "cublasGemmGroupedBatchedEx", status);
+    if (status != GS_CUBLAS_SUCCESS) return gs_blas_failed(error, "cublasGemmGroupedBatchedEx", status);
+    return gs_behind_run(&self->behind, args, gs_expected_offsets(&self->expected, set)[p->groups], queue, error);
 }
 
 static void destroy(gs_contender *contender)
@@ -161,6 +168,7 @@ static void destroy(gs_contender *contender)
     cublas_groups *const self = contender->self;
     if (!self) return;
     forget(self);
+    gs_behind_close(&self->behind, self->blas.device);
     gs_blas_close(&self->blas);
     free(self);
     contender->self = NULL;

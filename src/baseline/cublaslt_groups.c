@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * cuBLASLt on groups: a call for each group that has rows, one behind the other. Groups of about as many rows share an algorithm, the one that
- * cublaslt-autotuning finds for a product of so many rows. */
+ * cublaslt-autotuning finds for a product of so many rows. An epilogue that it lacks is one kernel behind all of them. */
 #include "baseline/internal.h"
 
 #include <pthread.h>
@@ -65,7 +65,8 @@ typedef struct sizes {
 typedef struct cublaslt_groups {
     gs_device       *device;
     gs_pick_function pick;
-    gs_problem       problem;
+    gs_problem       problem;    /* the product */
+    gs_behind        behind;
     gs_expected      expected;
     sizes            tuned;      /* of as many rows as products were tuned for */
     sizes            exact;      /* of as many rows as groups have; some are in `tuned` too, and are freed there */
@@ -109,18 +110,27 @@ static gs_status check(const gs_problem *p, gs_error *error)
     return GS_OK;
 }
 
+/* Where each call can have the epilogue, or a kernel of its own behind it, and one for all cannot be. */
+static bool each_has_its_own(const gs_problem *p)
+{
+    const bool known = p->activation == GS_ACTIVATION_NONE || p->activation == GS_RELU || p->activation == GS_GELU;
+    return p->bias == GS_BIAS_N || (p->beta != 0 && !p->residual) || (known && !p->gate && !p->residual && p->bias != GS_BIAS_M);
+}
+
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     cublaslt_groups *const self = contender->self;
     forget(self);
+    gs_behind_close(&self->behind, self->device);
     if (!self->pick) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-groups needs a timing function: give gs_baseline_create one");
     GS_TRY(check(problem, error));
     /* the largest group that there can be, as a first question whether the library takes such products */
-    const gs_problem most = gs_group_problem(problem, problem->m);
+    GS_TRY(gs_behind_open(&self->behind, self->device, problem, each_has_its_own(problem), error));
+    const gs_problem most = gs_group_problem(&self->behind.product, problem->m);
     gs_library *library;
     GS_TRY(gs_library_create(&library, self->device, &most, error));
     gs_library_destroy(&library);
-    self->problem = *problem;
+    self->problem = self->behind.product;
     snprintf(contender->detail, sizeof contender->detail, "one cublasLtMatmul per group");
     return GS_OK;
 }
@@ -209,14 +219,15 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     int set;
     GS_TRY(gs_expected_find(&self->expected, args, &set, error));
     const int32_t *const offsets = gs_expected_offsets(&self->expected, set);
+    const gs_args product = gs_behind_args(&self->behind, args);
     for (int64_t group = 0; group < p->groups; group++) {
         const int64_t rows = offsets[group + 1] - offsets[group];
         if (rows == 0) continue;
-        gs_args one = gs_group_args(p, args, group, offsets[group]);
+        gs_args one = gs_group_args(p, &product, group, offsets[group]);
         one.workspace = (void *)(uintptr_t)self->workspace;
         GS_TRY(gs_library_run(find(&self->exact, rows), &one, queue, error));
     }
-    return GS_OK;
+    return gs_behind_run(&self->behind, args, offsets[p->groups], queue, error);
 }
 
 static void destroy(gs_contender *contender)
@@ -224,6 +235,7 @@ static void destroy(gs_contender *contender)
     cublaslt_groups *const self = contender->self;
     if (!self) return;
     forget(self);
+    gs_behind_close(&self->behind, self->device);
     free(self);
     contender->self = NULL;
 }

@@ -71,3 +71,51 @@ gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, i
     one.offsets = NULL;
     return one;
 }
+
+/* ---- behind the product ---- */
+
+static gs_status open_behind(gs_behind *behind, gs_device *device, const gs_problem *problem, gs_error *error)
+{
+    gs_problem whole = *problem;
+    gs_problem *const product = &behind->product;
+    whole.groups = 0;
+    *product = gs_problem_sums(problem);
+    product->ldd = product->ldc = (product->n + 7) / 8 * 8;
+    GS_TRY(gs_finishing_open(&behind->finishing, device, &whole, error));
+    return device->ops->alloc(device, gs_problem_bytes(product, 'd'), &behind->middle, error);
+}
+
+gs_status gs_behind_open(gs_behind *behind, gs_device *device, const gs_problem *problem, bool fused, gs_error *error)
+{
+    *behind = (gs_behind){.product = *problem, .used = !fused && (problem->activation || problem->gate || problem->bias || problem->residual)};
+    if (!behind->used) return GS_OK;
+    if (problem->bias == GS_BIAS_N) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds the bias of each group behind the products of all");
+    if (problem->beta != 0 && !problem->residual) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds C before the activation, behind the products of all groups");
+    const gs_status status = open_behind(behind, device, problem, error);
+    if (status != GS_OK) gs_behind_close(behind, device);
+    return status;
+}
+
+void gs_behind_close(gs_behind *behind, gs_device *device)
+{
+    gs_finishing_close(&behind->finishing);
+    if (behind->middle) device->ops->free(device, behind->middle);
+    *behind = (gs_behind){0};
+}
+
+gs_args gs_behind_args(const gs_behind *behind, const gs_args *args)
+{
+    gs_args own = *args;
+    if (!behind->used) return own;
+    own.c = own.d = (void *)(uintptr_t)behind->middle;
+    own.bias = NULL;
+    return own;
+}
+
+gs_status gs_behind_run(const gs_behind *behind, const gs_args *args, int64_t rows, gs_queue queue, gs_error *error)
+{
+    if (!behind->used || rows == 0) return GS_OK;
+    gs_finishing finishing = behind->finishing;
+    finishing.problem.m = rows;
+    return gs_finishing_run(&finishing, (const void *)(uintptr_t)behind->middle, behind->product.ldd, 0, args, queue, error);
+}

@@ -4,6 +4,7 @@
 #define GS_BASELINE_INTERNAL_H
 
 #include "baseline/baseline.h"
+#include "cublas/finishing.h"
 
 /* ---- groups (groups.c) ---- */
 
@@ -27,6 +28,20 @@ static inline const int32_t *gs_expected_offsets(const gs_expected *expected, in
 /* The problem of a group of so many rows, and its arguments within those of all. */
 gs_problem gs_group_problem(const gs_problem *problem, int64_t rows);
 gs_args    gs_group_args(const gs_problem *problem, const gs_args *args, int64_t group, int64_t first_row);
+
+/* What the library has no epilogue for: the product of all groups, in memory of its own, and one kernel behind it for all rows. */
+typedef struct gs_behind {
+    bool         used;       /* else the product is the problem */
+    gs_problem   product;
+    gs_finishing finishing;
+    gs_pointer   middle;     /* the product's D */
+} gs_behind;
+
+/* fused: the library's calls have this epilogue themselves. UNSUPPORTED: an epilogue that one kernel cannot do for all groups. */
+gs_status gs_behind_open(gs_behind *behind, gs_device *device, const gs_problem *problem, bool fused, gs_error *error);
+void      gs_behind_close(gs_behind *behind, gs_device *device);
+gs_args   gs_behind_args(const gs_behind *behind, const gs_args *args);   /* of the product */
+gs_status gs_behind_run(const gs_behind *behind, const gs_args *args, int64_t rows, gs_queue queue, gs_error *error);
 
 gs_status gs_baseline_cublas_groups(gs_contender *out, gs_device *device, gs_error *error);
 gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "baseline/baseline.h"
+#include "common/args.h"
 #include "cublas/cublas.h"
 #include "fake/cublas.h"
 #include "fake/cublaslt.h"
@@ -61,15 +62,50 @@ static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, siz
     return GS_OK;
 }
 
-/* The kernel behind a product whose epilogue the library lacks: such suggestions are left out here. */
+/* The kernel behind a product whose epilogue the library lacks; without a compiler such suggestions are left out. */
+static bool      compiles;
+static gs_launch launched;
+static int       launches;
+static gs_kernel_args kernel_args;
+
 static gs_status compile(gs_device *device, const gs_source *source, gs_image *out, gs_error *why)
 {
     (void)device, (void)source;
     *out = (gs_image){0};
-    return gs_fail(why, GS_ERROR_NO_COMPILER, NULL, "no compiler");
+    return compiles ? GS_OK : gs_fail(why, GS_ERROR_NO_COMPILER, NULL, "no compiler");
 }
 
-static const gs_device_ops ops = {.memory_info = memory_info, .alloc = alloc, .free = release, .copy_in = copy_in, .compile = compile};
+static gs_status load(gs_device *device, const gs_image *image, gs_module *out, gs_error *why)
+{
+    (void)device, (void)image, (void)why;
+    *out = &live;
+    return GS_OK;
+}
+
+static void unload(gs_device *device, gs_module module)
+{
+    (void)device;
+    assert_ptr_equal(module, &live);
+}
+
+static gs_status function(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info, gs_error *why)
+{
+    (void)device, (void)module, (void)name, (void)info, (void)why;
+    *out = &live;
+    return GS_OK;
+}
+
+static gs_status launch(gs_device *device, const gs_launch *what, gs_queue queue, gs_error *why)
+{
+    (void)device, (void)queue, (void)why;
+    launched = *what;
+    memcpy(&kernel_args, what->params[0], sizeof kernel_args);
+    launches++;
+    return GS_OK;
+}
+
+static const gs_device_ops ops = {.memory_info = memory_info, .alloc = alloc, .free = release, .copy_in = copy_in, .compile = compile,
+                                  .load = load, .unload = unload, .function = function, .launch = launch};
 static gs_device device = {.ops = &ops, .name = "cuda:0"};
 
 /* ---- what the fakes saw ---- */
@@ -97,7 +133,7 @@ static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *li
     (void)on, (void)list, (void)why;
     assert_int_equal(count, 2);
     assert_int_equal(problem->groups, 0);
-    picked[picks++] = problem->m;
+    picked[picks++ % 16] = problem->m;
     us[0] = 2;
     us[1] = problem->m > 4 ? 1 : 3;
     return GS_OK;
@@ -217,6 +253,32 @@ static void an_epilogue_of_groups(void **state)
     c.destroy(&c);
 }
 
+/* A gate: the products of all groups in memory of the contender's own, of both weights; then one kernel for all rows that groups have. */
+static void a_gate_is_one_kernel_behind_all(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cublaslt-groups", "cublas-groups"};
+    const gs_args args = args_of(0);
+    const gs_problem p = problem_of("bf16:64x24x16:tn:g=6:ldd=40:ep=silu+gate");   /* of 64 rows 40 are routed */
+    compiles = true;
+    for (int i = 0; i < 2; i++) {
+        gs_contender c;
+        launches = called = 0;
+        prepare(&c, names[i], "bf16:64x24x16:tn:g=6:ldd=40:ep=silu+gate");
+        OK(c.run(&c, &args, NULL, &error));
+        assert_int_equal(launches, 1);
+        assert_true(kernel_args.m == 40 && kernel_args.n == 24 && kernel_args.lda == 48 && kernel_args.ldd == p.ldd && kernel_args.d == args.d);
+        const char *const middle = kernel_args.a;
+        assert_int_equal(i ? grouped->groups : called, 5);
+        assert_ptr_equal(i ? grouped->c[1] : calls[1].d, middle + (size_t)5 * 48 * 2);
+        assert_ptr_equal(i ? grouped->a[1] : calls[1].a, behind(args.b, 2 * 48 * 16));
+        if (i) assert_true(grouped->m[0] == 48 && grouped->ldc[0] == 48);
+        c.destroy(&c);
+    }
+    compiles = false;
+    assert_int_equal(live, 0);
+}
+
 static void one_call_for_all(void **state)
 {
     (void)state;
@@ -257,7 +319,7 @@ static void what_is_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"cublas-groups", "f16:40x24x16:tn"},       {"cublas-groups", "f16:40x24x16:tn:g=6:ep=relu"},  {"cublas-groups", "f16:40x24x16:tn:g=6:acc=f16"},
+        {"cublas-groups", "f16:40x24x16:tn"},       {"cublas-groups", "f16:40x24x16:tn:g=6:ep=bias"},  {"cublas-groups", "f16:40x24x16:tn:g=6:acc=f16"},
         {"cublas-groups", "f16:40x24x16:tn:g=6:d=f32"}, {"cublas-groups", "f16:40x24x16:nt:g=6"},      {"cublas-groups", "f16:40x0x16:tn:g=6"},
         {"cublaslt-groups", "f16:40x24x16:tn"},     {"cublaslt-groups", "f16:40x24x16:tt:g=6"},        {"cublaslt-groups", "f16:40x24x0:tn:g=6"},
         {"cublas-groups", "f16:40x24x16:tn:g=6:scalars=device"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:scalars=device"},
@@ -321,7 +383,7 @@ int main(void)
     *(void (**)(int, void *))dlsym(lt, "fake_cublaslt_hook") = remember;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
-        cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
