@@ -3,7 +3,8 @@
 # Trainers' own code, from their packages, gets rewards from a live gemmsmith serve on the emulated device and reads docs/howto/recipes
 # (tests/service/packages.py). The packages are installed from PyPI into build/trainers: 3 GB to fetch, 5.5 GB on disk; not again as long as
 # tests/service/trainers/packages.txt is the same.
-#   trainers.sh BUILD [CLASS[.test]... | Verifiers]
+# The Python examples are compared with torch.
+#   trainers.sh BUILD [CLASS[.test]... | Verifiers | Examples]
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:?trainers.sh BUILD [CLASS[.test]...]}
@@ -45,8 +46,12 @@ verifiers() {
     done
 }
 
+# the installation has torch
+examples() { GS_TORCH_PYTHON=$home/venv/bin/python sh tests/scripts/examples.sh "$PWD" "$(cd "$build" && pwd)"; }
+
 case "$*" in
-"")        verifiers; exec $home/venv/bin/python tests/service/packages.py "$build/gemmsmith" - ;;
+Examples)  examples ;;
+"")        verifiers; examples; exec $home/venv/bin/python tests/service/packages.py "$build/gemmsmith" - ;;
 Verifiers) verifiers ;;
 *)         exec $home/venv/bin/python tests/service/packages.py "$build/gemmsmith" - "$@" ;;
 esac
