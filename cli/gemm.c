@@ -18,7 +18,7 @@
 
 typedef struct settings {
     cli_common  common;
-    const char *file[6];      /* a, b, c, d, bias, offsets */
+    const char *file[7];      /* a, b, c, d, bias, offsets, aux */
     const char *device;
     int64_t     seed;
     bool        no_check, counters, dependent, json;
@@ -30,6 +30,7 @@ static const cli_option options[] = {
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data"},
     {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "offsets of groups, groups + 1 raw 32-bit integers; default: random groups"},
+    {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -59,7 +60,8 @@ static gs_status multiply(job *j, gs_error *error)
     GS_TRY(gs_product_run(p, j->s->seed, error));
     if (j->s->counters) j->counted = gs_emu_last_launch(p->device, &j->last);
     if (!j->s->no_check) GS_TRY(gs_product_check(p, error));
-    return j->s->file[3] ? gs_product_write(p, j->s->file[3], error) : GS_OK;
+    if (p->problem.aux && j->s->file[6]) GS_TRY(gs_product_write(p, 6, j->s->file[6], error));
+    return j->s->file[3] ? gs_product_write(p, 3, j->s->file[3], error) : GS_OK;
 }
 
 /* ---- counters ---- */
@@ -150,12 +152,11 @@ static void print_text(const job *j, const char *problem)
     const gs_product *const p = &j->product;
     printf("%s on %s\n", problem, p->device->caps.name);
     if (p->checked) {
-        printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound"
-               " (f64 reference of the %s)\n",
+        printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound (f64 reference of the %s)\n",
                p->compare.mismatches ? "WRONG" : "right", (long long)p->compare.mismatches,
                (long long)(p->m[3].rows * p->m[3].row), p->compare.frobenius, p->compare.worst, p->on_cpu ? "CPU" : "GPU");
         if (p->compare.mismatches)
-            printf("the first at row %lld, column %lld: %.9g instead of %.9g\n", (long long)p->compare.row,
+            printf("%sthe first at row %lld, column %lld: %.9g instead of %.9g\n", p->of_aux ? "of aux, D is right: " : "", (long long)p->compare.row,
                    (long long)p->compare.col, p->compare.got, p->compare.want);
     } else {
         printf("not checked\n");
@@ -173,20 +174,19 @@ static int run(const cli_command *command, int argc, char **argv)
     char text[GS_PROBLEM_TEXT];
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
-    if (code >= 0) return code;
-    code = cli_dependent(command, &s.dependent);
+    if (code < 0) code = cli_dependent(command, &s.dependent);
     if (code >= 0) return code;
     if (words != 1) return cli_usage(command, words == 0 ? "no problem given; for example f16:512x512x512:tn" : "takes one problem");
     if (gs_problem_parse(&problem, argv[1], &error) != GS_OK || gs_problem_check(&problem, &error) != GS_OK)
         return cli_fail(command, argv[1], &error);
-    if (s.file[2] && problem.beta == 0)
-        return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
+    if (s.file[2] && problem.beta == 0) return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
     if (s.file[4] && !problem.bias) return cli_usage(command, "--bias: the problem has none; write %s:ep=bias", argv[1]);
     if (s.file[5] && !problem.groups) return cli_usage(command, "--offsets: the problem has no groups; write %s:g=8", argv[1]);
+    if (s.file[6] && !problem.aux && problem.activation < GS_DRELU) return cli_usage(command, "--aux: the problem has none; write %s:ep=relu+aux or ep=drelu", argv[1]);
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);
     for (int i = 0; i < (int)GS_COUNT(s.file) && code < 0; i++)
-        if (i != 3 && s.file[i] && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
+        if (i != 3 && s.file[i] && !(i == 6 && problem.aux) && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
     if (code < 0) {
         if (multiply(&j, &error) != GS_OK) {
             code = cli_fail(command, cli_needs(error.status, s.device, text), &error);

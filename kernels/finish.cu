@@ -24,6 +24,8 @@ typedef unsigned short element;
 
 enum { PIECE = 16 / sizeof(element) };   /* elements of a thread */
 
+#define BY_ROWS (GS_BIAS == 2 || GS_AUX || GS_GRADIENT)   /* something depends on the row in its matrix */
+
 typedef struct __align__(16) piece {
     element at[PIECE];
 } piece;
@@ -37,6 +39,16 @@ static __device__ __forceinline__ piece load(const element *from, bool whole, in
     return p;
 }
 
+static __device__ __forceinline__ void store(element *to, const piece &p, bool whole, int count)
+{
+    if (whole) {
+        *(piece *)to = p;
+        return;
+    }
+    for (int i = 0; i < PIECE; i++)
+        if (i < count) to[i] = p.at[i];
+}
+
 /* Threads along x have neighbouring pieces of a row, those along y neighbouring rows; grid (pieces of a row, rows of all matrices up to 65535 blocks). */
 extern "C" __global__ void gs_finish(const gs_kernel_args p)
 {
@@ -48,11 +60,14 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         ;
     const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
+#if GS_AUX
+    const bool whole_aux = ((unsigned long long)p.aux | (unsigned long long)((p.ldaux | p.stride_aux) * sizeof(element))) % 16 == 0 && count == PIECE;
+#endif
     gs_dependent_wait();
     gs_dependent_launch();
     if (count <= 0) return;
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
-        const long long matrix = GS_STRIDES || GS_BIAS == 2 ? row / p.m : 0, in_matrix = GS_BIAS == 2 ? row - matrix * p.m : 0;
+        const long long matrix = GS_STRIDES || BY_ROWS ? row / p.m : 0, in_matrix = BY_ROWS ? row - matrix * p.m : 0;
 #if GS_STRIDES
         const long long line = row - matrix * p.m, at_c = matrix * p.stride_c + line * p.ldc, at_d = matrix * p.stride_d + line * p.ldd;
         const element *const from = (const element *)p.a + matrix * p.stride_a + line * p.lda;
@@ -75,16 +90,22 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         const piece c = GS_RESIDUAL ? load((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
+#if GS_AUX
+        piece before;
+        element *const aux = (element *)p.aux + gs_place_in_aux(p, in_matrix, col, matrix);
+        for (int i = 0; i < PIECE; i++) before.at[i] = STORE(LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix));
+        store(aux, before, whole_aux, count);
+#endif
         piece result;
 #if GS_GATE
         for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, LOAD(gate.at[i]), LOAD(up.at[i]), LOAD(c.at[i]), 0, col + i, 1, p.n, matrix));
 #else
-        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_finished(p, LOAD(product.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
+        for (int i = 0; i < PIECE; i++) {
+            const float biased = LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix);
+            result.at[i] = STORE(gs_behind_bias(p, biased, LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
+        }
 #endif
         element *const d = (element *)p.d + at_d + col;
-        if (whole) *(piece *)d = result;
-        else
-            for (int i = 0; i < PIECE; i++)
-                if (i < count) d[i] = result.at[i];
+        store(d, result, whole, count);
     }
 }

@@ -16,7 +16,8 @@
  *
  * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
- * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D), GS_SPLIT.
+ * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D, and of
+ * aux), GS_SPLIT.
  *
  * GS_GATE: what is multiplied has twice the columns of D, which GS_BN counts: of a warp's tiles of 8 columns the even ones are of the gate, the odd ones of up.
  * The columns of either are a tile of B of their own; where they alternate in stored rows of K (TURN), one tile has both, and its rows are read by element. */
@@ -410,7 +411,7 @@ __device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
 #endif
 }
 
-/* Sixteen rows of a warp's tile, from its slab of shared memory to D in whole vectors; elements at the edge of the matrix.
+/* Sixteen rows of a warp's tile, from its slab of shared memory to D, or aux, in whole vectors; elements at the edge of the matrix.
  * rows, columns: what is left of D from d. */
 __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
@@ -453,6 +454,37 @@ __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gat
 }
 #endif
 
+#if !GS_GATE
+/* Two neighbours of a row of what the activation is applied to, and of C where that is a residual. */
+__device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x, float2 &own, long long index, long long row, int column)
+{
+    x.x *= gs_alpha(p);
+    x.y *= gs_alpha(p);
+#if GS_BETA
+    const long long at = gs_row_of_c(p, index, row) + column;
+    if (row < p.m && column < p.n) add_c(p, at, x.x, own.x);
+    if (row < p.m && column + 1 < p.n) add_c(p, at + 1, x.y, own.y);
+#endif
+    x.x += gs_bias_of(p, row, column, p.m, p.n, index);
+    x.y += gs_bias_of(p, row, column + 1, p.m, p.n, index);
+    return x;
+}
+
+/* 16 rows of it, rounded, to the slab. */
+__device__ __forceinline__ void before_activation(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, long long index, long long row, int column, int lane)
+{
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int r = lane / 4 + half * 8, c = n * 8 + lane % 4 * 2;
+            float2 own = make_float2(0, 0);
+            put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, biased_pair(p, accumulated(acc[n], half), own, index, row + r, column + c));
+        }
+    }
+}
+#endif
+
 /* D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
@@ -464,6 +496,12 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
     for (int m = 0; m < MT; m++) {
         const long long first = row + m * 16;
         if (m) __syncwarp();
+#if GS_AUX
+        before_activation(p, acc[m], slab, index, first, column, lane);
+        __syncwarp();
+        store_slab((unsigned char *)p.aux + gs_place_in_aux(p, first, column, index) * OUT_BYTES, p.ldaux, slab, (int)min(p.m - first, 16LL), columns, lane);
+        __syncwarp();
+#endif
 #if GS_GATE
 #pragma unroll
         for (int n = 0; n < NT / 2; n++) {
@@ -481,17 +519,10 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
             for (int half = 0; half < 2; half++) {
                 const int r = lane / 4 + half * 8;
                 const int c = n * 8 + lane % 4 * 2;
-                float2 x = accumulated(acc[m][n], half);
-                x.x *= gs_alpha(p);
-                x.y *= gs_alpha(p);
                 float2 own = make_float2(0, 0);   /* of a residual */
-#if GS_BETA
-                const long long at = gs_row_of_c(p, index, first + r) + column + c;
-                if (first + r < p.m && c < columns) add_c(p, at, x.x, own.x);
-                if (first + r < p.m && c + 1 < columns) add_c(p, at + 1, x.y, own.y);
-#endif
-                x.x = gs_activated_sum(p, x.x, own.x, first + r, column + c, p.m, p.n, index);
-                x.y = gs_activated_sum(p, x.y, own.y, first + r, column + c + 1, p.m, p.n, index);
+                float2 x = biased_pair(p, accumulated(acc[m][n], half), own, index, first + r, column + c);
+                x.x = gs_behind_bias(p, x.x, own.x, first + r, column + c, p.m, p.n, index);
+                x.y = gs_behind_bias(p, x.y, own.y, first + r, column + c + 1, p.m, p.n, index);
                 put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
             }
         }

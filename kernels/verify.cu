@@ -130,6 +130,13 @@ typedef struct final_value {
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
 {
     if (e->along) x += element_of(e->bias, gs_bias_place(e, row, col), type);
+    if (gs_reads_aux(e->activation)) {
+        const double z = element_of(e->aux, (gs_u64)gs_placed_at(&e->placed_aux, (long long)row, (long long)col), type);
+        const gs_sloped_value sloped = gs_slope_result(e->activation, x, z, relative, e->least);
+        final_value of = {sloped.value, sloped.slack, false, sloped.lost};
+        if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
+        return of;
+    }
     const double active = gs_activate(e->activation, x);
     final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), false};
     if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
@@ -195,6 +202,7 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
 GS_KERNEL void gs_verify_compare(const gs_check p)
 {
     const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
+    const bool factor = p.epilogue.gate || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* results are products */
     const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * rms;
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
@@ -214,12 +222,12 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
             wrong = !got_nan || bits == poison;
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
-        } else if (p.exact || !(fabs(p.epilogue.gate ? want : right) < (double)gs_infinity())) {
+        } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right;
         } else {
             const double bound = p.relative * fabs(want) + spread + p.absolute + of.slack;
             double error = fabs(got - want);
-            if (p.epilogue.gate && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* how near it is */
+            if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* how near it is */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;
             wrong = error > bound;
         }
@@ -363,11 +371,17 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             right += c;
             size += c * c;
         }
-        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least,
+        const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least, (const void *)s->aux, p.placed_aux,
                                (const int *)s->offsets, p.groups};
         const double relative = gs_activation_error(p.activation, p.gate);
         const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
                                       : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative);
+        if (p.writes_aux) {
+            gs_epilogue before = e;
+            before.activation = before.residual = 0;
+            const double aux = value_at(s->aux, (gs_u64)gs_placed_at(&p.placed_aux, line, col), p.out), sum = finished(&before, right, (gs_u64)line, (gs_u64)col, p.out, 0).value;
+            if (!(p.out == F16 && fabs(sum) > 60000.0) && !(fabs(aux - sum) <= p.relative * fabs(sum) + p.spread * sqrt(size) + p.absolute)) atomicAdd(&p.found[1], 1ull);
+        }
         right = of.value;
         if (p.gate) size = 0;   /* in the slack */
         if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* about to overflow: either way is right */

@@ -87,7 +87,9 @@ typedef struct gs_args {
                                   device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
     const void  *bias;         /* N or M elements, with a gate 2N, with groups along N a row of these for each, problem.out; NULL where the problem has none. Aligned to an element */
     const int32_t *offsets;    /* problem.groups + 1 rows in device memory; NULL where there are no groups */
-    uint64_t     reserved[4];  /* zero */
+    void        *aux;          /* M x N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
+                                  operand */
+    uint64_t     reserved[3];  /* zero */
 } gs_args;
 
 /* Arguments with these operands, the plan's own workspace and the problem's alpha and beta. */
@@ -197,7 +199,7 @@ GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form o
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */
 GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes of device memory that a run needs */
-GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets) must be a multiple of */
+GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets, 'g' aux) must be a multiple of */
 
 #ifdef __cplusplus
 }

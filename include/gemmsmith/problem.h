@@ -8,6 +8,12 @@
  *
  *     D = activation(alpha A B_gate + bias_gate) * (alpha A B_up + bias_up)        or, with a residual, that plus beta C
  *
+ * For training: what the activation is applied to can be written beside D, to an auxiliary matrix of M x N, and with the gradient of an activation
+ *
+ *     D = (alpha A B + beta C) * activation'(aux)                                  or, with a residual, alpha A B * activation'(aux) + beta C
+ *
+ * reads it.
+ *
  * Layout nn: A is stored M x K, B is stored K x N. tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
  * nt: A is stored K x M, B is stored K x N (the gradient of a weight matrix). tt: A is stored K x M, B is stored N x K.
  * Text form, the same on the command line, in logs, in the store and in tuned tables:
@@ -18,10 +24,11 @@
  * Optional fields, in this order when printed, only where they differ from the default:
  *     acc=f16|f32    accumulator                              f32
  *     d=f16|bf16|f32 type of D and C                          the input type
- *     lda= ldb= ldc= ldd=  leading dimensions, in elements    the row length
+ *     lda= ldb= ldc= ldd= ldaux=  leading dimensions, in elements    the row length
  *     b=             batch                                    1
  *     sa= sb= sc= sd=  elements from a matrix of the batch to the next; 0: all have the same one (not D)     ld * rows
  *     se=            the same of the bias                     0: all have the same
+ *     saux=          the same of the auxiliary matrix         ldaux * M
  *     g=             groups of rows                           none
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
@@ -29,10 +36,14 @@
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
  *         relu, gelu, gelu_erf, silu    the activation
  *         gate, gate_i         B has 2N columns: the N of the gate first, or gate and up in turn. Needs an activation; no bias_m
+ *         drelu, dgelu, dgelu_erf, dsilu    in place of an activation the gradient of one: aux is read. No bias, no gate
  *         residual             beta * C is added behind the activation, not before it; with a gate also behind the product
+ *         aux                  what the activation is applied to is written to aux. Needs an activation; no gate
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
  *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
+ *     bf16:2048x11008x4096:tn:ep=bias+gelu+aux      forward, and
+ *     bf16:2048x11008x4096:nn:ep=dgelu              backward
  *
  * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
  * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
@@ -61,13 +72,18 @@ typedef enum gs_type { GS_F16 = 0, GS_BF16 = 1, GS_F32 = 2 } gs_type;
  * first place, B is stored N x K, else K x N; t in the second, A is stored K x M, else M x K. Of our kernels simple, mma, ws and splitk take A stored K x M. */
 typedef enum gs_layout { GS_NN = 0, GS_TN = 1, GS_NT = 2, GS_TT = 3 } gs_layout;
 
-/* What is applied to an element of D before it is rounded. Minus infinity gives 0 or NaN with the last three. */
+/* What is applied to an element of D before it is rounded. Minus infinity gives 0 or NaN with gelu, gelu_erf and silu. The gradients multiply it by the activation's slope at
+ * the element of aux. */
 typedef enum gs_activation {
     GS_ACTIVATION_NONE = 0,
     GS_RELU            = 1,   /* max(x, 0); NaN stays NaN */
     GS_GELU            = 2,   /* the approximation by tanh: x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))) */
     GS_GELU_ERF        = 3,   /* x / 2 (1 + erf(x / sqrt(2))) */
-    GS_SILU            = 4    /* x / (1 + exp(-x)) */
+    GS_SILU            = 4,   /* x / (1 + exp(-x)) */
+    GS_DRELU           = 5,   /* 0 where aux <= 0, else x */
+    GS_DGELU           = 6,   /* x * gelu'(aux), and so on: 0 for aux of minus infinity, x for infinity */
+    GS_DGELU_ERF       = 7,
+    GS_DSILU           = 8
 } gs_activation;
 
 /* A vector that is added to D before the activation, of D's type; each group has its own along N. */
@@ -119,7 +135,11 @@ typedef struct gs_problem {
                                      Matrices of A, B or C may overlap, those of D lie one behind the other or side by side: rows of heads, ldd apart */
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
     int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
-    uint64_t  reserved[4];        /* zero */
+    uint32_t  aux;                /* 1: what the activation is applied to is written to gs_args.aux; needs an activation that is no gradient, and no gate */
+    uint32_t  reserved_int;       /* zero */
+    int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
+    int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
+    uint64_t  reserved[1];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */
@@ -148,8 +168,8 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
  * field otherwise. */
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
-/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e') or of
- * the groups' offsets ('f'), 0 without. */
+/* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e'), of
+ * the groups' offsets ('f') or of aux ('g'), 0 without. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
 /* 2 M N K batch, twice that with a gate; of groups as if all M rows were in one. */

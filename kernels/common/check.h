@@ -62,7 +62,7 @@ typedef struct gs_check {
 
 /* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
 typedef struct gs_timed_set {
-    gs_u64 a, b, c, d, begin, end, bias, offsets;   /* addresses; of 4 bytes */
+    gs_u64 a, b, c, d, begin, end, bias, offsets, aux;   /* addresses; of 4 bytes */
 } gs_timed_set;
 
 /* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
@@ -71,7 +71,8 @@ typedef struct gs_timed {
     const gs_timed_set *sets;
     gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */
     long long    m, n, k, batch, lda, ldb, stride_a, stride_b, stride_bias;
-    gs_placed    placed_c, placed_d;
+    gs_placed    placed_c, placed_d, placed_aux;
+    int          writes_aux;             /* samples of it are computed anew, too */
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
     int          activation, along, residual, gate, groups;   /* as in gs_epilogue */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation), GS_RESIDUAL, GS_GATE (gs_gate), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -25,6 +25,10 @@
 #ifndef GS_GATE
 #define GS_GATE 0
 #endif
+#ifndef GS_AUX
+#define GS_AUX 0
+#endif
+#define GS_GRADIENT (GS_ACTIVATION >= 5)   /* aux is read */
 
 /* alpha and beta of the run. With GS_SCALARS they are in device memory, where the kernel before may have put them: read behind the wait of a dependent launch. */
 static __device__ __forceinline__ float gs_alpha(const gs_kernel_args &p)
@@ -47,8 +51,8 @@ static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float
 #endif
 }
 
-/* Something that another kernel may still be writing is read at the end: C, the bias, scalars. */
-#define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS)
+/* Something that another kernel may still be writing is read at the end: C, the bias, scalars, aux. */
+#define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS || GS_GRADIENT)
 
 /* 2^x to two units in the last place; 0 and infinity beyond f32's range. */
 static __device__ __forceinline__ float gs_exp2(float x)
@@ -66,16 +70,11 @@ static __device__ __forceinline__ float gs_reciprocal(float x)
     return value;
 }
 
-static __device__ __forceinline__ float gs_activated(float x)
+/* erfc(z) exp(z^2) of z >= 0 is t exp(fit), with t as below: a rational fit whose relative error is below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc): library code
+ * takes too many registers. This is erfc(z) itself. */
+static __device__ __forceinline__ float gs_erfc(float z)
 {
-#if GS_ACTIVATION == 1
-    return x < 0.0f ? 0.0f : x;
-#elif GS_ACTIVATION == 2
-    const float inner = x * fmaf(0.044715f * x, x, 1.0f);
-    return x * gs_reciprocal(1.0f + gs_exp2(-2.3022081981f * inner));   /* 2 sqrt(2 / pi) / ln 2 */
-#elif GS_ACTIVATION == 3
-    /* erfc by a rational fit whose relative error is below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc): library code takes too many registers */
-    const float z = 0.70710678f * fabsf(x), t = gs_reciprocal(fmaf(0.5f, z, 1.0f));
+    const float t = gs_reciprocal(fmaf(0.5f, z, 1.0f));
     float fit = fmaf(t, 0.17087277f, -0.82215223f);
     fit = fmaf(t, fit, 1.48851587f);
     fit = fmaf(t, fit, -1.13520398f);
@@ -85,12 +84,99 @@ static __device__ __forceinline__ float gs_activated(float x)
     fit = fmaf(t, fit, 0.37409196f);
     fit = fmaf(t, fit, 1.00002368f);
     fit = fmaf(t, fit, fmaf(-z, z, -1.26551223f));
-    const float tail = t * gs_exp2(1.4426950409f * fit);
+    return t * gs_exp2(1.4426950409f * fit);
+}
+
+static __device__ __forceinline__ float gs_activated(float x)
+{
+#if GS_ACTIVATION == 1
+    return x < 0.0f ? 0.0f : x;
+#elif GS_ACTIVATION == 2
+    const float inner = x * fmaf(0.044715f * x, x, 1.0f);
+    return x * gs_reciprocal(1.0f + gs_exp2(-2.3022081981f * inner));   /* 2 sqrt(2 / pi) / ln 2 */
+#elif GS_ACTIVATION == 3
+    const float tail = gs_erfc(0.70710678f * fabsf(x));
     return 0.5f * x * (x > 0.0f ? 2.0f - tail : tail);
 #elif GS_ACTIVATION == 4
     return x * gs_reciprocal(1.0f + gs_exp2(-1.4426950409f * x));
 #else
     return x;
+#endif
+}
+
+/* x times the slope of the activation at z. Beyond some size the slope is 0 or 1 in f32; without that limit infinity would give NaN. A NaN stays NaN. */
+static __device__ __forceinline__ float gs_sloped(float x, float z)
+{
+#if GS_ACTIVATION == 5
+    return z <= 0.0f ? 0.0f : x;
+#elif GS_GRADIENT
+    const float most = GS_ACTIVATION == 6 ? 12.0f : GS_ACTIVATION == 7 ? 16.0f : 120.0f;
+    z = z > most ? most : z < -most ? -most : z;
+#if GS_ACTIVATION == 7
+    const float tail = 0.5f * gs_erfc(0.70710678f * fabsf(z));
+    const float slope = fmaf(z, 0.39894228f * gs_exp2(-0.72134752f * z * z), z > 0.0f ? 1.0f - tail : tail);
+#else
+    /* sigmoid(inner), and it times its complement, of exp(-|inner|), which does not overflow */
+#if GS_ACTIVATION == 6
+    const float inner = 2.3022081981f * z * fmaf(0.044715f * z, z, 1.0f), steep = 1.5957691216f * fmaf(0.134145f * z, z, 1.0f);
+#else
+    const float inner = 1.4426950409f * z, steep = 1.0f;
+#endif
+    const float e = gs_exp2(-fabsf(inner)), one = gs_reciprocal(1.0f + e);
+    const float slope = fmaf(z * steep, e * one * one, inner > 0.0f ? one : e * one);
+#endif
+    return x * slope;
+#else
+    (void)z;
+    return x;
+#endif
+}
+
+/* Where an element of aux is. index: which of the batch, or the row's group. */
+static __device__ __forceinline__ long long gs_place_in_aux(const gs_kernel_args &p, long long row, long long col, long long index)
+{
+#if GS_AUX || GS_GRADIENT
+    return (GS_GROUPED ? 0 : index * p.stride_aux) + row * p.ldaux + col;
+#else
+    (void)p, (void)row, (void)col, (void)index;
+    return 0;
+#endif
+}
+
+/* The element of aux; 0 where it lies outside of D. */
+static __device__ __forceinline__ float gs_aux_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_GRADIENT
+    const long long at = gs_place_in_aux(p, row, col, index);
+    if (row >= rows || col >= cols) return 0;
+#if GS_OUT == 2
+    return ((const float *)p.aux)[at];
+#elif GS_OUT == 1
+    return gs_bf16_to_f32(((const unsigned short *)p.aux)[at]);
+#else
+    return gs_f16_to_f32(((const unsigned short *)p.aux)[at]);
+#endif
+#else
+    (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    return 0;
+#endif
+}
+
+/* What the activation is applied to, rounded; nothing where it lies outside of D. */
+static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float value, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_AUX
+    const long long at = gs_place_in_aux(p, row, col, index);
+    if (row >= rows || col >= cols) return;
+#if GS_OUT == 2
+    ((float *)p.aux)[at] = value;
+#elif GS_OUT == 1
+    ((unsigned short *)p.aux)[at] = gs_f32_to_bf16(value);
+#else
+    ((unsigned short *)p.aux)[at] = gs_f32_to_f16(value);
+#endif
+#else
+    (void)p, (void)value, (void)row, (void)col, (void)rows, (void)cols, (void)index;
 #endif
 }
 
@@ -120,19 +206,32 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     (void)index;
 }
 
-/* An element of D before it is rounded, from what bias and activation are applied to. c: its element of C, where that is a residual; row and col: its place in a
+/* An element of D before it is rounded, from what the activation is applied to; the rest as below. */
+static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, float biased, float c, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_GRADIENT
+    biased = gs_sloped(biased, gs_aux_of(p, row, col, rows, cols, index));
+#else
+    biased = gs_activated(biased);
+#endif
+#if GS_BETA && GS_RESIDUAL
+    biased = gs_plus_c(p, c, biased);
+#endif
+    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    return biased;
+}
+
+/* An element of D before it is rounded, from what bias and activation are applied to; aux is written. c: its element of C, where that is a residual; row and col: its place in a
  * matrix of so many rows and columns, the index-th of the batch, or of a group. */
 static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BIAS
     scaled += gs_bias_of(p, row, col, rows, cols, index);
 #endif
-    scaled = gs_activated(scaled);
-#if GS_BETA && GS_RESIDUAL
-    scaled = gs_plus_c(p, c, scaled);
+#if GS_AUX
+    gs_put_aux(p, scaled, row, col, rows, cols, index);
 #endif
-    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)index;
-    return scaled;
+    return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
 
 /* The same from alpha times its sum and, where C is read, its element of C. */

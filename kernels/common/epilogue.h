@@ -17,6 +17,8 @@ typedef struct gs_epilogue {
     long long   n;                     /* columns of D */
     double      beta;
     double      least;                 /* smaller numbers overflow where they are summed up */
+    const void *aux;                   /* read with the gradient of an activation */
+    gs_placed   placed_aux;
     const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N, with a gate 2n */
     int         groups;                /* 0: none */
 } gs_epilogue;
@@ -29,8 +31,12 @@ GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
     return (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + in_matrix;
 }
 
+/* gs_activation of problem.h: the gradients of activations, and what has an exponential in it. */
+GS_SHARED bool gs_reads_aux(int activation) { return activation >= 5; }
+GS_SHARED bool gs_is_smooth(int activation) { return activation >= 2 && activation != 5; }
+
 /* The accumulator cannot tell it from minus infinity, of which 0 and NaN are right with a smooth activation. */
-GS_SHARED bool gs_is_open(int activation, double x, double least) { return activation >= 2 && x < least; }
+GS_SHARED bool gs_is_open(int activation, double x, double least) { return gs_is_smooth(activation) && !gs_reads_aux(activation) && x < least; }
 
 #define GS_GATE_EXCHANGED 4            /* the gate's columns are those of up */
 
@@ -54,8 +60,44 @@ GS_SHARED double gs_activate(int activation, double x)
     }
 }
 
+/* The slope of an activation, and the size of the two numbers that it is the sum of: how wrong it may be in f32 is relative to that. */
+typedef struct gs_slope {
+    double value, size;
+} gs_slope;
+
+GS_SHARED gs_slope gs_slope_of(int activation, double z)
+{
+    const double most = activation == 6 ? 12 : activation == 7 ? 16 : 120;   /* beyond, f32 has 0 or 1 */
+    gs_slope slope = {z <= 0 ? 0.0 : 1.0, 0};
+    if (activation == 5) return slope;
+    z = z > most ? most : z < -most ? -most : z;   /* a NaN stays */
+    const double inner = activation == 6 ? 1.5957691216057308 * (z + 0.044715 * z * z * z) : z, steep = activation == 6 ? 1.5957691216057308 * (1 + 0.134145 * z * z) : 1;
+    const double e = exp(-fabs(inner)), high = activation == 7 ? 0.5 * erfc(-0.70710678118654752 * z) : inner > 0 ? 1 / (1 + e) : e / (1 + e);
+    const double more = z * (activation == 7 ? 0.39894228040143268 * exp(-0.5 * z * z) : steep * e / ((1 + e) * (1 + e)));
+    slope.value = high + more;
+    slope.size = high + fabs(more);
+    return slope;
+}
+
+/* x times it. */
+typedef struct gs_sloped_value {
+    double value, slack;
+    bool   lost;               /* x is beyond what the accumulator holds, or infinite where the slope is 0 in f32: any result is right */
+} gs_sloped_value;
+
+GS_SHARED gs_sloped_value gs_slope_result(int activation, double x, double z, double relative, double least)
+{
+    const gs_slope slope = gs_slope_of(activation, z);
+    gs_sloped_value of = {activation == 5 ? (z <= 0 ? 0 : x) : x * slope.value, 0, false};
+    if (activation == 5) return of;
+    of.slack = fabs(x) * (relative * slope.size + 0x1p-110);
+    const bool finite = fabs(x) < (double)gs_infinity();
+    of.lost = x == x && z == z && (finite ? fabs(x) > -least : fabs(slope.value) < 0x1p-100);
+    return of;
+}
+
 /* How wrong an activation in f32 may be, relative to its value: exp in f32 of arguments up to 100; behind a gate two more roundings. */
-GS_SHARED double gs_activation_error(int activation, int gate) { return activation >= 2 ? 0x1p-15 : gate ? 0x1p-22 : 0; }
+GS_SHARED double gs_activation_error(int activation, int gate) { return gs_is_smooth(activation) ? 0x1p-15 : gate ? 0x1p-22 : 0; }
 
 /* The result of a gate, and how wrong it may be beyond a rounding. */
 typedef struct gs_gated {

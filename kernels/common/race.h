@@ -14,14 +14,15 @@ typedef struct gs_race_fill {
 
 /* A result to look at. Elements of D are compared with sums that are computed for them anew: those in the corners and random others. */
 typedef struct gs_race_check {
-    const void  *a, *b, *c, *d, *bias;
-    long long    lda, ldb, ldc, ldd;
-    long long    stride_a, stride_b, stride_c, stride_d, stride_bias;   /* 0: all matrices of the batch have the same */
+    const void  *a, *b, *c, *d, *bias, *aux;
+    long long    lda, ldb, ldc, ldd, ldaux;
+    long long    stride_a, stride_b, stride_c, stride_d, stride_bias, stride_aux;   /* 0: all matrices of the batch have the same */
     long long    m, n, k, batch;
     int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;
     float        alpha, beta;
     int          activation, along, residual, gate;   /* as in gs_epilogue */
+    int          writes_aux;
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
     const int   *offsets;
     int          groups;             /* as in gs_epilogue */

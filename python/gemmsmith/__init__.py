@@ -10,7 +10,8 @@
 D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn and nt have B stored K x N, tn and tt N x K; nn and tn have
 A stored M x K, nt and tt K x M. A problem with ep= has a bias, an activation or both: plan("bf16:2048x11008x4096:tn:ep=bias+gelu")
 computes gelu(A B + bias) in one kernel, plan.run(a, b, d, bias=bias). plan("bf16:16x14336x4096:tn:ep=silu+gate") takes torch.cat([gate, up]) as B and computes
-silu(A gate^T) * (A up^T). Of an operand only the address is taken: shape, strides, type and device are the caller's to get
+silu(A gate^T) * (A up^T). For training plan("bf16:2048x11008x4096:tn:ep=bias+gelu+aux") leaves what gelu is applied to in run(..., aux=aux), and
+plan("bf16:2048x11008x4096:nn:ep=dgelu") multiplies by gelu's slope there. Of an operand only the address is taken: shape, strides, type and device are the caller's to get
 right. Nothing waits: synchronise the stream before the result is read.
 
 From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is
@@ -36,7 +37,7 @@ class _Problem(_c.Structure):
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
                 ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
                 ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
-                ("reserved", _c.c_uint64 * 4)]
+                ("aux", _c.c_uint32), ("reserved_int", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("reserved", _c.c_uint64 * 1)]
 
 
 class _Config(_c.Structure):
@@ -55,7 +56,7 @@ class _Args(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("reserved_flags", _c.c_uint32)] + \
                [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")] + \
                [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("bias", _c.c_void_p),
-                ("offsets", _c.c_void_p), ("reserved", _c.c_uint64 * 4)]
+                ("offsets", _c.c_void_p), ("aux", _c.c_void_p), ("reserved", _c.c_uint64 * 3)]
 
 
 _P = _c.POINTER
@@ -88,7 +89,7 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_plan_workspace": (_c.c_size_t, [_c.c_void_p]),
     "gs_plan_alignment": (_c.c_size_t, [_c.c_void_p, _c.c_char]),
 }
-_PROBLEM_TEXT = 256
+_PROBLEM_TEXT = 384
 _SONAME = "libgemmsmith.so.1"
 _ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "measured")
 _loaded = None
@@ -150,7 +151,7 @@ class Problem:
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
-        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", or of the offsets of groups, "f"."""
+        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", of the offsets of groups, "f", or of aux, "g"."""
         return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
 
     def __str__(self):
@@ -189,8 +190,8 @@ def _scalar(value):
     return _c.cast(_pointer(value), _c.POINTER(_c.c_float)) if hasattr(value, "data_ptr") else _c.pointer(_c.c_float(value))
 
 
-def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None):
-    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), _scalar(alpha), _scalar(beta), _pointer(bias), _pointer(offsets))
+def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None, aux=None):
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), _scalar(alpha), _scalar(beta), _pointer(bias), _pointer(offsets), _pointer(aux))
 
 
 def _problem_of(plan):
@@ -227,15 +228,15 @@ class Plan:
         _check(status, error)
         context._plans.add(self)
 
-    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None):
+    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets (groups + 1 int32 on the device) where
-        it has groups, g=.
+        it has groups, g=, aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu).
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on
         the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets)), stream))
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets, aux)), stream))
 
     def save(self):
         """The plan as bytes, compiled code included, for Context.load."""
@@ -316,11 +317,11 @@ class Context:
         self._open()
         return Plan(self, None, saved=bytes(saved))
 
-    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None, offsets=None):
+    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None, offsets=None, aux=None):
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
-        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets)), stream, _c.byref(error)), error)
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets, aux=aux)), stream, _c.byref(error)), error)
 
     def _open(self):
         if not self._c:

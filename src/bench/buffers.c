@@ -7,6 +7,9 @@
 #include "bench/internal.h"
 #include "problem/layout.h"
 
+/* D, and aux where it is written. */
+static bool is_output(const gs_operand *operand) { return gs_is_written(&operand->problem, operand->name); }
+
 static bool same_form(const gs_operand *operand, const gs_problem *problem, char name)
 {
     const gs_shape s = gs_shape_of(&operand->problem, name), wanted = gs_shape_of(problem, name);
@@ -44,13 +47,13 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 {
     gs_random random = {sets->seed};
     for (int i = 0; i < sets->operand_count; i++)   /* the gaps too */
-        if (sets->operands[i].name != 'd') GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
+        if (!is_output(&sets->operands[i])) GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets are copied there, not put on the queue */
     for (int set = 0; set < sets->count; set++) {
         const uint64_t seed = gs_random_next(&random);
         for (int i = 0; i < sets->operand_count; i++) {
             const gs_operand *const operand = &sets->operands[i];
-            if (operand->name == 'd') continue;
+            if (is_output(operand)) continue;
             if (operand->name == 'f') {   /* the same in every run, whatever the seed: how long a call takes depends on them */
                 GS_TRY(gs_offsets_put(device, &operand->problem, sets->routing, (uint64_t)set, operand->at[set], error));
                 continue;
@@ -83,7 +86,7 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
         addresses(sets, contender, set, at);
         for (int other = 0; other < sets->count; other++)
             if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
-        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5]};
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5], at[6]};
         if (at[3] < table[first].d) first = set;
     }
     table[first].begin = d->memory;
@@ -133,7 +136,7 @@ static gs_status hash(const gs_sets *sets, gs_device *device, gs_verifier *verif
     const gs_pointer sum = counter(sets, contenders);
     GS_TRY(begin_hash(device, sum, error));
     for (int i = 0; i < sets->operand_count; i++)
-        if (sets->operands[i].name != 'd') GS_TRY(gs_words_hash(verifier, sets->operands[i].memory, sets->operands[i].size, sum, queue, error));
+        if (!is_output(&sets->operands[i])) GS_TRY(gs_words_hash(verifier, sets->operands[i].memory, sets->operands[i].size, sum, queue, error));
     return end_hash(device, sum, out, queue, error);
 }
 
@@ -253,6 +256,9 @@ gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem 
 
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error)
 {
-    const gs_operand *const d = &sets->operands[sets->use[contender][3]];
-    return device->ops->fill(device, d->memory, poison, d->size, queue, error);
+    for (int i = 3; i < GS_OPERANDS; i++) {
+        const gs_operand *const operand = sets->use[contender][i] < 0 ? NULL : &sets->operands[sets->use[contender][i]];
+        if (operand && is_output(operand)) GS_TRY(device->ops->fill(device, operand->memory, poison, operand->size, queue, error));
+    }
+    return GS_OK;
 }

@@ -47,7 +47,7 @@ typedef struct gs_sets {
     int         count;
     int         operand_count;
     gs_operand *operands;
-    int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d, bias and offsets among the operands; -1: it has none */
+    int       (*use)[GS_OPERANDS]; /* per contender: its a, b, c, d, bias, offsets and aux among the operands; -1: it has none */
     size_t      used_bytes;       /* per call, of the contender that touches least */
     uint64_t    seed;             /* of the data */
     gs_routing  routing;          /* of groups */

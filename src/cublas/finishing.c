@@ -25,9 +25,10 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/epilogue.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_MORE", "GS_STRIDES"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, (int)problem->gate, 1, 1};
-    const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_MORE", "GS_STRIDES"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, 1, 1};
+    const unsigned wants = gs_problem_wants(problem);
+    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & GS_WANTS_AUX ? 1 : 2;   /* the last ones */
     const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
     char option[GS_COUNT(names)][GS_OPTION];
     *finishing = (gs_finishing){.device = device, .problem = *problem};
@@ -36,7 +37,7 @@ gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs
         snprintf(option[i], sizeof option[i], "-D%s=%d", names[i], values[i]);
         options[i] = option[i];
     }
-    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options) - (strides ? 0 : 2),
+    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options) - left_out,
                               .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
     if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
     return load(finishing, &source, error);
@@ -56,7 +57,7 @@ gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, i
     while (wide < THREADS && (int64_t)wide < pieces) wide *= 2;
     const uint32_t high = THREADS / wide;
     gs_kernel_args own = {
-        .a = product, .c = args->c, .d = args->d, .bias = args->bias, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n,
+        .a = product, .c = args->c, .d = args->d, .bias = args->bias, .aux = args->aux, .ldaux = gs_shape_of(p, 'g').ld, .stride_aux = gs_shape_of(p, 'g').stride, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n,
         .batch = (int)p->batch, .alpha = 1, .beta = args->beta ? *args->beta : p->beta,
         .stride_a = stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride, .stride_bias = gs_shape_of(p, 'e').stride,
     };

@@ -91,7 +91,7 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
+    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
     const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
     return both ? both : GS_LT_EPILOGUE_NONE;
 }
@@ -408,6 +408,7 @@ bool   gs_library_is_fused(const gs_library *library) { return !library->apart[l
 size_t gs_library_alignment(const gs_library *library, char operand)
 {
     const gs_problem *const p = &library->problem;
+    if (operand == 'g') return gs_type_size(p->out);
     if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
     const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */

@@ -196,12 +196,12 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 
 /* ---- the time model ---- */
 
-/* Elements per store of D: the widest that its rows allow, given an aligned pointer. */
+/* Elements per store of D and of aux: the widest that their rows allow, given an aligned pointer. */
 static int store_vector(const gs_problem *problem)
 {
     const int64_t size = (int64_t)gs_type_size(problem->out);
     int vector = (int)(16 / size);
-    while (gs_rows_unit(problem, 'd') % vector) vector /= 2;
+    while (gs_rows_unit(problem, 'd') % vector || (problem->aux && gs_rows_unit(problem, 'g') % vector)) vector /= 2;
     return vector;
 }
 
@@ -315,7 +315,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -42,6 +42,7 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (wants & GS_WANTS_STRIDES && same) gs_kernel_define(kernel, "GS_SAME", same);
     if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
     if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
+    if (problem->aux) gs_kernel_define(kernel, "GS_AUX", 1);
     if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", (int)problem->groups);
 }
 

@@ -307,6 +307,7 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
         .alpha = problem->alpha, .beta = problem->beta,
         .stride_a = gs_shape_of(problem, 'a').stride, .stride_b = gs_shape_of(problem, 'b').stride, .stride_c = gs_shape_of(problem, 'c').stride,
         .stride_d = gs_shape_of(problem, 'd').stride, .stride_bias = gs_shape_of(problem, 'e').stride,
+        .ldaux = gs_shape_of(problem, 'g').ld, .stride_aux = gs_shape_of(problem, 'g').stride,
     };
     return loaded;
 }
@@ -437,6 +438,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.d = args->d;
     run->args.bias = args->bias;
     run->args.offsets = args->offsets;
+    run->args.aux = args->aux;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
     for (int i = 0; i < run->entry_count; i++) {

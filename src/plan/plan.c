@@ -289,14 +289,16 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
-    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (plan->problem.groups && !args->offsets)) return GS_ERROR_ARGUMENT;
+    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (plan->problem.groups && !args->offsets) ||
+        (gs_has_aux(&plan->problem) && !args->aux)) return GS_ERROR_ARGUMENT;
     if (plan->problem.scalars) {
         if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
     } else if (args->beta && (*args->beta != 0) != reads_c) {
         return GS_ERROR_ARGUMENT;
     }
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
-        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (plan->problem.groups && !aligned(args->offsets, plan->align[5])))
+        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (plan->problem.groups && !aligned(args->offsets, plan->align[5])) ||
+        (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;
 }

@@ -38,6 +38,7 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
     case 'f': return shape(1, p->groups ? p->groups + 1 : 0, p->groups + 1, GS_F32, 0, 1);
+    case 'g': return shape(gs_has_aux(p) ? p->m : 0, p->n, p->ldaux ? p->ldaux : GS_MAX(p->n, 1), p->out, p->stride_aux, p->batch);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
 }
@@ -45,13 +46,15 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
 unsigned gs_problem_wants(const gs_problem *p)
 {
     const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
-    return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0);
+    return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0) |
+           (gs_has_aux(p) ? GS_WANTS_AUX : 0);
 }
 
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 {
     return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
-           x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups;
+           x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->aux == y->aux &&
+           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux;
 }
 
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
@@ -107,6 +110,8 @@ gs_problem gs_problem_sums(const gs_problem *problem)
     sums.residual = 0;
     sums.scalars = GS_SCALARS_HOST;
     sums.stride_bias = 0;
+    sums.aux = 0;
+    sums.ldaux = sums.stride_aux = 0;
     if (sums.gate) {
         sums.gate = GS_GATE_NONE;
         sums.n *= 2;
@@ -114,6 +119,19 @@ gs_problem gs_problem_sums(const gs_problem *problem)
         sums.ldd += problem->n;
     }
     return sums;
+}
+
+gs_problem gs_problem_of_aux(const gs_problem *problem)
+{
+    gs_problem product = *problem;
+    const gs_shape s = gs_shape_of(problem, 'g');
+    if (problem->residual) product.beta = 0;
+    product.activation = GS_ACTIVATION_NONE;
+    product.residual = product.aux = 0;
+    product.ldd = s.ld;
+    product.stride_d = problem->stride_aux;
+    product.ldaux = product.stride_aux = 0;
+    return product;
 }
 
 gs_problem gs_problem_packed(const gs_problem *problem)
@@ -158,6 +176,13 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     for (int i = 0; i < 4; i++) {
         const gs_shape before = gs_shape_of(problem, "abcd"[i]), after = gs_shape_of(&other, "abcd"[i]);
         resize_stride(problem, &before, &after, ld[i], stride[i]);
+    }
+    if (gs_has_aux(problem)) {
+        const gs_shape before = gs_shape_of(problem, 'g');
+        int64_t ldaux = before.ld + is.ldd - was.ldd;
+        const gs_shape after = {.rows = m, .row = n};
+        resize_stride(problem, &before, &after, &ldaux, &other.stride_aux);
+        other.ldaux = ldaux == is.ldd ? 0 : ldaux;
     }
     if (other.stride_bias) other.stride_bias += gs_shape_of(&other, 'e').row - gs_shape_of(problem, 'e').row;
     if (other.stride_bias < 0) other.stride_bias = 0;

@@ -18,7 +18,7 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
 /* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
- * or one for each group; 'f', the groups' offsets, whose type is another one of their size. Both empty where there are none. */
+ * or one for each group; 'f', the groups' offsets, whose type is another one of their size; 'g', aux. Empty where there are none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
     int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same. Of B with groups each has one */
@@ -29,15 +29,23 @@ gs_shape gs_shape_of(const gs_problem *problem, char operand);
 /* ld * rows, of a problem that need not be valid. */
 static inline int64_t gs_packed_stride(int64_t ld, int64_t rows) { return (int64_t)((uint64_t)ld * (uint64_t)rows); }
 
-/* A, B, C, D, the bias and the groups' offsets, by their letters. */
-enum { GS_OPERANDS = 6 };
-#define GS_OPERAND_LETTERS "abcdef"
+/* A, B, C, D, the bias, the groups' offsets and aux, by their letters. */
+enum { GS_OPERANDS = 7 };
+#define GS_OPERAND_LETTERS "abcdefg"
 
+/* The activation is the gradient of one, which reads aux. */
+static inline bool gs_is_gradient(gs_activation activation) { return activation >= GS_DRELU; }
 
-/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any. */
+static inline bool gs_has_aux(const gs_problem *p) { return p->aux || gs_is_gradient(p->activation); }
+
+/* Elements of an operand are written. */
+static inline bool gs_is_written(const gs_problem *p, char operand) { return operand == 'd' || (operand == 'g' && p->aux); }
+
+/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient. */
 static inline bool gs_is_read(const gs_problem *p, char operand)
 {
-    return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand == 'f' ? p->groups != 0 : operand != 'd';
+    return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand == 'f' ? p->groups != 0
+         : operand == 'g' ? gs_is_gradient(p->activation) : operand != 'd';
 }
 
 /* What a problem has beside a plain product, an epilogue and packed batches: a family says which of these it takes. */
@@ -46,7 +54,8 @@ enum {
     GS_WANTS_SCALARS = 2,    /* alpha and beta in device memory */
     GS_WANTS_GATE    = 4,
     GS_WANTS_GROUPS  = 8,
-    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS   /* arguments behind GS_MORE, see args.h */
+    GS_WANTS_AUX     = 16,   /* aux, written or read */
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
@@ -58,7 +67,7 @@ static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? gs
 static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }
 static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
 {
-    return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual;
+    return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual && x->aux == y->aux;
 }
 
 /* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. batch: of groups the group. */
@@ -69,6 +78,9 @@ int64_t gs_place_in_d(const gs_problem *problem, int64_t row, int64_t col);
 
 /* What every row of an operand ('a' to 'd') begins at a multiple of, as far as powers of two go, is that of this number of elements. */
 int64_t gs_rows_unit(const gs_problem *problem, char operand);
+
+/* The product whose D is aux: of a problem that writes it. Its sums are those of the problem's reference. */
+gs_problem gs_problem_of_aux(const gs_problem *problem);
 
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);

@@ -18,6 +18,7 @@
 #define NEEDS_ACTIVATION "a gate needs an activation"
 #define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
 #define NEEDS_RESIDUAL   "with a gate, C is added as a residual only"
+#define NO_AUX           "there is no aux"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
@@ -27,10 +28,11 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, BATCH, SA, SB, SC, SD, SE, GROUPS, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "b", "sa", "sb", "sc", "sd", "se", "g", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "alpha", "beta", "scalars", "ep"};
 
-static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
+static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
+                                                [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
 
@@ -83,13 +85,14 @@ double gs_problem_flops(const gs_problem *problem)
 
 /* ---- text ---- */
 
-/* Those of A to D and of the bias, in the order of their fields. */
-enum { STRIDES = 5 };
+/* Those of A to D, of the bias and of aux, in the order of their fields. */
+#define STRIDE_LETTERS "abcdeg"
+enum { OF_BIAS = 4, OF_AUX, STRIDES };
 typedef struct stride_list {
     int64_t *of[STRIDES];
 } stride_list;
 
-static stride_list strides_of(gs_problem *p) { return (stride_list){{&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d, &p->stride_bias}}; }
+static stride_list strides_of(gs_problem *p) { return (stride_list){{&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d, &p->stride_bias, &p->stride_aux}}; }
 
 typedef struct reader {
     gs_scan     scan;
@@ -167,15 +170,18 @@ static gs_status read_epilogue(reader *r, const char *field)
         if (!gs_scan_word(&r->scan, word, sizeof word)) word[0] = '\0';
         const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, activation_names, GS_COUNT(activation_names));
         const bool residual = strcmp(word, "residual") == 0;
+        const bool aux = strcmp(word, "aux") == 0;
         const int gate = place_among(word, gate_names, GS_COUNT(gate_names));
-        if (!bias && !activation && !gate && !residual)
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "expected bias or bias_m, relu, gelu, gelu_erf or silu, gate or gate_i, residual, joined by +");
-        if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual))
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : gate ? "gate" : "residual");
+        if (!bias && !activation && !gate && !residual && !aux)
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field,
+                              "expected bias or bias_m, relu, gelu, gelu_erf or silu, or the gradient of one, drelu and so on, gate or gate_i, residual, aux, joined by +");
+        if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual) || (aux && p->aux))
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : gate ? "gate" : aux ? "aux" : "residual");
         if (gate) p->gate = (uint32_t)gate;
         if (bias) p->bias = (gs_bias)bias;
         if (activation) p->activation = (gs_activation)activation;
         if (residual) p->residual = 1;
+        if (aux) p->aux = 1;
     } while (gs_scan_take(&r->scan, "+"));
     return GS_OK;
 }
@@ -189,6 +195,16 @@ static const char *refuse_gate(const gs_problem *p)
     return p->beta != 0 && !p->residual ? NEEDS_RESIDUAL : NULL;
 }
 
+/* What aux and gradients do not go with; NULL: nothing. */
+static const char *refuse_aux(const gs_problem *p)
+{
+    const bool gradient = gs_is_gradient(p->activation);
+    if (gradient && p->bias) return "the gradient of an activation takes no bias";
+    if (gradient && p->aux) return "the gradient of an activation reads aux and writes none";
+    if (p->aux && p->activation == GS_ACTIVATION_NONE) return "aux needs an activation: without one it is D";
+    return gs_has_aux(p) && p->gate ? "a gate takes no aux" : NULL;
+}
+
 static gs_status read_field(reader *r)
 {
     const int column = gs_scan_column(&r->scan);
@@ -198,7 +214,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, b, sa, sb, sc, sd, se, g, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -219,12 +235,14 @@ static gs_status read_field(reader *r)
     case LDB:   return read_int(r, name, 1, GS_MAX_LD, &p->ldb);
     case LDC:   return read_int(r, name, 1, GS_MAX_LD, &p->ldc);
     case LDD:   return read_int(r, name, 1, GS_MAX_LD, &p->ldd);
+    case LDAUX: return read_int(r, name, 1, GS_MAX_LD, &p->ldaux);
     case BATCH: return read_int(r, name, 1, GS_MAX_EXTENT, &p->batch);
     case SA:
     case SB:
     case SC:
     case SD:
-    case SE:    return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
+    case SE:
+    case SAUX:  return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
     case GROUPS: return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
@@ -248,6 +266,9 @@ static gs_status join_fields(reader *r)
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
     if (p->stride_bias && !p->bias) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SE], "se", "there is no bias");
     if (refuse_gate(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_gate(p));
+    if (refuse_aux(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_aux(p));
+    for (int field = LDAUX; field <= SAUX && !gs_has_aux(p); field += SAUX - LDAUX)
+        if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], field_names[field], NO_AUX);
     if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[GROUPS], "g", NO_BATCH);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
@@ -257,12 +278,14 @@ static gs_status join_fields(reader *r)
             return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDA + i], field_names[LDA + i],
                               "must be at least the row length, %lld", (long long)least);
     }
+    if (p->ldaux && p->ldaux < p->n) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDAUX], "ldaux", "must be at least the row length, %lld", (long long)p->n);
+    if (p->ldaux == GS_MAX(p->n, 1)) p->ldaux = 0;
     for (int i = 0; i < STRIDES; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
         if (!r->column[SA + i]) continue;
-        const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
+        const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
         int64_t *const stride = strides_of(p).of[i];
-        if (*stride == 0) *stride = i == 4 ? 0 : GS_SAME_MATRIX;
-        else if (i < 4 && *stride == gs_packed_stride(s.ld, s.rows)) *stride = 0;
+        if (*stride == 0) *stride = i == OF_BIAS ? 0 : GS_SAME_MATRIX;
+        else if (i != OF_BIAS && *stride == gs_packed_stride(s.ld, s.rows)) *stride = 0;
     }
     return GS_OK;
 }
@@ -346,18 +369,19 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
+    if (p->ldaux && p->ldaux != p->n) append(text, ":ldaux=%lld", (long long)p->ldaux);
     if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
     for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
-        const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[i]);
-        if (stride && (i == 4 || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":s%c=%lld", 'a' + i, (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
+        const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
+        if (stride && (i == OF_BIAS || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":%s=%lld", field_names[SA + i], (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
     if (p->groups) append(text, ":g=%lld", (long long)p->groups);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
     const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
-                                 name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : ""};
+                                 name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : ""};
     const char *before = ":ep=";
     for (int i = 0; i < (int)GS_COUNT(words); i++) {
         if (!*words[i]) continue;
@@ -385,12 +409,23 @@ static gs_status check_types(const gs_problem *p, gs_error *error)
 
 static gs_status check_epilogue(const gs_problem *p, gs_error *error)
 {
-    if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu");
+    if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu, or the gradient of one");
     if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m");
     if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0)) return gs_fail(error, GS_ERROR_RANGE, "residual", NEEDS_BOTH);
     if (refuse_gate(p)) return gs_fail(error, GS_ERROR_RANGE, "gate", "%s", refuse_gate(p));
+    if (p->aux > 1) return gs_fail(error, GS_ERROR_RANGE, "aux", "must be 0 or 1");
+    if (refuse_aux(p)) return gs_fail(error, GS_ERROR_RANGE, "aux", "%s", refuse_aux(p));
     return GS_OK;
+}
+
+/* Matrices of an operand do not lie one behind the other, and not side by side either. */
+static bool overlap(const gs_problem *p, char operand, int64_t stride)
+{
+    const gs_shape d = gs_shape_of(p, operand), one = {.rows = d.rows, .row = d.row, .ld = d.ld, .matrices = 1};
+    if (d.matrices == 1 || stride == 0 || d.rows == 0) return false;
+    const bool beside = d.stride >= d.row && d.stride <= (d.ld - d.row) / (d.matrices - 1);
+    return d.stride < reach_of(&one) && !beside;
 }
 
 static gs_status check_strides(const gs_problem *p, gs_error *error)
@@ -402,11 +437,11 @@ static gs_status check_strides(const gs_problem *p, gs_error *error)
             return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], "%lld is not from %lld to %lld", (long long)stride, (long long)least, (long long)GS_MAX_STRIDE);
     }
     if (p->stride_bias && !p->bias) return gs_fail(error, GS_ERROR_RANGE, "se", "there is no bias");
-    const gs_shape d = gs_shape_of(p, 'd'), one = {.rows = d.rows, .row = d.row, .ld = d.ld, .matrices = 1};
-    if (d.matrices == 1 || p->stride_d == 0 || d.rows == 0) return GS_OK;
-    const bool beside = d.stride >= d.row && d.stride <= (d.ld - d.row) / (d.matrices - 1);
-    if (d.stride < reach_of(&one) && !beside)
+    if (p->stride_aux && !gs_has_aux(p)) return gs_fail(error, GS_ERROR_RANGE, "saux", NO_AUX);
+    if (overlap(p, 'd', p->stride_d))
         return gs_fail(error, GS_ERROR_RANGE, "sd", "matrices of D overlap: they must lie one behind the other or side by side in rows of ldd elements");
+    if (overlap(p, 'g', p->stride_aux))
+        return gs_fail(error, GS_ERROR_RANGE, "saux", "matrices of aux overlap: they must lie one behind the other or side by side in rows of ldaux elements");
     return GS_OK;
 }
 
@@ -425,21 +460,23 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         {"ldb", p->ldb,   least_ld(p, 'b'), GS_MAX_LD},
         {"ldc", p->ldc,   least_ld(p, 'c'), GS_MAX_LD},
         {"ldd", p->ldd,   least_ld(p, 'd'), GS_MAX_LD},
+        {"ldaux", p->ldaux, p->ldaux ? p->n : 0, gs_has_aux(p) ? GS_MAX_LD : 0},
     };
     for (size_t i = 0; i < GS_COUNT(ranges); i++)
         if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
             return gs_fail(error, GS_ERROR_RANGE, ranges[i].name, "%lld is not from %lld to %lld", (long long)ranges[i].value,
                            (long long)ranges[i].least, (long long)ranges[i].most);
     GS_TRY(check_strides(p, error));
-    for (char operand = 'a'; operand <= 'd'; operand++)
-        if (gs_problem_bytes(p, operand) > MAX_BYTES)
-            return gs_fail(error, GS_ERROR_RANGE, (const char[]){operand, '\0'}, "the matrix is larger than 2^46 bytes");
+    for (const char *operand = "abcdg"; *operand; operand++)
+        if (gs_problem_bytes(p, *operand) > MAX_BYTES)
+            return gs_fail(error, GS_ERROR_RANGE, (const char[]){*operand, '\0'}, "the matrix is larger than 2^46 bytes");
     return GS_OK;
 }
 
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
+    if (problem->reserved_int) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
     if (problem->gate >= GS_COUNT(gate_names)) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be none, stacked or interleaved");
     GS_TRY(check_types(problem, error));

@@ -22,7 +22,7 @@ static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 :
 
 static gs_product_operand matrix_of(const gs_problem *p, int index)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux"};
     const char letter = GS_OPERAND_LETTERS[index];
     const gs_shape s = gs_shape_of(p, letter);
     return (gs_product_operand){.name = names[index],
@@ -98,7 +98,7 @@ static gs_status write_matrix(const gs_product_operand *m, const gs_problem *pro
     }
     for (int64_t i = 0; i < m->rows && !text.failed; i++)
         gs_text_add_bytes(&text, m->host + place_of(m, i), row);
-    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the file of D")
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the file of %s", m->name)
                                          : gs_file_write(path, text.data ? text.data : "", text.size, error);
     gs_text_free(&text);
     return status;
@@ -114,7 +114,7 @@ gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *
 
 /* ---- on the device ---- */
 
-static bool needed(const gs_product *p, int index) { return index == 3 || gs_is_read(&p->problem, GS_OPERAND_LETTERS[index]); }
+static bool needed(const gs_product *p, int index) { return gs_is_written(&p->problem, GS_OPERAND_LETTERS[index]) || gs_is_read(&p->problem, GS_OPERAND_LETTERS[index]); }
 
 static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
 {
@@ -128,7 +128,7 @@ static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
         GS_TRY(ops->queue_wait(p->device, NULL, error));
         if (m->host)
             GS_TRY(ops->copy_in(p->device, m->device, m->host, m->bytes, error));
-        else if (i != 3 && m->bytes > 0)
+        else if (!gs_is_written(&p->problem, GS_OPERAND_LETTERS[i]) && m->bytes > 0)
             GS_TRY(gs_generate(p->verifier, &p->problem, GS_OPERAND_LETTERS[i], GS_DATA_NORMAL, (uint64_t)seed, m->device, NULL,
                                error));
     }
@@ -175,12 +175,20 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
     if (bytes == 0) return GS_OK;
     GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
     p->on_cpu = !p->problem.groups && gs_problem_flops(&p->problem) <= CPU_FLOPS;
-    const gs_args args = args_of(p);
+    gs_args args = args_of(p);
     if (p->on_cpu)
         GS_TRY(reference_on_cpu(p, bytes, error));
     else
         GS_TRY(gs_reference_of(p->verifier, &p->problem, &args, p->reference, NULL, error));
     GS_TRY(gs_compare_reference(p->verifier, &p->problem, &args, p->reference, TOLERANCE, &p->compare, NULL, error));
+    if (p->problem.aux && !p->compare.mismatches) {
+        const gs_problem before = gs_problem_of_aux(&p->problem);
+        gs_compare of_aux;
+        args.d = args.aux;
+        GS_TRY(gs_compare_reference(p->verifier, &before, &args, p->reference, TOLERANCE, &of_aux, NULL, error));
+        p->of_aux = of_aux.mismatches != 0;
+        if (p->of_aux) p->compare = of_aux;
+    }
     p->checked = true;
     return GS_OK;
 }
@@ -210,10 +218,10 @@ gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
     return p->device->ops->queue_wait(p->device, NULL, error);
 }
 
-gs_status gs_product_write(gs_product *p, const char *path, gs_error *error)
+gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error)
 {
-    GS_TRY(fetch(p, 3, error));
-    return write_matrix(&p->m[3], &p->problem, path, error);
+    GS_TRY(fetch(p, index, error));
+    return write_matrix(&p->m[index], &p->problem, path, error);
 }
 
 void gs_product_free(gs_product *p)

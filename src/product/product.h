@@ -6,7 +6,7 @@
  *     gs_product_open(&p, "emu:h200", false, &error);
  *     gs_product_run(&p, 1, &error);
  *     gs_product_check(&p, &error);
- *     gs_product_write(&p, "d.npy", &error);
+ *     gs_product_write(&p, 3, "d.npy", &error);
  *     gs_product_free(&p); */
 #ifndef GS_PRODUCT_PRODUCT_H
 #define GS_PRODUCT_PRODUCT_H
@@ -18,7 +18,7 @@
 
 /* An operand as it lies in memory: rows (of all its matrices) of row elements, ld apart in a matrix. */
 typedef struct gs_product_operand {
-    const char *name;        /* "A" to "D", "bias", "offsets" */
+    const char *name;        /* "A" to "D", "bias", "offsets", "aux" */
     int64_t     rows, row, ld;
     int64_t     matrices, stride;
     gs_npy_type type;
@@ -29,13 +29,14 @@ typedef struct gs_product_operand {
 
 typedef struct gs_product {
     gs_problem   problem;
-    gs_product_operand m[6]; /* A, B, C, D, bias, offsets */
+    gs_product_operand m[7]; /* A, B, C, D, bias, offsets, aux */
     gs_device   *device;
     gs_context  *context;
     gs_verifier *verifier;
     gs_pointer   reference;
     gs_pointer   scalars;    /* alpha and beta where they are in device memory, else 0 */
     gs_compare   compare;    /* of gs_product_check */
+    bool         of_aux;     /* D is right, and it is of aux */
     bool         checked;    /* false: there is nothing to check, or nobody did */
     bool         dependent;
     bool         on_cpu;     /* the reference was computed there */
@@ -43,14 +44,14 @@ typedef struct gs_product {
 
 void gs_product_make(gs_product *p, const gs_problem *problem);
 
-/* Operand 0 to 2, 4 or 5, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
+/* Operand 0 to 2, or 4 to 6, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
  * CORRUPT: it is not of this shape and type. */
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
 
 gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error);
-gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D is on the device then */
+gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D, and aux where it is written, are on the device then */
 gs_status gs_product_check(gs_product *p, gs_error *error);
-gs_status gs_product_write(gs_product *p, const char *path, gs_error *error);   /* D, as gs_product_read reads it: .npy by the name's end */
+gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error);   /* D (3) or aux (6), as gs_product_read reads it: .npy by the name's end */
 void      gs_product_free(gs_product *p);
 
 #endif

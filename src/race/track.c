@@ -90,7 +90,7 @@ gs_status gs_track_size(gs_track *track, gs_error *error)
     const gs_problem *const problem = &track->problem;
     size_t used = 0, set = 0, free_bytes, total_bytes;
     for (int i = 0; i < GS_OPERANDS; i++) {
-        if (i != 3 && !gs_is_read(problem, GS_OPERAND_LETTERS[i])) continue;
+        if (!gs_is_written(problem, GS_OPERAND_LETTERS[i]) && !gs_is_read(problem, GS_OPERAND_LETTERS[i])) continue;
         const size_t bytes = gs_problem_bytes(problem, GS_OPERAND_LETTERS[i]);
         track->room[i] = round_up(bytes) + GAP;
         used += bytes;
@@ -135,6 +135,7 @@ gs_args gs_track_args(const gs_track *track, int set)
     gs_args args = gs_args_make(address(at[0]), address(at[1]), address(at[2]), address(at[3]));
     args.bias = address(at[4]);
     args.offsets = address(at[5]);
+    args.aux = address(at[6]);
     if (track->problem.scalars == GS_SCALARS_DEVICE) {
         args.alpha = address(track->wrong + SCALARS);
         args.beta = args.alpha + 1;
@@ -203,10 +204,10 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
     const gs_problem *const p = &track->problem;
     uint64_t count = 0;
     gs_race_check check = {
-        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .wrong = address(track->wrong),
-        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
+        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .aux = address(track->at[6]), .wrong = address(track->wrong),
+        .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .ldaux = gs_shape_of(p, 'g').ld, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
-        .stride_bias = gs_shape_of(p, 'e').stride,
+        .stride_bias = gs_shape_of(p, 'e').stride, .stride_aux = gs_shape_of(p, 'g').stride, .writes_aux = (int)p->aux,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
         .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
@@ -238,7 +239,7 @@ gs_status gs_track_open(gs_track *track, gs_device *device, const gs_problem *pr
     GS_TRY(load(track, error));
     GS_TRY(ops->event_record(device, track->lead, track->queue, error));
     for (int i = 0; i < GS_OPERANDS; i++)
-        if (i != 3 && track->at[i]) GS_TRY(i == 5 ? fill_offsets(track, error) : fill_random(track, i, error));
+        if (!gs_is_written(problem, GS_OPERAND_LETTERS[i]) && track->at[i]) GS_TRY(i == 5 ? fill_offsets(track, error) : fill_random(track, i, error));
     return stop(track, NULL, error);
 }
 

@@ -49,13 +49,29 @@ static gs_layout random_layout(gs_random *random, bool a_transposed)
     return layouts[gs_random_below(random, a_transposed ? 4 : 2)];
 }
 
+/* Written with an activation, else read with the gradient of one. */
+static void add_aux(gs_random *random, gs_problem *problem)
+{
+    if (problem->activation && gs_random_below(random, 2)) {
+        problem->aux = 1;
+    } else {
+        problem->activation = GS_DRELU + (gs_activation)gs_random_below(random, GS_DSILU - GS_DRELU + 1);
+        problem->bias = GS_BIAS_NONE;
+    }
+    if (gs_random_below(random, 2)) problem->ldaux = problem->n + 1 + (int64_t)gs_random_below(random, 24);
+}
+
 /* Half of the problems have one. */
-static void add_epilogue(gs_random *random, bool gates, gs_problem *problem)
+static void add_epilogue(gs_random *random, bool gates, bool aux, gs_problem *problem)
 {
     if (gs_random_below(random, 2)) return;
     problem->bias = (gs_bias)gs_random_below(random, GS_BIAS_M + 1);
     problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
+    if (aux && gs_random_below(random, 4) == 0) {
+        add_aux(random, problem);
+        return;
+    }
     if (!gates || !problem->activation || problem->bias == GS_BIAS_M || gs_random_below(random, 2)) return;
     if (gs_random_below(random, 4)) *problem = gs_problem_resized(problem, problem->m, (problem->n + 7) / 8 * 8, problem->k);   /* as tensor copies need it */
     const int64_t row = gs_shape_of(problem, 'b').row;
@@ -83,6 +99,7 @@ static void add_strides(gs_random *random, gs_problem *p)
         if (*stride[i] == *ld[i] * s.rows) *stride[i] = 0;
     }
     if (p->bias && gs_random_below(random, 2)) p->stride_bias = gs_shape_of(p, 'e').row + (int64_t)gs_random_below(random, 5);
+    if (gs_has_aux(p) && gs_random_below(random, 2)) p->stride_aux = gs_shape_of(p, 'g').ld * p->m + 1 + (int64_t)gs_random_below(random, 9);
 }
 
 static void add_groups(gs_random *random, gs_problem *problem)
@@ -119,7 +136,7 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         problem.ldd += random_padding(random);
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
-        add_epilogue(random, all->takes & GS_WANTS_GATE, &problem);
+        add_epilogue(random, all->takes & GS_WANTS_GATE, all->takes & GS_WANTS_AUX, &problem);
         if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
         if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);

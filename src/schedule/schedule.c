@@ -136,7 +136,8 @@ bool gs_schedule_next(gs_schedule *schedule)
 /* GS_WANTS_* in their order. */
 static const struct {
     const char *field, *what;
-} wishes[] = {{"stride", "strides of a batch"}, {"scalars", "alpha and beta in device memory"}, {"gate", "a gated activation"}, {"groups", "groups of rows"}};
+} wishes[] = {{"stride", "strides of a batch"}, {"scalars", "alpha and beta in device memory"}, {"gate", "a gated activation"}, {"groups", "groups of rows"},
+              {"aux", "an auxiliary matrix"}};
 
 gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {

@@ -67,16 +67,16 @@ const gs_row *gs_table_row(const gs_table *table, int index)
 
 /* What counts when problems are compared, without padding. C's leading dimension counts only where C is read. */
 typedef struct key {
-    int64_t part[15];
+    int64_t part[17];
 } key;
 
 static key key_of(const gs_problem *p)
 {
     const bool reads_c = p->beta != 0;
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
-                          (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24;
+                          (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->aux << 25;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, reads_c ? p->stride_c : 0, p->stride_d, p->stride_bias,
-                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16}};
+                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16, p->ldaux, p->stride_aux}};
 }
 
 static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }

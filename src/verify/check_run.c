@@ -13,11 +13,12 @@
 #include "verify/groups.h"
 
 enum {
-    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
+    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
 };
 _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 
-static bool is_input(int operand) { return operand != 3; }
+/* Of the trial's problem. */
+static bool is_input(const gs_check_run *trial, int operand) { return !gs_is_written(&trial->problem, GS_OPERAND_LETTERS[operand]); }
 
 static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
@@ -96,7 +97,7 @@ static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs
     gs_verifier *const verifier = trial->verifier;
     const gs_buffer *const buffer = &trial->operand[operand];
     const size_t guard = gs_guard(verifier->device);
-    if (operand == 3) trial->around = pattern;
+    if (!is_input(trial, operand)) trial->around = pattern;
     GS_TRY(gs_check_poison(verifier, buffer->at - guard, guard, pattern, verifier->queue, error));
     return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
 }
@@ -147,9 +148,9 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
-        if (!is_input(i)) continue;
+        if (!is_input(trial, i)) continue;
         const gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
-        if (i < 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
+        if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
     const gs_args args = gs_check_run_args(trial);
@@ -163,36 +164,40 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
 /* Rows of D that are written. */
 static int64_t rows_of(const gs_check_run *trial) { return trial->offsets ? trial->offsets[trial->problem.groups] : trial->problem.m * trial->problem.batch; }
 
-/* D from the first row that belongs to no group on. */
-static gs_pointer behind_groups(const gs_check_run *trial, size_t *bytes)
+/* An output from the first row that belongs to no group on. */
+static gs_pointer behind_groups(const gs_check_run *trial, int output, size_t *bytes)
 {
     const gs_problem *const p = &trial->problem;
-    const size_t before = GS_MIN((size_t)(rows_of(trial) * p->ldd) * gs_type_size(p->out), trial->operand[3].bytes);
-    *bytes = trial->operand[3].bytes - before;
-    return trial->operand[3].at + before;
+    const int64_t ld = gs_shape_of(p, GS_OPERAND_LETTERS[output]).ld;
+    const size_t before = GS_MIN((size_t)(rows_of(trial) * ld) * gs_type_size(p->out), trial->operand[output].bytes);
+    *bytes = trial->operand[output].bytes - before;
+    return trial->operand[output].at + before;
 }
 
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
 static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux"};
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);
     const int count = gs_operand_count(&trial->problem);
-    size_t behind_bytes;
-    const gs_pointer behind = behind_groups(trial, &behind_bytes);
     GS_TRY(gs_check_counters_clear(verifier, error));
     for (int i = 0; i < count; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
-        const uint32_t around = i == 3 ? trial->around : GS_POISON_FIRST;
+        const uint32_t around = !is_input(trial, i) ? trial->around : GS_POISON_FIRST;
         GS_TRY(gs_check_pattern(verifier, buffer->at - guard, guard, around, SLOT_GUARD + i, queue, error));
         GS_TRY(gs_check_pattern(verifier, buffer->at + buffer->bytes, guard, around, SLOT_GUARD + i, queue, error));
-        if (is_input(i)) GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], buffer->at, SLOT_HASH + i, queue, error));
+        if (is_input(trial, i)) GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], buffer->at, SLOT_HASH + i, queue, error));
     }
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
-    GS_TRY(gs_check_padding(verifier, &trial->problem, trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
-    if (trial->offsets && behind_bytes) GS_TRY(gs_check_pattern(verifier, behind, behind_bytes, trial->poison, SLOT_BEHIND, queue, error));
+    GS_TRY(gs_check_padding(verifier, &trial->problem, 'd', trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
+    if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
+    for (int i = 3; i < count && trial->offsets; i++) {
+        size_t bytes;
+        const gs_pointer behind = behind_groups(trial, i, &bytes);
+        if (!is_input(trial, i) && bytes) GS_TRY(gs_check_pattern(verifier, behind, bytes, trial->poison, SLOT_BEHIND, queue, error));
+    }
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
@@ -209,10 +214,14 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     else if (counters[SLOT_PADDING])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING]);
+    else if (counters[SLOT_PADDING_AUX])
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between aux's rows: %llu half-words changed",
+                       (unsigned long long)counters[SLOT_PADDING_AUX]);
     if (counters[SLOT_BEHIND] && !gs_check_run_failed(trial))
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of D behind the last group: %llu half-words changed", (unsigned long long)counters[SLOT_BEHIND]);
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of %s behind the last group: %llu half-words changed", trial->problem.aux ? "D or aux" : "D",
+                           (unsigned long long)counters[SLOT_BEHIND]);
     for (int i = 0; i < count && !gs_check_run_failed(trial); i++)
-        if (is_input(i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
+        if (is_input(trial, i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
                        "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
@@ -263,17 +272,23 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     trial->poison = zero ? 0 : trial->launches++ & 1 ? GS_POISON_SECOND : GS_POISON_FIRST;
-    if (!zero && trial->around != trial->poison) GS_TRY(surround(trial, 3, trial->poison, error));
-    GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
+    const bool other = !zero && trial->around != trial->poison;
+    for (int i = 3; i < GS_OPERANDS; i++) {
+        if (is_input(trial, i)) continue;
+        if (other) GS_TRY(surround(trial, i, trial->poison, error));
+        GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
+    }
     GS_TRY(gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), verifier->queue, error));
     return launch(trial, error);
 }
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
 {
-    size_t bytes;
-    const gs_pointer behind = behind_groups(trial, &bytes);
-    if (trial->offsets) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));   /* rows that other groups had */
+    for (int i = 3; i < GS_OPERANDS && trial->offsets; i++) {   /* rows that other groups had */
+        size_t bytes;
+        const gs_pointer behind = behind_groups(trial, i, &bytes);
+        if (!is_input(trial, i)) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
+    }
     return launch(trial, error);
 }
 
@@ -431,7 +446,8 @@ gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs
 {
     gs_verifier *const verifier = trial->verifier;
     trial->poison = GS_POISON_FIRST;
-    GS_TRY(gs_check_poison(verifier, trial->operand[3].at, trial->operand[3].bytes, trial->poison, verifier->queue, error));
+    for (int i = 3; i < GS_OPERANDS; i++)
+        if (!is_input(trial, i)) GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
     const gs_args args = gs_check_run_args(trial);
     GS_TRY(other->run(other, &args, verifier->queue, error));
     return verifier->device->ops->queue_wait(verifier->device, verifier->queue, error);
@@ -439,9 +455,18 @@ gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs
 
 gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error)
 {
-    const gs_args args = gs_check_run_args(trial);
-    return gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison,
-                            counts, trial->verifier->queue, error);
+    gs_args args = gs_check_run_args(trial);
+    trial->of_aux = false;
+    GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
+    if (!trial->problem.aux || counts->mismatches) return GS_OK;
+    const gs_problem before = gs_problem_of_aux(&trial->problem);
+    gs_check_counts of_aux;
+    args.d = args.aux;
+    GS_TRY(gs_check_compare(trial->verifier, &before, &args, trial->reference, tolerance, trial->poison, &of_aux, trial->verifier->queue, error));
+    if (!of_aux.mismatches) return GS_OK;
+    *counts = of_aux;
+    trial->of_aux = true;
+    return GS_OK;
 }
 
 gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error)
@@ -451,6 +476,7 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
     gs_problem written = trial->problem;
     if (written.groups) written.m = rows_of(trial);
     GS_TRY(gs_check_hash(trial->verifier, &written, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
+    if (written.aux) GS_TRY(gs_check_hash(trial->verifier, &written, 'g', trial->operand[6].at, SLOT_OUTPUT, trial->verifier->queue, error));
     GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
     *hash = counters[SLOT_OUTPUT];
     return GS_OK;

@@ -27,7 +27,7 @@ typedef struct gs_check_run {
     uint64_t      seed;        /* of this run of gs_verify */
 
     gs_problem    problem;     /* what the contender is prepared for */
-    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias and the offsets, if there are any */
+    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias, the offsets and aux, if there are any */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
     int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
@@ -41,6 +41,7 @@ typedef struct gs_check_run {
     bool          edge;        /* the problem is one of part 5's: reasons name it */
     bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
+    bool          of_aux;      /* D was right, and what was compared last is aux */
 } gs_check_run;
 
 static inline bool gs_check_run_failed(const gs_check_run *trial) { return trial->verdict->code != GS_VERDICT_PASS; }
@@ -55,7 +56,7 @@ void      gs_check_run_free(gs_check_run *trial);
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
 
-/* Poisons D and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
+/* Poisons D, aux where it is written, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);
 
 /* As when it is timed: D and the workspace hold what the launch before left. */
@@ -73,6 +74,7 @@ gs_args gs_check_run_args(const gs_check_run *trial);
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);
 
+/* D, and where that is right and it is written aux: the counts are of the one that is wrong. */
 gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error);
 gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error);
 

@@ -205,6 +205,10 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_ZERO;
     }
+    if (operand == 'g') {   /* small integers where C has other values that RANGE needs: an activation's slope is neither 0 nor 1 for some of them */
+        g.operand = 2, g.seed = gs_mix(seed + 0x9b05688cu);
+        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_INTEGER;
+    }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);
     return g;
@@ -255,13 +259,13 @@ double gs_least_sum(const gs_problem *problem)
 
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 {
-    const bool smooth = problem->activation >= GS_GELU;
+    const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     return (gs_bound){
         .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
         .spread = tolerance * accumulation * steepest,
-        .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * least_of(GS_F16) + (problem->activation >= GS_GELU ? 0x1p-120 : 0),
+        .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
 }

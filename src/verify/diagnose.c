@@ -157,13 +157,15 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
     const gs_problem asked = trial->problem;
     char text[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
     const char *const wanted = epilogue_text(&asked, text), *right = NULL;
+    const int kinds = gs_is_gradient(asked.activation) ? GS_DSILU + 1 : GS_SILU + 1;   /* aux holds something for a gradient only */
     bool exchanged = false;
-    for (int i = 0; i < (asked.gate ? 8 : 2) * (GS_SILU + 1) && !right; i++) {
+    for (int i = 0; i < (asked.gate ? 8 : 2) * kinds && !right; i++) {
         gs_check_counts counts;
         if (i % 2 && !asked.bias) continue;
-        trial->problem.activation = (gs_activation)(i / 2 % (GS_SILU + 1));
+        trial->problem.activation = (gs_activation)(i / 2 % kinds);
+        trial->problem.aux = 0;
         trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
-        const int order = i / (2 * (GS_SILU + 1));   /* of the gate: as asked, exchanged, the other order, exchanged */
+        const int order = i / (2 * kinds);   /* of the gate: as asked, exchanged, the other order, exchanged */
         if (order & 2) trial->problem.gate = GS_GATE_STACKED + GS_GATE_INTERLEAVED - asked.gate;
         const gs_problem tried = trial->problem;
         exchanged = order & 1;
@@ -205,6 +207,8 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
     else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
+    else if (trial->of_aux)
+        gs_check_run_blame(trial, of_part[part], part, "%s: look at what is written beside D, alpha A B + beta C + bias before the activation, and where", where);
     else if (trial->problem.bias || trial->problem.activation) return diagnose_epilogue(trial, part, tolerance, where, error);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else blame_plain(trial, part, where);

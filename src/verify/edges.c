@@ -61,6 +61,7 @@ static void as_in(gs_problem *p, const gs_problem *like)
             *stride[i] = (s.ld * s.rows + unit - 1) / unit * unit + unit;
         }
     }
+    if (like->stride_aux) p->stride_aux = gs_shape_of(p, 'g').ld * p->m + 8;
     if (like->stride_bias) p->stride_bias = GS_MAX(gs_shape_of(p, 'e').row, 1) + 3;
 }
 
@@ -84,6 +85,8 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.ldb += 2 * e->pad;
     p.ldc += 3 * e->pad;
     p.ldd += 4 * e->pad;
+    p.aux = like->aux;
+    if (gs_has_aux(&p) && e->pad) p.ldaux = p.n + 5 * e->pad;
     if (p.batch > 1) as_in(&p, like);
     return p;
 }

@@ -14,7 +14,7 @@ enum {
 };
 
 #define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
-#define GS_COUNTERS   20
+#define GS_COUNTERS   22
 
 struct gs_verifier {
     gs_device  *device;
@@ -53,13 +53,13 @@ gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes
 /* So many 64-bit words cannot be read after this, and can again after the same once more. */
 gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error);
 
-/* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding ('a' to
- * 'c', 'e') or without ('d'), changed units of D's padding. */
+/* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding, or of an output
+ * without, changed units of an output's padding. */
 gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue,
                          gs_error *error);
 gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
                         gs_error *error);
-gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, uint32_t pattern, int slot,
                            gs_queue queue, gs_error *error);
 
 /* Adds the units of a range that do not hold the pattern to counter `slot`. */

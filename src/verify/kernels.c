@@ -125,7 +125,7 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error)
 {
-    if (operand < 'a' || operand > 'f' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c, e or f");
+    if (operand < 'a' || operand > 'g' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c, e, f or g");
     if (operand == 'f') return gs_offsets_put(verifier->device, problem, GS_ROUTING_EVEN, seed, to, error);
     const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
     return gs_check_generate(verifier, &g, to, queue, error);
@@ -164,11 +164,11 @@ gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uin
     return on_range(verifier, GS_CHECK_GUARD, at, bytes, seed, counter(verifier, slot), queue, error);
 }
 
-/* D in units of 16 bits. */
-static gs_placed units_of_d(const gs_problem *problem)
+/* An output in units of 16 bits. */
+static gs_placed units_of(const gs_problem *problem, char operand)
 {
     const long long units = (long long)gs_type_size(problem->out) / 2;
-    gs_placed placed = gs_placed_of(problem, 'd');
+    gs_placed placed = gs_placed_of(problem, operand);
     placed.cols *= units;
     placed.ld *= units;
     placed.stride *= units;
@@ -179,14 +179,14 @@ gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char o
                         gs_error *error)
 {
     gs_rows rows = {.at = address(at), .placed = {1, (long long)(gs_problem_bytes(problem, operand) / 2), 0, 0, 1}, .out = address(counter(verifier, slot))};
-    if (operand == 'd') rows.placed = units_of_d(problem);
+    if (gs_is_written(problem, operand)) rows.placed = units_of(problem, operand);
     return launch(verifier, GS_CHECK_HASH, &rows, (uint64_t)(rows.placed.matrices * rows.placed.rows * rows.placed.cols), queue, error);
 }
 
-gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, gs_pointer d, uint32_t pattern, int slot,
+gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, uint32_t pattern, int slot,
                            gs_queue queue, gs_error *error)
 {
-    gs_rows rows = {.at = address(d), .placed = units_of_d(problem), .pattern = pattern, .out = address(counter(verifier, slot))};
+    gs_rows rows = {.at = address(at), .placed = units_of(problem, operand), .pattern = pattern, .out = address(counter(verifier, slot))};
     const gs_placed *const placed = &rows.placed;
     if (placed->rows == 0 || placed->cols == 0) return GS_OK;
     return launch(verifier, GS_CHECK_PADDING, &rows, (uint64_t)(gs_placed_end(placed) - placed->matrices * placed->rows * placed->cols), queue, error);
@@ -227,7 +227,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
     gs_timed timed = {
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
-        .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
+        .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
         .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
@@ -358,7 +358,8 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
-                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups};
+                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups,
+                         .aux = args->aux, .placed_aux = gs_placed_of(p, 'g')};
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
@@ -418,7 +419,15 @@ static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const 
     }
     free(offsets);
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
-    *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
+    if (gs_is_gradient(p->activation)) {
+        double z;
+        const gs_shape s = gs_shape_of(p, 'g');
+        const gs_placed placed = {s.rows, s.row, s.ld, s.stride, s.matrices};
+        GS_TRY(read_element(verifier, p->out, args->aux, gs_placed_at(&placed, row, col), &z, error));
+        *value = gs_slope_result((int)p->activation, sum[0], z, 0, e.least).value;
+    } else {
+        *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
+    }
     if (p->residual) *value += (double)p->beta * c;
     return GS_OK;
 }

@@ -38,7 +38,7 @@ size_t gs_operand_used(const gs_problem *problem)
     const gs_problem average = gs_problem_average(problem);   /* of groups, those that have rows */
     size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(&average, 'b') + gs_problem_bytes(problem, 'd');
     if (problem->beta != 0) used += gs_problem_bytes(problem, 'c');
-    return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f');
+    return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f') + gs_problem_bytes(problem, 'g');
 }
 
 size_t gs_operand_room(size_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN + (size_t)MOST_GAP * GRAIN; }
@@ -73,7 +73,7 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
 {
     return (gs_args){
         .a = (const void *)(uintptr_t)at[0], .b = (const void *)(uintptr_t)at[1], .c = (const void *)(uintptr_t)at[2], .d = (void *)(uintptr_t)at[3],
-        .bias = (const void *)(uintptr_t)at[4], .offsets = (const int32_t *)(uintptr_t)at[5],
+        .bias = (const void *)(uintptr_t)at[4], .offsets = (const int32_t *)(uintptr_t)at[5], .aux = (void *)(uintptr_t)at[6],
     };
 }
 

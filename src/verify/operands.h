@@ -47,10 +47,10 @@ size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
  * nothing. The memory is the caller's to free. */
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
-/* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets. */
-static inline int gs_operand_count(const gs_problem *problem) { return problem->groups ? GS_OPERANDS : problem->bias ? GS_OPERANDS - 1 : GS_OPERANDS - 2; }
+/* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux. */
+static inline int gs_operand_count(const gs_problem *problem) { return gs_has_aux(problem) ? 7 : problem->groups ? 6 : problem->bias ? 5 : 4; }
 
-/* The arguments of a launch, of the addresses of A, B, C, D, the bias and the offsets. C is always an operand of its own, also where beta is 0. */
+/* The arguments of a launch, of the addresses of A, B, C, D, the bias, the offsets and aux. C is always an operand of its own, also where beta is 0. */
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 
 /* Device memory with the problem's alpha and beta, 4 bytes each, where it has them there (GS_SCALARS_DEVICE); 0 where it has not. The caller's to free. */

@@ -27,8 +27,10 @@ static void describe_area(const gs_problem *p, const gs_check_counts *counts, ch
 gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *counts, char text[GS_WHERE], gs_error *error)
 {
     gs_compare compare;
-    const gs_args args = gs_check_run_args(trial);
-    GS_TRY(gs_check_summary(trial->verifier, &trial->problem, counts, &args, trial->reference, &compare, error));
+    gs_args args = gs_check_run_args(trial);
+    const gs_problem of = trial->of_aux ? gs_problem_of_aux(&trial->problem) : trial->problem;
+    if (trial->of_aux) args.d = args.aux;
+    GS_TRY(gs_check_summary(trial->verifier, &of, counts, &args, trial->reference, &compare, error));
     gs_verdict *const verdict = trial->verdict;
     verdict->mismatches = compare.mismatches;
     verdict->row = compare.row;
@@ -38,7 +40,7 @@ gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *coun
     char area[96];
     const double elements = (double)trial->problem.m * (double)trial->problem.batch * (double)trial->problem.n;
     describe_area(&trial->problem, counts, area, sizeof area);
-    snprintf(text, GS_WHERE, "%lld of %.0f elements, first (%lld, %lld): got %.9g, want %.9g%s", (long long)compare.mismatches, elements,
+    snprintf(text, GS_WHERE, "%s%lld of %.0f elements, first (%lld, %lld): got %.9g, want %.9g%s", trial->of_aux ? "of aux, beside a right D, " : "", (long long)compare.mismatches, elements,
              (long long)compare.row, (long long)compare.col, compare.got, compare.want, area);
     return GS_OK;
 }

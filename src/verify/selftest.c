@@ -67,7 +67,7 @@ static gs_status memory(const bench *b, gs_error *error)
     GS_TRY(gs_check_counters_clear(v, error));
     GS_TRY(gs_check_guard_fill(v, b->memory + AT_GUARD, GUARD_BYTES, 7, v->queue, error));
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_CLEAN, v->queue, error));
-    GS_TRY(gs_check_padding(v, p, b->memory + AT_D, GS_POISON_FIRST, SLOT_CLEAN, v->queue, error));
+    GS_TRY(gs_check_padding(v, p, 'd', b->memory + AT_D, GS_POISON_FIRST, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_poison(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, v->queue, error));
     GS_TRY(gs_check_pattern(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_hash(v, p, 'a', b->memory + AT_A, SLOT_HASH, v->queue, error));
@@ -77,7 +77,7 @@ static gs_status memory(const bench *b, gs_error *error)
     GS_TRY(damage(b, AT_ZEROED + ZEROED_BYTES - 2, error));
     GS_TRY(damage(b, AT_A, error));
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_GUARD, v->queue, error));
-    GS_TRY(gs_check_padding(v, p, b->memory + AT_D, GS_POISON_FIRST, SLOT_PADDING, v->queue, error));
+    GS_TRY(gs_check_padding(v, p, 'd', b->memory + AT_D, GS_POISON_FIRST, SLOT_PADDING, v->queue, error));
     GS_TRY(gs_check_pattern(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, SLOT_ZEROED, v->queue, error));
     GS_TRY(gs_check_hash(v, p, 'a', b->memory + AT_A, SLOT_HASH_CHANGED, v->queue, error));
     uint64_t counters[GS_COUNTERS];

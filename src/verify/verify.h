@@ -68,8 +68,8 @@ typedef enum gs_data {
     GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
 } gs_data;
 
-/* Fills operand 'a', 'b', 'c', 'e' (the bias) or 'f' (the groups' offsets: every row to any group) of the problem. The value depends on (kind, seed, operand, logical row, logical column) only,
- * so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
+/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group) or 'g' (aux) of the problem. The value
+ * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
 
@@ -91,7 +91,8 @@ typedef struct gs_compare {
     double  bias;              /* mean signed error over the mean absolute error */
 } gs_compare;
 
-/* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c and bias are read as it says. Componentwise bound: tolerance times (the rounding of the output type plus
+/* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c, bias and aux are read as it says.
+ * Of a problem that writes aux, aux is looked at with gs_problem_of_aux. Componentwise bound: tolerance times (the rounding of the output type plus
  * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
  * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
@@ -100,7 +101,7 @@ gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem,
 /* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
  * call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {
-    gs_pointer a, b, c, d, begin, end, bias, offsets;
+    gs_pointer a, b, c, d, begin, end, bias, offsets, aux;
 } gs_timed_operands;
 
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places

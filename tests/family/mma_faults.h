@@ -5,6 +5,7 @@
 #define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"
 #define MMA_NT   "bf16:136x64x200:nt mma/64x64x32/w2x2/s3/g1"
 #define MMA_TT   "f16:67x65x131:tt mma/32x64x64/w2x2/s2/g1"
+#define MMA_AUX  "f16:100x64x64:tn:ep=relu+aux mma/64x64x32/w2x2/s3/g1"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
 
     /* ---- mma, planted ---- */
@@ -16,7 +17,7 @@
     {"fills the stage that is read", MMA, {{"                to = from;\n", "                to = from == (GS_STAGES - 1) * STAGE_BYTES ? 0 : from + STAGE_BYTES;\n"}}, {F(RACE), F(OVERWRITE), F(EARLY_READ)}},
     {"reads beyond the last row", "f16:100x64x320:tn mma/128x64x64/w2x2/s2/g1", {{"row + row_of(i) < rows ? cols - col - col_of(i) : -8", "cols - col - col_of(i)"}}, {F(OUT_OF_BOUNDS)}},
     {"another swizzle for the reader", MMA, {{"at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16);", "at.a = chunk_offset<A_COLS>(warp_m * WARP_M + lane % 16, lane / 16 ^ 1);"}}, {RESULT}},
-    {"stores without its barrier", MMA_ODD, {{"        __syncwarp();\n        store_slab", "        store_slab"}, {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
+    {"stores without its barrier", MMA_ODD, {{"        __syncwarp();\n        store_slab(d +", "        store_slab(d +"}, {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
     {"a vector store to an odd address", MMA, {{"shared + warp * SLAB_BYTES", "shared + 4 + warp * SLAB_BYTES"}}, {F(MISALIGNED)}},
     {"ragged rows: pieces of the next row", MMA_ODD, {{"return slab + row * SLAB_ROW + i * 16;", "return slab + (row + i / 2) % 16 * SLAB_ROW + i * 16;"}}, {RESULT}},
     {"ragged rows: rows beyond the last", MMA_ODD, {{"OUT_BYTES, rows, columns, lane, piece);", "OUT_BYTES, 16, columns, lane, piece);"}}, {F(OUT_OF_BOUNDS)}},
@@ -27,6 +28,11 @@
     {"nt: copies A of rows beyond the last", "f16:72x64x64:nt mma/64x64x64/w2x2/s2/g1", {{"a_cols() const { return GS_A_ALONG_K ? k : rows; }", "a_cols() const { return GS_A_ALONG_K ? k : GS_BM; }"}}, {F(OUT_OF_BOUNDS)}},
     {"tt: the second of raw rows begins as the first", MMA_TT, {{"before_row(a + (row + 1) * load.a.ld)) * 2;", "before_row(a + row * load.a.ld)) * 2;"}}, {RESULT}},
     {"half of the warp multiplies", MMA, {{"            multiply(acc, &f[step % 2]);", "            if (lane < 16) multiply(acc, &f[step % 2]);"}}, {F(DIVERGED)}},
+    {"aux: stored without a barrier", "bf16:65x67x131:nn:ldaux=71:ep=relu+aux mma/32x64x64/w2x2/s2/g1", {{"        __syncwarp();\n        store_slab((unsigned char *)p.aux", "        store_slab((unsigned char *)p.aux"},
+      {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
+    {"aux: D in the slab that is still read", MMA_AUX, {{"columns, lane);\n        __syncwarp();\n#endif", "columns, lane);\n#endif"}}, {F(RACE)}},
+    {"aux: rows beyond the last", MMA_AUX, {{"p.ldaux, slab, (int)min(p.m - first, 16LL),", "p.ldaux, slab, 16,"}}, {F(OUT_OF_BOUNDS)}},
+    {"aux: columns beyond the last", "f16:64x36x64:tn:ldaux=68:ep=relu+aux mma/64x64x32/w2x2/s3/g1", {{"(int)min(p.m - first, 16LL), columns, lane);\n        __syncwarp();", "(int)min(p.m - first, 16LL), WARP_N, lane);\n        __syncwarp();"}}, {F(OUT_OF_BOUNDS)}},
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"the wait behind the first copies", MMA_NN, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"},
@@ -36,6 +42,8 @@
     /* ---- honest ---- */
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
+    {"aux", MMA_AUX, {{0}}, {0}},
+    {"aux, raw rows", "bf16:65x67x131:nn:ldaux=71:ep=relu+aux mma/32x64x64/w2x2/s2/g1", {{0}}, {0}},
     {"raw rows", MMA_ODD, {{0}}, {0}},
     {"cp.async, nt", MMA_NT, {{0}}, {0}},
     {"raw rows, tt", MMA_TT, {{0}}, {0}},

@@ -38,6 +38,8 @@ static const char *const seeds[] = {
     "0bf16:257x4096x4096:nn:d=f32:lda=4104:beta=1",
     "0f16:1x2x3:tn:acc=f16:d=f32:lda=7:ldb=9:ldc=4:ldd=5:b=8:alpha=2.5e-3:beta=0.5",
     "0f16:0x0x0:nn:ep=silu",
+    "0bf16:3x7x5:tn:ldaux=9:b=2:saux=30:beta=1:ep=bias_m+gelu_erf+residual+aux",
+    "0f16:3x7x5:nt:ldaux=9:g=3:ep=dgelu_erf",
     "064_4096_64",
     "0f16:2147483647x2147483647x2147483647:nn:ldd=68719476736:b=2147483647:alpha=-3.40282347e+38:beta=1.17549435e-38",
     "1ws/128x256x64/s4/c2x1/coop/g8",
@@ -100,7 +102,7 @@ static const char *const seeds[] = {
 static const char *const pieces[] = {
     ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807",
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
-    ":acc=f16", ":d=", ":ep=bias,relu", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
+    ":acc=f16", ":d=", ":ep=bias,relu", "+aux", ":ep=drelu", ":ldaux=", ":saux=", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
     "gemmsmith-tuned 1\n", "library", "cublaslt/", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n", "//", "#if 0\n", "#endif\n", "R\"(", ")\"", "'", "asm(\"", "<|", "?\?/", "#line ",
 };

@@ -46,7 +46,11 @@ AT(gs_problem, stride_c, 128);
 AT(gs_problem, stride_d, 136);
 AT(gs_problem, stride_bias, 144);
 AT(gs_problem, groups, 152);
-AT(gs_problem, reserved, 160);
+AT(gs_problem, aux, 160);
+AT(gs_problem, reserved_int, 164);
+AT(gs_problem, ldaux, 168);
+AT(gs_problem, stride_aux, 176);
+AT(gs_problem, reserved, 184);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);
@@ -60,7 +64,8 @@ AT(gs_args, alpha, 48);
 AT(gs_args, beta, 56);
 AT(gs_args, bias, 64);
 AT(gs_args, offsets, 72);
-AT(gs_args, reserved, 80);
+AT(gs_args, aux, 80);
+AT(gs_args, reserved, 88);
 
 SIZE(gs_config, 144);
 AT(gs_config, size, 0);

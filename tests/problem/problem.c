@@ -58,6 +58,12 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
         {"f16:2x3x4:tn:ep=gate+silu:g=2",                       "f16:2x3x4:tn:g=2:ep=silu+gate"},
+        {"f16:2x3x4:nn:ep=aux+gelu+bias:ldaux=3",               "f16:2x3x4:nn:ep=bias+gelu+aux"},
+        {"bf16:2x3x4:tn:beta=1:b=2:ep=aux+relu+residual+bias_m:saux=9:ldaux=4", "bf16:2x3x4:tn:ldaux=4:b=2:saux=9:beta=1:ep=bias_m+relu+residual+aux"},
+        {"f16:2x3x4:nn:b=2:saux=6:ep=drelu",                    "f16:2x3x4:nn:b=2:ep=drelu"},
+        {"f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu",           "f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu"},
+        {"f16:2x3x4:nn:g=3:ep=dgelu_erf:ldaux=7",               "f16:2x3x4:nn:ldaux=7:g=3:ep=dgelu_erf"},
+        {"f16:2x3x4:nn:beta=2:ep=residual+dsilu",               "f16:2x3x4:nn:beta=2:ep=dsilu+residual"},
         {"f16:2x3x4:nn:ldb=6:ep=bias+relu+gate_i",              "f16:2x3x4:nn:ep=bias+relu+gate_i"},
         {"bf16:2x3x4:tn:ldb=5:beta=2:ep=residual+gate_i+gelu",  "bf16:2x3x4:tn:ldb=5:beta=2:ep=gelu+gate_i+residual"},
     };
@@ -131,6 +137,16 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:ep=bias_m+silu+gate", GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:beta=1:ep=silu+gate", GS_ERROR_RANGE, "ep",     24},
         {"f16:1x1x1:nn:ep=silu+gate+gate_i", GS_ERROR_PARSE, "ep",     27},
+        {"f16:1x1x1:nn:ep=aux",              GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=relu+aux+aux",     GS_ERROR_PARSE, "ep",     26},
+        {"f16:1x1x1:nn:ep=silu+gate+aux",    GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=bias+drelu",       GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=drelu+aux",        GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=dsilu+gate",       GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=relu+dsilu",       GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x9x1:nn:ldaux=8:ep=drelu",    GS_ERROR_RANGE, "ldaux",  20},
+        {"f16:1x9x1:nn:ldaux=9:ep=relu",     GS_ERROR_RANGE, "ldaux",  20},
+        {"f16:1x9x1:nn:b=2:saux=9:ep=relu",  GS_ERROR_RANGE, "saux",   23},
         {"f16:1x9x8:nn:ldb=17:ep=silu+gate", GS_ERROR_RANGE, "ldb",    18},
         {"64_4096",                          GS_ERROR_PARSE, "k",      8},
         {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
@@ -283,7 +299,27 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.ldd = 0, GS_ERROR_RANGE, "ldd");
     WITH(p.alpha = NAN, GS_ERROR_RANGE, "alpha");
     WITH(p.beta = INFINITY, GS_ERROR_RANGE, "beta");
-    WITH(p.reserved[3] = 1, GS_ERROR_UNSUPPORTED, "reserved");
+    WITH((p.activation = GS_GELU, p.aux = 1), GS_OK, "");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.ldaux = 64), GS_OK, "");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.bias = GS_BIAS_M, p.beta = 1, p.residual = 1), GS_OK, "");
+    WITH((p.activation = GS_GELU, p.aux = 2), GS_ERROR_RANGE, "aux");
+    WITH(p.aux = 1, GS_ERROR_RANGE, "aux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.gate = GS_GATE_STACKED), GS_ERROR_RANGE, "aux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.ldaux = 63), GS_ERROR_RANGE, "ldaux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.ldaux = GS_MAX_LD + 1), GS_ERROR_RANGE, "ldaux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.batch = 2, p.stride_aux = 64 * 64 - 1), GS_ERROR_RANGE, "saux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.batch = 2, p.stride_aux = GS_SAME_MATRIX), GS_ERROR_RANGE, "saux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.batch = 2, p.ldaux = 128, p.stride_aux = 64), GS_OK, "");
+    WITH((p.activation = GS_GELU, p.ldaux = 64), GS_ERROR_RANGE, "ldaux");
+    WITH((p.activation = GS_GELU, p.stride_aux = 4096), GS_ERROR_RANGE, "saux");
+    WITH((p.activation = GS_DGELU), GS_OK, "");
+    WITH((p.activation = GS_DSILU, p.ldaux = 65, p.beta = 1, p.residual = 1), GS_OK, "");
+    WITH((p.activation = GS_DSILU + 1), GS_ERROR_RANGE, "activation");
+    WITH((p.activation = GS_DRELU, p.bias = GS_BIAS_N), GS_ERROR_RANGE, "aux");
+    WITH((p.activation = GS_DRELU, p.aux = 1), GS_ERROR_RANGE, "aux");
+    WITH((p.activation = GS_DRELU, p.gate = GS_GATE_INTERLEAVED), GS_ERROR_RANGE, "aux");
+    WITH(p.reserved_int = 1, GS_ERROR_UNSUPPORTED, "reserved");
+    WITH(p.reserved[0] = 1, GS_ERROR_UNSUPPORTED, "reserved");
     WITH(p.scalars = 1, GS_OK, "");
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
@@ -324,6 +360,17 @@ static void strides_say_where_matrices_are(void **state)
     assert_int_equal(larger.stride_d, 10);
     assert_int_equal(larger.ldd, 20);
     assert_int_equal(larger.stride_b, GS_SAME_MATRIX);
+    p = problem_of("f16:3x5x7:tn:ldaux=6:b=2:saux=20:ep=relu+aux");
+    assert_int_equal(gs_problem_bytes(&p, 'g'), (20 + 2 * 6 + 5) * 2);
+    assert_int_equal(gs_problem_resized(&p, 4, 9, 7).ldaux, 10);
+    assert_int_equal(gs_problem_resized(&p, 4, 9, 7).stride_aux, 4 * 10 + 2);
+    assert_int_equal(gs_problem_of_aux(&p).ldd, 6);
+    assert_int_equal(gs_problem_sums(&p).ldaux, 0);
+    p = problem_of("f16:3x5x7:tn:b=2:ep=drelu");
+    assert_int_equal(gs_problem_bytes(&p, 'g'), 2 * 3 * 5 * 2);
+    assert_int_equal(gs_problem_resized(&p, 4, 9, 7).ldaux, 0);
+    p = problem_of("f16:3x5x7:tn:ep=relu");
+    assert_int_equal(gs_problem_bytes(&p, 'g'), 0);
     p = problem_of("f16:3x5x7:tn:b=2:sa=30");
     assert_int_equal(gs_problem_resized(&p, 4, 5, 7).stride_a, 37);
 }

@@ -58,7 +58,7 @@ static void a_product_is_checked_and_written(void **state)
     assert_false(p.checked);
     CHECK(gs_product_check(&p, &error));
     assert_true(p.checked && p.on_cpu && p.compare.mismatches == 0);
-    CHECK(gs_product_write(&p, path_of(path, "d.npy"), &error));
+    CHECK(gs_product_write(&p, 3, path_of(path, "d.npy"), &error));
     for (int row = 1; row < 4; row++) assert_memory_equal(p.m[3].host, p.m[3].host + row * 16, 16);   /* all rows are the sums of B's columns */
     gs_product_free(&p);
     CHECK(gs_product_read(&next, 0, path, &error));
@@ -68,8 +68,39 @@ static void a_product_is_checked_and_written(void **state)
     gs_product_free(&next);
 }
 
+/* What one product leaves in aux, the next one reads. */
+static void aux_goes_from_a_product_to_the_next(void **state)
+{
+    gs_product p = product_of("f16:24x16x16:tn:ldaux=20:ep=bias+gelu+aux"), next = product_of("f16:24x16x8:nn:ldaux=17:ep=dgelu");
+    char path[GS_PATH];
+    (void)state;
+    CHECK(gs_product_open(&p, "emu:h200", false, &error));
+    const gs_status status = gs_product_run(&p, 1, &error);
+    if (status == GS_ERROR_NO_COMPILER) {
+        gs_product_free(&p);
+        skip();
+    }
+    assert_int_equal(status, GS_OK);
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.checked && p.compare.mismatches == 0);
+    CHECK(gs_product_write(&p, 6, path_of(path, "aux.npy"), &error));
+    p.checked = false;
+    p.device->ops->free(p.device, p.reference);
+    CHECK(p.device->ops->fill(p.device, p.m[6].device + 2, 0x12345678, 4, NULL, &error));
+    CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.of_aux && p.compare.mismatches == 2 && p.compare.row == 0 && p.compare.col == 1);
+    gs_product_free(&p);
+    CHECK(gs_product_read(&next, 6, path, &error));
+    CHECK(gs_product_open(&next, "emu:h200", false, &error));
+    CHECK(gs_product_run(&next, 1, &error));
+    CHECK(gs_product_check(&next, &error));
+    assert_true(next.checked && next.compare.mismatches == 0);
+    gs_product_free(&next);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next)};
     return cmocka_run_group_tests_name("product/product", tests, make_folder, remove_folder);
 }

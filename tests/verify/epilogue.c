@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static int close_device(void **state)
     return 0;
 }
 
-/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another of the same length. */
+/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another. */
 static gs_verdict verdict_with(const char *asked, const char *built, const char *from, const char *to)
 {
     const gs_problem problem = problem_of(asked), other = problem_of(built);
@@ -46,9 +47,11 @@ static gs_verdict verdict_with(const char *asked, const char *built, const char 
     gs_contender contender;
     gs_verdict verdict;
     if (gs_kernel_build(&kernel, &schedule, &other, &device->caps, &error) != GS_OK) fail_msg("%s: %s", built, error.text);
-    char *const source = strdup(kernel.source), *const found = from ? strstr(source, from) : NULL;
+    const char *const found = from ? strstr(kernel.source, from) : NULL;
     if (from && !found) fail_msg("%s is not in the source", from);
-    if (found) memcpy(found, to, strlen(to));
+    const size_t before = found ? (size_t)(found - kernel.source) : strlen(kernel.source), size = strlen(kernel.source) + (found ? strlen(to) : 0) + 1;
+    char *const source = malloc(size);
+    snprintf(source, size, "%.*s%s%s", (int)before, kernel.source, found ? to : "", found ? found + strlen(from) : "");
     kernel.source = source;
     if (gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
         gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 3, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
@@ -86,6 +89,13 @@ static void wrong_epilogues(void **state)
         {"bf16:40x24x72:tn:ep=silu+gate",               "bf16:40x24x72:tn:ldb=72:ep=silu"},
         {"f16:40x24x72:tn:acc=f16:ep=gelu_erf+gate",    "f16:40x24x72:tn:acc=f16:ep=gelu+gate"},
         {"f16:40x24x72:tn:beta=1:ep=silu+gate+residual", "f16:40x24x72:tn:ep=silu+gate"},
+        {"f16:40x24x72:nn:ep=drelu",                    "f16:40x24x72:nn"},
+        {"bf16:40x24x72:tn:d=f32:ep=drelu",             "bf16:40x24x72:tn:d=f32:ep=dgelu"},
+        {"f16:40x24x72:tn:ldaux=25:ep=dgelu",           "f16:40x24x72:tn:ldaux=25:ep=dgelu_erf"},
+        {"bf16:40x24x72:tn:ep=dgelu_erf",               "bf16:40x24x72:tn:ep=gelu_erf"},
+        {"f16:40x24x72:tn:acc=f16:ep=dsilu",            "f16:40x24x72:tn:acc=f16:ep=drelu"},
+        {"f16:40x24x72:tn:beta=1:ep=dsilu+residual",    "f16:40x24x72:tn:beta=1:ep=dsilu"},
+        {"f16:40x24x72:tn:ep=bias+silu+aux",            "f16:40x24x72:tn:ep=silu+aux"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_verdict right = verdict_of(cases[i].asked, cases[i].asked), wrong = verdict_of(cases[i].asked, cases[i].built);
@@ -103,6 +113,32 @@ static void exchanged(void **state)
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         const gs_verdict wrong = verdict_with(texts[i], texts[i], "gs_gated(p, gate, up", "gs_gated(p, up, gate");
         if (wrong.code == GS_VERDICT_PASS || !strstr(wrong.reason, "gate and up exchanged")) fail_msg("%s: %s", texts[i], wrong.reason);
+    }
+}
+
+#define LAST "gs_finished(p, value, c, row, col, p.m, p.n, batch + group));\n"   /* behind it D is written */
+
+/* A kernel that does not write aux, writes something else there, or writes it elsewhere. */
+static void wrong_aux(void **state)
+{
+    (void)state;
+    static const struct {
+        const char      *asked, *built, *from, *to, *reason;
+        gs_verdict_code  code;
+    } cases[] = {
+        {"f16:40x24x72:tn:ep=bias+gelu+aux",         "f16:40x24x72:tn:ep=bias+gelu+aux", NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:40x24x72:tn:ep=bias+gelu+aux",         "f16:40x24x72:tn:ep=bias+gelu", NULL, NULL, "never written; of aux", GS_VERDICT_UNWRITTEN},
+        {"bf16:40x24x72:tn:ep=bias+relu+aux",        NULL, LAST, LAST "            gs_put_aux(p, 1.0f, row, col, p.m, p.n, 0);\n", "of aux", GS_VERDICT_EXACT},
+        {"f16:40x24x72:tn:d=f32:beta=1:ep=silu+aux", NULL, LAST, LAST "            if (row == 7 && col == 5) gs_put_aux(p, value, row, col, p.m, p.n, 0);\n", "first (7, 5)", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:ldaux=30:ep=relu+aux",     NULL, LAST, LAST "            if (row + 1 < p.m) ((out_type *)p.aux)[row * p.ldaux + p.n] = 0;\n", "between aux's rows", GS_VERDICT_GUARD},
+        {"f16:40x24x72:nn:ep=relu+aux",              NULL, LAST, LAST "            ((out_type *)p.aux)[p.m * p.ldaux] = 0;\n", "before or behind aux", GS_VERDICT_GUARD},
+        {"f16:40x24x72:nn:ep=dgelu",                 NULL, LAST, LAST "            ((out_type *)p.aux)[5] = 0;\n", "changed its input aux", GS_VERDICT_INPUT},
+        {"f16:40x24x72:nn:ldaux=25:ep=dgelu",        NULL, "gs_finished(p, value, c, row, col,", "gs_finished(p, value, c, row / 2, col,", "epilogue", GS_VERDICT_EXACT},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
+        if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
+            fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
     }
 }
 
@@ -153,10 +189,31 @@ static void activations(void **state)
     }
 }
 
+/* Slopes against differences of the activations; drelu is exact. */
+static void slopes(void **state)
+{
+    (void)state;
+    for (double z = -11; z <= 11; z += 0.0625) {
+        for (int gradient = GS_DGELU; gradient <= GS_DSILU; gradient++) {
+            const int of = gradient - GS_DRELU + GS_RELU;
+            const double h = 1e-5, want = (gs_activate(of, z + h) - gs_activate(of, z - h)) / (2 * h);
+            const gs_slope slope = gs_slope_of(gradient, z);
+            if (difference(slope.value, want) > 1e-9 || slope.size < fabs(slope.value)) fail_msg("%d at %g: %g, want %g", gradient, z, slope.value, want);
+        }
+        assert_true(gs_slope_result(GS_DRELU, 3, z, 0, -1e9).value == (z > 0 ? 3 : 0));
+    }
+    for (int gradient = GS_DRELU; gradient <= GS_DSILU; gradient++) {
+        assert_true(difference(gs_slope_result(gradient, 2, (double)INFINITY, 0, -1e9).value, 2) < 1e-12 && fabs(gs_slope_result(gradient, 2, (double)-INFINITY, 0, -1e9).value) < 1e-40);
+        assert_true(isnan(gs_slope_result(gradient, (double)NAN, 1, 0, -1e9).value));
+        assert_true(gradient == GS_DRELU || isnan(gs_slope_result(gradient, 1, (double)NAN, 0, -1e9).value));
+    }
+    assert_true(gs_slope_result(GS_DRELU, 5, (double)NAN, 0, -1e9).value == 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(slopes), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
