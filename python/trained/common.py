@@ -119,6 +119,7 @@ ARMS = {
     "rl-no-examples": without_examples,
     "rl-no-metrics": without_metrics,
     "rl-surrogate": lambda prompt: prompt,
+    "rl-rounds": lambda prompt: prompt,
 }
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Stage 1, data: lessons for imitation, questions for reinforcement, the test's questions.
 
-    data.py OUT --test LIST --times ROWS... [--each 12] [--random 4000] [--floor 200] [--jobs N] [--seed 1]
+    data.py OUT --test LIST --times ROWS... [--each 12] [--random 4000] [--floor 200] [--even] [--jobs N] [--seed 1]
 
 ROWS: "group,problem,schedule,us", as `gemmsmith train --rows` writes them and docs/performance has them (.gz, too). LIST: the problems of the test; nothing
 that shares two extents with one of them, or has M and N swapped, is in what is learned from. OUT gets
@@ -10,7 +10,8 @@ that shares two extents with one of them, or has M and N swapped, is in what is 
     lessons.*.jsonl.gz    prompt, completion: contrastive examples in the question, the fastest schedules of the others in the answer
     check.jsonl.gz        the same of held-out sizes, for the loss during training
     questions.jsonl.gz    prompt, problem: half of them lessons that ask for one schedule, half random sizes of which nothing was measured; all with a floor
-                          of so many microseconds at most, because proving a large one takes seconds
+                          of so many microseconds at most, because proving a large one takes seconds. With --even random sizes alone, a third of which have N and K
+                          that are multiples of 64, a third of 8, a third anything; --each 0: no lessons
     test.jsonl            the questions of LIST, of which nothing was measured
 """
 import argparse
@@ -98,24 +99,38 @@ def about_us(problem):
     return max(2 * m * n * k / 900e6, 2 * (m * k + k * n + m * n) / 4.5e6)
 
 
-def random_problems(count, floor_us, seed, test):
-    text = subprocess.run([sys.executable, ROOT / "scripts" / "list_problems.py", "random", "--seed", str(seed), "--count", str(4 * count)], check=True, text=True,
+def alignment(problem):
+    """Of N and K: 64, 8 or 1. Nine in ten times that are kept are of multiples of 64, and models choose badly elsewhere."""
+    _, n, k = extents(problem)
+    return next(of for of in (64, 8, 1) if n % of == k % of == 0)
+
+
+def evenly(listed, count):
+    """The first ones of each class of alignment, the classes in turn; fewer where a class ends."""
+    classes = [[one for one in listed if alignment(one) == of] for of in (64, 8, 1)]
+    return [one for several in zip(*classes) for one in several][:count]
+
+
+def random_problems(count, floor_us, seed, test, even=False):
+    text = subprocess.run([sys.executable, ROOT / "scripts" / "list_problems.py", "random", "--seed", str(seed), "--count", str((8 if even else 4) * count)], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
     listed = [one for line in text.splitlines() if not test.near(one := line.partition("#")[0].strip())]
-    return [one for one in listed if about_us(one) <= 0.8 * floor_us][:count]
+    short = [one for one in listed if about_us(one) <= 0.8 * floor_us]
+    return evenly(short, count) if even else short[:count]
 
 
 def questions(program, out, lessons, asked, test):
-    """Lessons that ask for one schedule, as many as there are random sizes; both in any order."""
+    """Lessons that ask for one schedule, as many as there are random sizes; both in any order. Or random sizes alone."""
     source = random.Random(asked.seed)
     chosen = []
-    for at, row in enumerate(row for path in lessons for row in rows(path) if row["asked"] == 1 and row["floor_us"] <= asked.floor):
+    for at, row in enumerate(row for path in lessons if not asked.even for row in rows(path) if row["asked"] == 1 and row["floor_us"] <= asked.floor):
         if len(chosen) < asked.random:
             chosen.append(row)
         elif (place := source.randrange(at + 1)) < asked.random:
             chosen[place] = row
     both = [{name: row[name] for name in ("problem", "floor_us", "prompt")} for row in chosen]
-    both += [row for row in tasks(program, out, random_problems(len(chosen), asked.floor, asked.seed, test), asked.jobs) if row["floor_us"] <= asked.floor]
+    sizes = random_problems(asked.random if asked.even else len(chosen), asked.floor, asked.seed, test, asked.even)
+    both += [row for row in tasks(program, out, sizes, asked.jobs) if row["floor_us"] <= asked.floor]
     source.shuffle(both)
     with opened(out / "questions.jsonl.gz", "wt") as file:
         for row in both:
@@ -131,20 +146,23 @@ def main():
     parser.add_argument("--each", type=int, default=12, help="lessons of each group of times")
     parser.add_argument("--random", type=int, default=4000, help="random sizes among the questions, and as many lessons")
     parser.add_argument("--floor", type=float, default=200.0, help="microseconds of a question's problem at most")
+    parser.add_argument("--even", action="store_true", help="questions of random sizes alone, evenly over classes of alignment")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default="gemmsmith")
     asked = parser.parse_args()
+    if not asked.each and not asked.even:
+        parser.error("--each 0: with --even only")
     out, listed = asked.out, problems(asked.test)
     test = Test(listed)
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(out / "tokens", ignore_errors=True)   # imitate.py's, of the lessons before
-    times = split_rows(asked.times, out, asked.jobs)
-    lessons = [out / f"lessons.{i}.jsonl.gz" for i in range(asked.jobs)]
+    times = split_rows(asked.times, out, asked.jobs) if asked.each else []
+    lessons = [out / f"lessons.{i}.jsonl.gz" for i in range(len(times))]
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        counts = list(pool.map(lambda i: write_lessons(asked.program, times[i], "train", asked.each, asked.seed, test, lessons[i]), range(asked.jobs)))
-    checked = write_lessons(asked.program, times[0], "held_out", 2, asked.seed, test, out / "check.jsonl.gz")[0]
-    if not sum(kept for kept, _ in counts):
+        counts = list(pool.map(lambda i: write_lessons(asked.program, times[i], "train", asked.each, asked.seed, test, lessons[i]), range(len(times))))
+    checked = write_lessons(asked.program, times[0], "held_out", 2, asked.seed, test, out / "check.jsonl.gz")[0] if times else 0
+    if times and not sum(kept for kept, _ in counts):
         raise SystemExit("data.py: there are no lessons: no group of 8 times and more that is neither held out nor near to the test")
     asked_of = questions(asked.program, out, lessons, asked, test)
     with open(out / "test.jsonl", "w", encoding="utf-8") as file:

@@ -76,23 +76,34 @@ def load(path, device):
 
 @torch.no_grad()
 def answers(model, words, prompts, count=1, temperature=1.0, length=48):
-    """Of each question `count` answers with their log-probability at temperature 1; temperature 0: the most probable words, once."""
+    """Of each question `count` answers with their log-probability at temperature 1; temperature 0: the most probable words, once. A question is read once for all of its
+    answers."""
     device = next(model.parameters()).device
-    inputs = words([text_of(prompt) for prompt in prompts], return_tensors="pt", padding=True, add_special_tokens=False).to(device)
-    how = {"do_sample": True, "temperature": temperature, "num_return_sequences": count} if temperature > 0 else {"do_sample": False}
+    count = count if temperature > 0 else 1
+    asked = words([text_of(prompt) for prompt in prompts], return_tensors="pt", padding=True, add_special_tokens=False).to(device)
+    mask, rows_ = asked["attention_mask"], len(prompts) * count
+    written = torch.empty(rows_, 0, dtype=torch.long, device=device)
+    total, open_ = torch.zeros(rows_, device=device), torch.ones(rows_, dtype=torch.bool, device=device)
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        got = model.generate(**inputs, **how, top_k=0, top_p=1.0, max_new_tokens=length, output_logits=True, return_dict_in_generate=True, eos_token_id=words.eos_token_id,
-                             pad_token_id=words.pad_token_id)
-    written = got.sequences[:, inputs["input_ids"].shape[1]:]
-    total = torch.zeros(len(written), device=device)
-    open_ = torch.ones(len(written), dtype=torch.bool, device=device)
-    for at, logits in enumerate(got.logits):
-        chosen = torch.log_softmax(logits.float(), -1).gather(1, written[:, at:at + 1])[:, 0]
-        total += torch.where(open_, chosen, 0.0)
-        open_ &= written[:, at] != words.eos_token_id
+        got = model(input_ids=asked["input_ids"], attention_mask=mask, position_ids=(mask.cumsum(1) - 1).clamp(min=0), use_cache=True, logits_to_keep=1)
+        kept, logits = got.past_key_values, got.logits[:, -1].repeat_interleave(count, 0)
+        kept.batch_repeat_interleave(count)
+        mask = mask.repeat_interleave(count, 0)
+        place = mask.sum(1, keepdim=True)
+        while True:
+            known = torch.log_softmax(logits.float(), -1)
+            chosen = torch.multinomial((known / temperature).softmax(-1), 1) if temperature > 0 else known.argmax(-1, keepdim=True)
+            total += torch.where(open_, known.gather(1, chosen)[:, 0], 0.0)
+            chosen = torch.where(open_[:, None], chosen, words.pad_token_id)
+            written = torch.cat([written, chosen], 1)
+            open_ &= chosen[:, 0] != words.eos_token_id
+            if written.shape[1] == length or not open_.any():
+                break
+            mask = torch.cat([mask, mask.new_ones(rows_, 1)], 1)
+            got = model(input_ids=chosen, attention_mask=mask, position_ids=place, past_key_values=kept, use_cache=True)
+            logits, place = got.logits[:, -1], place + 1
     texts = words.batch_decode(written, skip_special_tokens=True)
-    each = len(texts) // len(prompts)
-    return [[(texts[i * each + j], total[i * each + j].item()) for j in range(each)] for i in range(len(prompts))]
+    return [[(texts[i * count + j], total[i * count + j].item()) for j in range(count)] for i in range(len(prompts))]
 
 
 class Log:

@@ -11,10 +11,7 @@ from the last one, and OUT itself is the model at the end.
 import argparse
 import functools
 import math
-import shlex
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -27,26 +24,14 @@ import trl
 from common import ARMS, rows, schedules
 from gemmsmith import reward as service
 from model import device_of, load_words
+from predicted import Predicted
 from races import Races
 
 LEAST_BETA = 0.02
 
 
-class Predicted:
+class PredictedRewards(Predicted):
     """Rewards of predicted times: 1 at the floor, 0 at ten times the floor, -1 for what is no schedule of the problem; as rewards of an emulated device."""
-
-    def __init__(self, command):
-        self.run = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.lock = threading.Lock()
-
-    def us(self, problem, schedule):
-        """(0, 0): not valid."""
-        if "\n" in schedule or len(schedule) > 200:
-            return 0.0, 0.0
-        with self.lock:
-            self.run.stdin.write(f"{problem},{schedule}\n")
-            self.run.stdin.flush()
-            return tuple(map(float, self.run.stdout.readline().split(",")))
 
     def __call__(self, problems, texts):
         out = []
@@ -58,7 +43,7 @@ class Predicted:
 
 def judge_of(asked):
     if asked.arm == "rl-surrogate":
-        return Predicted(asked.predict)
+        return PredictedRewards(asked.predict)
     if asked.judge == "races":
         return Races(asked.reward, asked.deadline)
     return functools.partial(service.score, reward=asked.reward, deadline_s=asked.deadline)
@@ -114,7 +99,7 @@ def main():
     parser.add_argument("data", type=Path)
     parser.add_argument("start", type=Path, metavar="FROM")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--arm", choices=[arm for arm, edit in ARMS.items() if edit], default="rl")
+    parser.add_argument("--arm", choices=[arm for arm, edit in ARMS.items() if edit and arm != "rl-rounds"], default="rl")
     parser.add_argument("--judge", choices=("evaluate", "races"), default="evaluate")
     parser.add_argument("--reward", default="headroom", help="of the service, or share with --judge races: by the fastest answer to the question")
     parser.add_argument("--deadline", type=float, default=600.0)

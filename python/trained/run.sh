@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 # One model for schedule mode, trained from nothing: a command for each stage, which goes on where it was stopped. From the root of the source tree:
 #
-#     run.sh data | imitate | reinforce | evaluate | ship ARM SEED | endpoint
+#     run.sh data | imitate | reinforce | rounds | evaluate | ship ARM SEED | endpoint
 #
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
 # ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
-# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), LAST (rounds of its last timing: 25), MORE (options of imitate.py and reinforce.py)
+# WITHIN (seconds of reinforcement in rounds: 360), VALID (1: models are asked again until all proposals are schedules of their problems),
+# DRAWS (answers among which a proposal is the most probable: 32), UNTIL (when the last timing of an evaluation ends, in seconds as date +%s has them; what was timed by then is judged),
+# STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), LAST (rounds of its last timing: 25), MORE (options of imitate.py, reinforce.py and rounds.py)
 set -eu
 here=$(dirname "$0")
 out=${OUT:-trained.out} build=${BUILD:-build/release} python=${PYTHON:-python3} seeds=${SEEDS:-1 2 3} steps=${STEPS:-6000} rollouts=${ROLLOUTS:-120}
@@ -41,13 +43,19 @@ valid() {   # PAIRS: those that are schedules of their problems
     "$build/tools/predict_pairs" <"$1" | paste -d, "$1" - | grep -av ',0,0$' | cut -d, -f1,2 || true
 }
 
-timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER PAIRS in place of time_pairs for tests without a GPU
+together() {   # PAIRS...: each once, those of a problem together, problems in their order, so that a timing that must end has seen any of them
+    awk -F, '!($0 in seen) { seen[$0]; if (!($1 in own)) order[++count] = $1; own[$1] = own[$1] $0 "\n" } END { for (i = 1; i <= count; i++) printf "%s", own[order[i]] }' "$@"
+}
+
+timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER in place of time_pairs for tests without a GPU
     valid "$1" >"$1.valid"
-    if [ -n "${TIMER:-}" ]; then $TIMER "$1.valid"; return; fi
+    if [ -n "${TIMER:-}" ]; then $TIMER time "$1.valid" 0 "$2"; return; fi
     cores=$(nproc)
     for core in $(seq 0 $((cores - 1))); do "$build/tools/time_pairs" compile "$1.valid" "$core" "$cores" >&2 & done
     wait
-    "$build/tools/time_pairs" time "$1.valid" 100000 "$2"
+    left=100000
+    if [ -n "${UNTIL:-}" ]; then left=$((UNTIL - $(date +%s))); fi
+    "$build/tools/time_pairs" time "$1.valid" "$left" "$2"
 }
 
 case ${1:-} in
@@ -66,11 +74,19 @@ reinforce)
     service
     for seed in $seeds; do
         for arm in $arms; do
-            if [ "$arm" = imitation ] || [ -e "$out/$arm.$seed/done" ]; then continue; fi
+            if [ "$arm" = imitation ] || [ "$arm" = rl-rounds ] || [ -e "$out/$arm.$seed/done" ]; then continue; fi
             CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/reinforce.py" "$out/data" "$(start_of "$arm" "$seed")" "$out/$arm.$seed" --arm "$arm" --seed "$seed" --steps "$rollouts" \
                 --predict "$build/tools/predict_pairs tuned/nvidia-h200.weights" $limit ${MORE:-}
             if grep -q "\"global_step\": $rollouts," "$out/$arm.$seed/trainer_state.json"; then touch "$out/$arm.$seed/done"; fi
         done
+    done
+    ;;
+rounds)   # one GPU trains and measures in turn
+    for seed in $seeds; do
+        [ ! -e "$out/rl-rounds.$seed/done" ] || continue
+        CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/rounds.py" "$out/data" "$out/imitation.$seed" "$out/rl-rounds.$seed" --seed "$seed" --seconds "${WITHIN:-360}" \
+            --predict "$build/tools/predict_pairs" --timer "${TIMER:-$build/tools/time_pairs}" ${MORE:-}
+        touch "$out/rl-rounds.$seed/done"
     done
     ;;
 evaluate)
@@ -79,18 +95,19 @@ evaluate)
         waiting=
         for seed in $seeds; do
             for arm in $arms; do   # at the same time; nothing is timed meanwhile
-                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/known.csv" &
+                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/known.csv" \
+                    --draws "${DRAWS:-32}" ${VALID:+--valid "$build/tools/predict_pairs"} &
                 waiting="$waiting $!"
             done
         done
         for one in $waiting; do wait "$one"; done
         if [ "$count" != "${rounds##* }" ]; then   # those of all arms in the same rounds; the last ones are timed below
-            cat "$out"/proposals/*.csv | sort -u >"$out/times/round.csv"
+            together "$out"/proposals/*.csv >"$out/times/round.csv"
             timed "$out/times/round.csv" 7 >"$out/times/new.csv"
             mv "$out/times/new.csv" "$out/times/known.csv"
         fi
     done
-    cat "$out"/proposals/*.csv | sort -u >"$out/all.csv"
+    together "$out"/proposals/*.csv >"$out/all.csv"
     timed "$out/all.csv" "${LAST:-25}" >"$out/times.csv"
     "$python" "$here/judge.py" "$out/times.csv" "$out"/proposals/*.csv --at "$(echo $rounds | tr ' ' ,)" --rows "$out/shares.csv" | tee "$out/table.md"
     ;;

@@ -18,6 +18,8 @@ PROGRAM, PREDICT = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.po
 sys.dont_write_bytecode = True
 sys.path.insert(0, TRAINED)
 import common  # noqa: E402
+import data  # noqa: E402
+import predicted  # noqa: E402
 import races  # noqa: E402
 
 SCHEDULES = [f"ws/64x64x64/s{s}/c1x1/coop/g{g}" for s in (2, 3, 4) for g in (1, 2, 4, 8)]
@@ -76,6 +78,16 @@ class Data(unittest.TestCase):
         self.assertEqual([row["problem"] for row in rows], ["f16:640x1024x1024:nn"])
         self.assertGreater(rows[0]["floor_us"], 0)
 
+    def test_even_questions(self):
+        """A third each of multiples of 64, of 8 and of anything, none near to the test, and no lessons where none are asked for."""
+        run("data.py", "even", "--program", PROGRAM, "--test", "test.txt", "--times", "a.csv", "--each", 0, "--random", 9, "--floor", 1000, "--even", "--jobs", 2, folder=self.folder.name)
+        at = os.path.join(self.folder.name, "even")
+        listed = [row["problem"] for row in common.rows(os.path.join(at, "questions.jsonl.gz"))]
+        self.assertEqual(sorted(map(data.alignment, listed)), [1, 1, 1, 8, 8, 8, 64, 64, 64])
+        self.assertFalse(any(map(common.Test(["f16:640x1024x1024:nn"]).near, listed)))
+        self.assertEqual([name for name in os.listdir(at) if name.startswith(("lessons", "times"))], [])
+        self.assertEqual([data.alignment(f"f16:5x{n}x{k}:nn") for n, k in ((64, 128), (8, 64), (64, 66), (7, 64))], [64, 8, 1, 1])
+
     def test_prompts_are_the_program_s(self):
         """What is shown of measured times, as Python writes it, is what C writes."""
         same = 0
@@ -109,6 +121,28 @@ class Prompts(unittest.TestCase):
         self.assertEqual(common.schedules('```json\n["a/b", "c"]\n```'), ["a/b", "c"])
         for text in ("", "[", "no", '{"a": 1}', '["a'):
             self.assertEqual(common.schedules(text), [], text)
+
+
+class Asked(unittest.TestCase):
+    def test_what_is_valid(self):
+        asked = predicted.Predicted(PREDICT)
+        try:
+            for text, valid in (("simple", True), ("ws/64x64x64/s2/c1x1/coop/g1", True), ("ws/nonsense", False), ("", False), ("simple\nsimple", False), ("\u00e9", False), ("s" * 300, False)):
+                self.assertEqual(asked.valid("f16:512x512x768:tn", text), valid, text)
+            self.assertFalse(asked.valid("f16:512x512x7:tn", "ws/64x64x64/s2/c1x1/coop/g1"))   # rows that no tensor copy takes
+        finally:
+            asked.run.communicate()
+
+    def test_timings_that_must_end(self):
+        """run.sh orders what is timed: each pair once, a problem's together, problems as they came."""
+        with open(os.path.join(TRAINED, "run.sh"), encoding="utf-8") as file:
+            function = file.read().partition("together() {")[2].partition("\n}")[0].partition("\n")[2]
+        with tempfile.TemporaryDirectory() as at:
+            for name, text in (("one", "q,b\nq,a\np,a\n"), ("two", "q,a\nr,a\np,c\n")):
+                with open(os.path.join(at, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            said = subprocess.run(["sh", "-c", function, "sh", "one", "two"], cwd=at, check=True, text=True, stdout=subprocess.PIPE).stdout
+        self.assertEqual(said, "q,b\nq,a\np,a\np,c\nr,a\n")
 
 
 class Figures(unittest.TestCase):

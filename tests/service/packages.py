@@ -4,8 +4,10 @@
 OpenEnv's clients, Gymnasium's checker; and docs/howto/recipes in the packages that they are for. scripts/trainers.sh installs and runs it; nothing here is
 skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
 import asyncio
+import gzip
 import importlib.metadata
 import json
+import math
 import os
 import shutil
 import socket
@@ -421,7 +423,7 @@ class Trained(unittest.TestCase):
             file.write("f16:48x80x96:tn\n")
         timer = os.path.join(cls.at, "timer")
         with open(timer, "w", encoding="utf-8") as file:   # predicted times in place of a GPU's
-            file.write(f'#!/bin/sh\n"{BUILD}/tools/predict_pairs" <"$1" | cut -d, -f1 | paste -d, "$1" -\n')
+            file.write(f'#!/bin/sh\n[ "$1" = time ] || exit 0\n"{BUILD}/tools/predict_pairs" <"$2" | cut -d, -f1 | paste -d, "$2" -\n')
         os.chmod(timer, 0o755)
         cls.environment = {**os.environ, "OUT": cls.out, "BUILD": BUILD, "PYTHON": sys.executable, "TEST": os.path.join(cls.at, "test.txt"), "SEEDS": "1", "ARMS": "imitation rl rl-surrogate",
                            "TIMES": os.path.join(cls.at, "times.csv"), "GEMMSMITH_PROMPTS": prompts, "TRAIN": "", "TIMER": timer, "STEPS": "160", "ROLLOUTS": "2", "HOME": cls.at,
@@ -461,6 +463,7 @@ class Trained(unittest.TestCase):
             self.assertGreater(max(entry["reward"] for entry in entries), -1)
 
         self.assertIn("| rl | 1 | 1 |", self.stage("evaluate", ARMS="imitation rl"))
+        self.rounds()
         self.assertRegex(self.stage("ship", "rl", "1"), r"model\.safetensors: 0\.\d MB")
         self.ask()
 
@@ -479,13 +482,55 @@ class Trained(unittest.TestCase):
 
     def questions_of_small_problems(self):
         """Random sizes, which the emulated device would take minutes for, are left out."""
-        import gzip
         path = os.path.join(self.out, "data", "questions.jsonl.gz")
         with gzip.open(path, "rt", encoding="utf-8") as file:
             small = [line for line in file if ":32x32x64:" in line]
         self.assertTrue(small)
         with gzip.open(path, "wt", encoding="utf-8") as file:
             file.writelines(small)
+
+    def rounds(self):
+        """Reinforcement in rounds: what is answered is timed and learned from, and the model that comes out answers; asked again until they are, all proposals are schedules."""
+        self.stage("rounds", MORE="--rounds 2 --questions 1 --draws 16 --most 6 --batch 1 --passes 2 --cores 1", WITHIN="100")
+        entries = self.entries("rl-rounds.1/log.jsonl")
+        self.assertEqual([entry.get("round") for entry in entries], [0, 1, None])
+        self.assertGreater(entries[-1]["step"], 0)
+        losses = [entry["loss"] for entry in entries if "loss" in entry]
+        self.assertTrue(losses and all(map(math.isfinite, losses)), entries)
+        self.assertTrue(all(0 < entry["distinct"] <= entry["valid"] <= 1 for entry in entries[:2]))
+        with gzip.open(os.path.join(self.out, "rl-rounds.1", "times.csv.gz"), "rt", encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), sum(entry.get("pairs", 0) for entry in entries))
+        shutil.rmtree(os.path.join(self.out, "proposals"))
+        self.assertIn("| rl-rounds | 1 | 1 |", self.stage("evaluate", ARMS="imitation rl-rounds", VALID="1"))
+        for arm in ("imitation", "rl-rounds"):
+            with open(os.path.join(self.out, "proposals", f"{arm}.1.csv"), encoding="utf-8") as file:
+                text = file.read()
+            said = subprocess.run([os.path.join(BUILD, "tools", "predict_pairs")], input=text, check=True, text=True, stdout=subprocess.PIPE).stdout
+            self.assertTrue(text)
+            self.assertNotIn("0,0", said.splitlines())
+
+    def test_answers_side_by_side(self):
+        """A row that has all answers to a question gives each the probability that it has alone; the loss leads to the fastest."""
+        import torch
+        import transformers
+        sys.path.insert(0, os.path.join(ROOT, "python", "trained"))
+        import model
+        import rounds
+        made = model.create("tiny", 300, 1)
+        torch.manual_seed(1)
+        examples = [(torch.randint(5, 300, (length,)).tolist(), [torch.randint(5, 300, (n,)).tolist() for n in (3, 5, 2)], [0.7, 0.2, 0.1]) for length in (7, 150, 40)]
+        got = rounds.probabilities(made, examples, torch.device("cpu"))
+        for i, (asked, answer) in enumerate((asked, answer) for asked, answered, _ in examples for answer in answered):
+            logits = made(input_ids=torch.tensor([asked + answer])).logits[0, len(asked) - 1:-1].log_softmax(-1)
+            self.assertAlmostEqual(got[i].item(), logits.gather(1, torch.tensor(answer)[:, None]).sum().item(), places=3)
+        optimizer = torch.optim.Adam(made.parameters(), lr=1e-3)
+        for _ in range(60):
+            loss = rounds.loss_of(made, examples, torch.device("cpu"), 0.5)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        got = rounds.probabilities(made, examples, torch.device("cpu")).detach().view(3, 3).softmax(1)
+        self.assertTrue(bool((got.argmax(1) == 0).all() and (got[:, 1] > got[:, 2]).all()), got)
 
     def ask(self):
         endpoint = subprocess.Popen(["sh", os.path.join(ROOT, "python", "trained", "run.sh"), "endpoint", "--port", "0"], cwd=ROOT, env=self.environment, text=True, stdout=subprocess.PIPE,
