@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-const char *const gs_baseline_names[GS_BASELINES] = {"cublas", "cublaslt-heuristic", "cublaslt-autotuning", "cublas-groups", "cublaslt-groups"};
+const char *const gs_baseline_names[GS_BASELINES] = {"cublas", "cublaslt-heuristic", "cublaslt-autotuning", "cublas-groups", "cublaslt-groups",
+                                                    "cublaslt-groups-8"};
 
 gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *name, gs_pick_function pick, gs_error *error)
 {
@@ -25,10 +26,12 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
     else if (!strcmp(name, "cublas-groups"))
         status = gs_baseline_cublas_groups(out, device, error);
     else if (!strcmp(name, "cublaslt-groups"))
-        status = gs_baseline_cublaslt_groups(out, device, pick, error);
+        status = gs_baseline_cublaslt_groups(out, device, 1, pick, error);
+    else if (!strcmp(name, "cublaslt-groups-8"))
+        status = gs_baseline_cublaslt_groups(out, device, GS_BRANCHES, pick, error);
     else
         return gs_fail(error, GS_ERROR_NOT_FOUND, NULL,
-                       "no baseline is called \"%s\"; there are cublas, cublaslt-heuristic, cublaslt-autotuning, cublas-groups and cublaslt-groups", name);
+                       "no baseline is called \"%s\"; there are cublas, cublaslt-heuristic, cublaslt-autotuning, cublas-groups, cublaslt-groups and cublaslt-groups-8", name);
     if (status != GS_OK) return status;
     snprintf(out->name, sizeof out->name, "%s", name);
     out->bitwise = true;   /* what NVIDIA documents for one version, one GPU model and one stream */

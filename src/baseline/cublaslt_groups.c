@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cuBLASLt on groups: a call for each group that has rows, one behind the other. Groups of about as many rows share an algorithm, the one that
+ * cuBLASLt on groups: a call for each group that has rows, one behind the other, or by turns in several queues that begin behind the caller's and that it waits for: a
+ * captured graph then has so many branches. Groups of about as many rows share an algorithm, the one that
  * cublaslt-autotuning finds for a product of so many rows. An epilogue that it lacks is one kernel behind all of them. */
 #include "baseline/internal.h"
 
@@ -70,8 +71,11 @@ typedef struct cublaslt_groups {
     gs_expected      expected;
     sizes            tuned;      /* of as many rows as products were tuned for */
     sizes            exact;      /* of as many rows as groups have; some are in `tuned` too, and are freed there */
-    gs_pointer       workspace;  /* all calls stand in one queue, one behind the other */
-    size_t           workspace_bytes;
+    gs_pointer       workspace;
+    size_t           workspace_bytes;   /* of each branch, whose calls stand one behind the other */
+    int              branches;   /* the caller's queue is the first */
+    gs_queue         queue[GS_BRANCHES];    /* [0]: none */
+    gs_event         ended[GS_BRANCHES];    /* [0]: the others may begin */
 } cublaslt_groups;
 
 static gs_library *find(const sizes *in, int64_t rows)
@@ -102,6 +106,53 @@ static void forget(cublaslt_groups *self)
     gs_expected_free(&self->expected);
 }
 
+/* ---- branches ---- */
+
+static void close_branches(cublaslt_groups *self)
+{
+    for (int i = 0; i < self->branches; i++) {
+        if (self->queue[i]) self->device->ops->queue_destroy(self->device, self->queue[i]);
+        if (self->ended[i]) self->device->ops->event_destroy(self->device, self->ended[i]);
+        self->queue[i] = NULL;
+        self->ended[i] = NULL;
+    }
+}
+
+static gs_status open_branches(cublaslt_groups *self, gs_error *error)
+{
+    const gs_device_ops *const ops = self->device->ops;
+    if (self->branches == 1 || self->ended[0]) return GS_OK;
+    if (!ops->queue_follow) return gs_fail(error, GS_ERROR_UNSUPPORTED, "device", "%s has no queues that wait for each other", self->device->name);
+    gs_status status = GS_OK;
+    for (int i = 0; i < self->branches && status == GS_OK; i++) {
+        if (i > 0) status = ops->queue_create(self->device, &self->queue[i], error);
+        if (status == GS_OK) status = ops->event_create(self->device, &self->ended[i], error);
+    }
+    if (status != GS_OK) close_branches(self);
+    return status;
+}
+
+/* The first so many queues begin behind the caller's. */
+static gs_status fork_branches(const cublaslt_groups *self, int branches, gs_queue queue, gs_error *error)
+{
+    const gs_device_ops *const ops = self->device->ops;
+    if (branches > 1) GS_TRY(ops->event_record(self->device, self->ended[0], queue, error));
+    for (int i = 1; i < branches; i++) GS_TRY(ops->queue_follow(self->device, self->queue[i], self->ended[0], error));
+    return GS_OK;
+}
+
+static gs_status join_branches(const cublaslt_groups *self, int branches, gs_queue queue, gs_error *error)
+{
+    const gs_device_ops *const ops = self->device->ops;
+    for (int i = 1; i < branches; i++) {
+        GS_TRY(ops->event_record(self->device, self->ended[i], self->queue[i], error));
+        GS_TRY(ops->queue_follow(self->device, queue, self->ended[i], error));
+    }
+    return GS_OK;
+}
+
+/* ---- the contender's calls ---- */
+
 static gs_status check(const gs_problem *p, gs_error *error)
 {
     GS_TRY(gs_problem_check(p, error));
@@ -114,7 +165,7 @@ static gs_status check(const gs_problem *p, gs_error *error)
 static bool each_has_its_own(const gs_problem *p)
 {
     const bool known = p->activation == GS_ACTIVATION_NONE || p->activation == GS_RELU || p->activation == GS_GELU;
-    return p->bias == GS_BIAS_N || (p->beta != 0 && !p->residual) || (known && !p->gate && !p->residual && p->bias != GS_BIAS_M);
+    return p->bias == GS_BIAS_N || (p->beta != 0 && !p->residual) || (known && !p->gate && !p->residual && !p->aux && p->bias != GS_BIAS_M);
 }
 
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
@@ -124,6 +175,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     gs_behind_close(&self->behind, self->device);
     if (!self->pick) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-groups needs a timing function: give gs_baseline_create one");
     GS_TRY(check(problem, error));
+    GS_TRY(open_branches(self, error));
     /* the largest group that there can be, as a first question whether the library takes such products */
     GS_TRY(gs_behind_open(&self->behind, self->device, problem, each_has_its_own(problem), error));
     const gs_problem most = gs_group_problem(&self->behind.product, problem->m);
@@ -203,13 +255,31 @@ static gs_status expect(gs_contender *contender, const gs_args *args, const int3
             const int32_t *const of = gs_expected_offsets(&self->expected, set) + group;
             if (of[1] > of[0]) status = make_exact(self, of[1] - of[0], error);
         }
-    if (status == GS_OK && self->workspace_bytes) status = self->device->ops->alloc(self->device, self->workspace_bytes, &self->workspace, error);
+    self->workspace_bytes = (self->workspace_bytes + 255) / 256 * 256;
+    if (status == GS_OK && self->workspace_bytes) status = self->device->ops->alloc(self->device, self->workspace_bytes * (size_t)self->branches, &self->workspace, error);
     if (status != GS_OK) {
         forget(self);
         return status;
     }
-    snprintf(contender->detail, sizeof contender->detail, "one cublasLtMatmul per group, %d sizes of groups, algorithms of %d", self->exact.count, self->tuned.count);
+    snprintf(contender->detail, sizeof contender->detail, "one cublasLtMatmul per group, %d sizes of groups, algorithms of %d, %d at once", self->exact.count, self->tuned.count,
+             self->branches);
     return GS_OK;
+}
+
+/* The branches are joined also where a call fails: a capture that loses one of them is lost. */
+static gs_status multiply(const cublaslt_groups *self, const gs_args *args, const int32_t *offsets, int branches, gs_queue queue, gs_error *error)
+{
+    const gs_problem *const p = &self->problem;
+    gs_status status = GS_OK;
+    for (int64_t group = 0, turn = 0; group < p->groups && status == GS_OK; group++) {
+        const int64_t rows = offsets[group + 1] - offsets[group];
+        if (rows == 0) continue;
+        const int branch = (int)(turn++ % branches);
+        gs_args one = gs_group_args(p, args, group, offsets[group]);
+        one.workspace = (void *)(uintptr_t)(self->workspace + (gs_pointer)branch * self->workspace_bytes);
+        status = gs_library_run(find(&self->exact, rows), &one, branch ? self->queue[branch] : queue, error);
+    }
+    return status;
 }
 
 static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
@@ -220,13 +290,14 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     GS_TRY(gs_expected_find(&self->expected, args, &set, error));
     const int32_t *const offsets = gs_expected_offsets(&self->expected, set);
     const gs_args product = gs_behind_args(&self->behind, args);
-    for (int64_t group = 0; group < p->groups; group++) {
-        const int64_t rows = offsets[group + 1] - offsets[group];
-        if (rows == 0) continue;
-        gs_args one = gs_group_args(p, &product, group, offsets[group]);
-        one.workspace = (void *)(uintptr_t)self->workspace;
-        GS_TRY(gs_library_run(find(&self->exact, rows), &one, queue, error));
-    }
+    int filled = 0;
+    for (int64_t group = 0; group < p->groups; group++) filled += offsets[group + 1] > offsets[group];
+    const int branches = GS_MAX(GS_MIN(self->branches, filled), 1);
+    GS_TRY(fork_branches(self, branches, queue, error));
+    const gs_status multiplied = multiply(self, &product, offsets, branches, queue, error);
+    const gs_status joined = join_branches(self, branches, queue, multiplied == GS_OK ? error : NULL);
+    GS_TRY(multiplied);
+    GS_TRY(joined);
     return gs_behind_run(&self->behind, args, offsets[p->groups], queue, error);
 }
 
@@ -236,17 +307,19 @@ static void destroy(gs_contender *contender)
     if (!self) return;
     forget(self);
     gs_behind_close(&self->behind, self->device);
+    close_branches(self);
     free(self);
     contender->self = NULL;
 }
 
-gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error)
+gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, int branches, gs_pick_function pick, gs_error *error)
 {
     if (gs_library_version(error) == 0) return GS_ERROR_NO_LIBRARY;
     cublaslt_groups *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
     self->device = device;
     self->pick = pick;
+    self->branches = branches;
     out->self = self;
     out->prepare = prepare;
     out->expect = expect;

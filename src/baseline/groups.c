@@ -68,6 +68,7 @@ gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, i
     one.c = moved(args->c, gs_place_in_c(p, first_row, 0), p->out);
     one.d = (char *)args->d + gs_place_in_d(p, first_row, 0) * (int64_t)gs_type_size(p->out);
     one.bias = moved(args->bias, p->bias == GS_BIAS_N ? group * gs_shape_of(p, 'e').ld : first_row, p->out);
+    one.aux = (void *)(uintptr_t)moved(args->aux, first_row * gs_shape_of(p, 'g').ld, p->out);
     one.offsets = NULL;
     return one;
 }

@@ -44,7 +44,9 @@ gs_args   gs_behind_args(const gs_behind *behind, const gs_args *args);   /* of 
 gs_status gs_behind_run(const gs_behind *behind, const gs_args *args, int64_t rows, gs_queue queue, gs_error *error);
 
 gs_status gs_baseline_cublas_groups(gs_contender *out, gs_device *device, gs_error *error);
-gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error);
+/* branches: queues that work at once, 1 to GS_BRANCHES. */
+#define GS_BRANCHES 8
+gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, int branches, gs_pick_function pick, gs_error *error);
 
 /* ---- cuBLAS (cublas.c) ---- */
 

@@ -47,6 +47,14 @@ static const char *of_groups(const char *name)
     return strcmp(name, "cublas") == 0 ? GS_RESULT_CUBLAS_GROUPS : strcmp(name, GS_RESULT_REFERENCE) == 0 ? GS_RESULT_CUBLASLT_GROUPS : name;
 }
 
+static void add(gs_contender_list *out, gs_layout layout, const char *name)
+{
+    if (out->count == GS_RESULT_ENTRIES) return;
+    snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", gs_layout_name(layout), name);
+    out->list[out->count] = out->name[out->count];
+    out->count++;
+}
+
 void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, const gs_problem *problem, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT])
 {
     *out = (gs_contender_list){0};
@@ -57,10 +65,9 @@ void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *na
             if (!*name) continue;
             const bool reference = strcmp(name, GS_RESULT_REFERENCE) == 0;
             if (problem->groups) name = of_groups(name);
-            snprintf(out->name[out->count], sizeof out->name[0], "%s:%s", gs_layout_name(gs_layout_with_b(problem->layout, b)), name);
-            out->list[out->count] = out->name[out->count];
             if (reference) out->reference = out->count;
-            out->count++;
+            add(out, gs_layout_with_b(problem->layout, b), name);
+            if (reference && problem->groups) add(out, gs_layout_with_b(problem->layout, b), GS_RESULT_CUBLASLT_AT_ONCE);
         }
     }
 }

@@ -26,7 +26,8 @@ typedef struct gs_contender_list {
     int         count, reference;
 } gs_contender_list;
 
-/* layouts: bits, 1 nn, 2 tn. Where the problem has groups, "cublas" and "cublaslt-autotuning" are those that take them, cublas-groups and cublaslt-groups. own_in: our schedule by layout, in place of "own"; empty: it is left out there. out does not move. */
+/* layouts: bits, 1 nn, 2 tn. Where the problem has groups, "cublas" and "cublaslt-autotuning" are those that take them,
+ * cublas-groups, cublaslt-groups and cublaslt-groups-8; beyond GS_RESULT_ENTRIES the last are left out. own_in: our schedule by layout, in place of "own"; empty: it is left out there. out does not move. */
 void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *names, const gs_problem *problem, uint32_t layouts, char (*own_in)[GS_SCHEDULE_TEXT]);
 
 #endif

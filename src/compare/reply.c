@@ -57,7 +57,7 @@ static void mark_own(json_t *entries, const gs_reply_context *context)
 static bool is_reference(const json_t *entry, const gs_problem *problem)
 {
     if (!problem->groups) return is_entry(entry, GS_RESULT_REFERENCE, NULL);
-    return is_entry(entry, GS_RESULT_CUBLAS_GROUPS, NULL) || is_entry(entry, GS_RESULT_CUBLASLT_GROUPS, NULL);
+    return gs_result_is_reference_of_groups(gs_compare_string(entry, "name"));
 }
 
 /* The fastest by the clock that counts of ours, or where own is NULL of the references; -1: none ran. layout NULL: of any. */

@@ -10,6 +10,11 @@
 
 const char *const gs_result_bands[] = {"under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000"};
 
+bool gs_result_is_reference_of_groups(const char *name)
+{
+    return strcmp(name, GS_RESULT_CUBLAS_GROUPS) == 0 || strcmp(name, GS_RESULT_CUBLASLT_GROUPS) == 0 || strcmp(name, GS_RESULT_CUBLASLT_AT_ONCE) == 0;
+}
+
 bool gs_result_is_own(const json_t *entry, const char *own)
 {
     return json_is_true(json_object_get(entry, "own")) || strcmp(gs_compare_string(entry, "name"), own) == 0;

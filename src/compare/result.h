@@ -12,8 +12,9 @@
 
 #define GS_RESULT_ENTRIES   64
 #define GS_RESULT_REFERENCE "cublaslt-autotuning"
-#define GS_RESULT_CUBLAS_GROUPS   "cublas-groups"     /* of problems with groups the faster of these two is the reference */
+#define GS_RESULT_CUBLAS_GROUPS   "cublas-groups"     /* of problems with groups the fastest of these is the reference */
 #define GS_RESULT_CUBLASLT_GROUPS "cublaslt-groups"
+#define GS_RESULT_CUBLASLT_AT_ONCE GS_RESULT_CUBLASLT_GROUPS "-8"
 #define GS_RESULT_PLAN      "plan"
 #define GS_RESULT_MEASURED  "measured"   /* the plan that races when it is made */
 #define GS_RESULT_OWN       "own"
@@ -53,6 +54,9 @@ void      gs_result_free(gs_result *row);
 #define GS_RESULT_MODE   40
 #define GS_RESULT_SKEWED "+skewed"
 const char *gs_result_mode(const gs_result *row, char text[GS_RESULT_MODE]);
+
+/* Whether a contender of a problem with groups may be the reference. */
+bool gs_result_is_reference_of_groups(const char *name);
 
 /* Whether a contender of a row is ours: it has the mark, or the name. */
 bool gs_result_is_own(const json_t *entry, const char *own);

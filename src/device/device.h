@@ -173,6 +173,8 @@ typedef struct gs_device_ops {
     gs_status (*event_create)(gs_device *device, gs_event *out, gs_error *error);
     void      (*event_destroy)(gs_device *device, gs_event event);
     gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
+    gs_status (*queue_follow)(gs_device *device, gs_queue queue, gs_event event, gs_error *error);   /* what is put on the queue from now on waits for the event, as it was
+                                                                    recorded last; of a captured queue the other one is captured with it. May be NULL: not there */
     gs_status (*event_us)(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);   /* waits for end */
     void      (*untrusted)(gs_device *device, gs_queue queue, char *why, size_t size);   /* why what was put on the queue since the last time it was asked may take
                                                                     another time than it is predicted to take; "": nothing speaks against it. May be NULL: nothing is predicted */

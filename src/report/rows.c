@@ -248,7 +248,7 @@ static bool known_mode(const char *mode)
 
 static bool is_reference(const char *contender)
 {
-    return strcmp(contender, GS_RESULT_REFERENCE) == 0 || strcmp(contender, GS_RESULT_CUBLAS_GROUPS) == 0 || strcmp(contender, GS_RESULT_CUBLASLT_GROUPS) == 0;
+    return strcmp(contender, GS_RESULT_REFERENCE) == 0 || gs_result_is_reference_of_groups(contender);
 }
 
 static void add_line(lines *l, char **field)

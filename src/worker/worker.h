@@ -43,7 +43,7 @@
  *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
- * cublaslt-autotuning, cublas-groups, cublaslt-groups, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
+ * cublaslt-autotuning, cublas-groups, cublaslt-groups, cublaslt-groups-8, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
  * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: most for one compilation
  * in the sandbox (sandbox/sandbox.h), where all of them happen. For the other layout ldb keeps its padding.
  * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.

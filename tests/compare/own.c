@@ -66,10 +66,11 @@ static void contenders_by_layout(void **state)
     problem.groups = 4;   /* those that take groups */
     assert_int_equal(names(&n, "cublas,own,cublaslt-heuristic," REFERENCE, NULL, failed), GS_OK);
     gs_contender_list_make(&list, &n, &problem, 2, own_in);
-    assert_int_equal(list.count, 4);
+    assert_int_equal(list.count, 5);
     assert_string_equal(list.list[0], "tn:cublas-groups");
     assert_string_equal(list.list[2], "tn:cublaslt-heuristic");
     assert_string_equal(list.list[3], "tn:cublaslt-groups");
+    assert_string_equal(list.list[4], "tn:cublaslt-groups-8");
     assert_int_equal(list.reference, 3);
 }
 

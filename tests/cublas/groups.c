@@ -104,7 +104,47 @@ static gs_status launch(gs_device *device, const gs_launch *what, gs_queue queue
     return GS_OK;
 }
 
-static const gs_device_ops ops = {.memory_info = memory_info, .alloc = alloc, .free = release, .copy_in = copy_in, .compile = compile,
+/* Queues and events: numbers from 1. What waits for what is written down: an event of the queue that it was recorded in last. */
+static int       handles, opened, waits;
+static gs_queue  recorded[32];
+static struct waiting { gs_queue queue, behind; int calls; } waited[32];
+static gs_queue  used[64];   /* the queue of each call of cuBLASLt */
+static int       called;
+
+static gs_status queue_create(gs_device *device, gs_queue *out, gs_error *why)
+{
+    (void)device, (void)why;
+    *out = (gs_queue)(uintptr_t)++handles;
+    opened++;
+    return GS_OK;
+}
+
+static void queue_destroy(gs_device *device, gs_queue queue)
+{
+    (void)device, (void)queue;
+    opened--;
+}
+
+static gs_status event_create(gs_device *device, gs_event *out, gs_error *why) { return queue_create(device, (gs_queue *)out, why); }
+static void event_destroy(gs_device *device, gs_event event) { queue_destroy(device, event); }
+
+static gs_status event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *why)
+{
+    (void)device, (void)why;
+    recorded[(uintptr_t)event] = queue;
+    return GS_OK;
+}
+
+static gs_status queue_follow(gs_device *device, gs_queue queue, gs_event event, gs_error *why)
+{
+    (void)device, (void)why;
+    waited[waits++] = (struct waiting){queue, recorded[(uintptr_t)event], called};
+    return GS_OK;
+}
+
+static const gs_device_ops ops = {.queue_create = queue_create, .queue_destroy = queue_destroy, .event_create = event_create, .event_destroy = event_destroy,
+                                  .event_record = event_record, .queue_follow = queue_follow,
+                                  .memory_info = memory_info, .alloc = alloc, .free = release, .copy_in = copy_in, .compile = compile,
                                   .load = load, .unload = unload, .function = function, .launch = launch};
 static gs_device device = {.ops = &ops, .name = "cuda:0"};
 
@@ -114,12 +154,12 @@ enum { CALLS = 64 };
 static const fake_grouped *grouped;
 static const fake_call *last;
 static fake_call calls[CALLS];
-static int       algorithm[CALLS], called;
+static int       algorithm[CALLS];
 
 static void remember(int id, void *stream)
 {
-    (void)stream;
     assert_true(called < CALLS);
+    used[called] = stream;
     calls[called] = *last;
     algorithm[called++] = id;
 }
@@ -195,9 +235,43 @@ static void each_group_has_a_call(void **state)
     assert_int_equal(called, 1);
     assert_int_equal(calls[0].cols, 40);
     assert_ptr_equal(calls[0].a, behind(second.b, 4 * 24 * 16));
-    assert_non_null(strstr(c.detail, "6 sizes of groups, algorithms of 5"));
+    assert_non_null(strstr(c.detail, "6 sizes of groups, algorithms of 5, 1 at once"));
     c.destroy(&c);
     assert_int_equal(live, 0);
+}
+
+/* By turns in as many queues as there are groups with rows, at most eight: they begin behind the caller's, which waits for all of them. Each has a workspace of its own. */
+static void groups_at_once(void **state)
+{
+    (void)state;
+    gs_contender c;
+    const gs_args args = args_of(0), second = args_of(1);
+    const gs_queue own = (gs_queue)(uintptr_t)31;
+    handles = 0;
+    prepare(&c, "cublaslt-groups-8", "bf16:40x24x16:tn:lda=24:ldd=32:g=6");
+    assert_int_equal(opened, 15);   /* seven queues, eight events */
+    called = waits = 0;
+    OK(c.run(&c, &args, own, &error));
+    assert_int_equal(called, 5);
+    assert_int_equal(waits, 8);
+    for (int i = 0; i < 5; i++) {
+        assert_ptr_equal(calls[i].d, behind(args.d, offsets[0][(int[]){0, 2, 3, 4, 5}[i]] * 32));
+        for (int j = 0; j < i; j++) {
+            assert_ptr_not_equal(used[i], used[j]);
+            if (calls[i].workspace_size && calls[j].workspace_size)
+                assert_true((uintptr_t)calls[i].workspace - (uintptr_t)calls[j].workspace >= calls[j].workspace_size);
+        }
+    }
+    assert_ptr_equal(used[0], own);
+    for (int i = 0; i < 4; i++) {
+        assert_true(waited[i].queue == used[i + 1] && waited[i].behind == own && waited[i].calls == 0);
+        assert_true(waited[4 + i].queue == own && waited[4 + i].behind == used[i + 1] && waited[4 + i].calls == 5);
+    }
+    called = waits = 0;
+    OK(c.run(&c, &second, own, &error));   /* one group has rows */
+    assert_true(called == 1 && waits == 0 && used[0] == own);
+    c.destroy(&c);
+    assert_true(opened == 0 && live == 0);
 }
 
 /* What was found stays known for problems of the same groups: of another number of rows, told again, prepared by another one. */
@@ -275,6 +349,29 @@ static void a_gate_is_one_kernel_behind_all(void **state)
         if (i) assert_true(grouped->m[0] == 48 && grouped->ldc[0] == 48);
         c.destroy(&c);
     }
+    compiles = false;
+    assert_int_equal(live, 0);
+}
+
+/* Where each group has a bias of its own, each has its own kernel, and its own rows of aux. */
+static void aux_of_groups(void **state)
+{
+    (void)state;
+    gs_contender c;
+    gs_args args = args_of(0);
+    args.aux = (void *)((uintptr_t)7 << 40);
+    compiles = true;
+    prepare(&c, "cublaslt-groups", "f16:40x24x16:tn:g=6:ep=bias+gelu+aux");
+    launches = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(launches, 5);
+    assert_true(kernel_args.m == 21 && kernel_args.aux == behind(args.aux, 19 * 24) && kernel_args.bias == behind(args.bias, 5 * 24));
+    c.destroy(&c);
+    prepare(&c, "cublas-groups", "f16:40x24x16:tn:g=6:ep=dgelu:ldaux=32");
+    launches = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_true(launches == 1 && kernel_args.m == 40 && kernel_args.aux == args.aux && kernel_args.ldaux == 32);
+    c.destroy(&c);
     compiles = false;
     assert_int_equal(live, 0);
 }
@@ -383,7 +480,7 @@ int main(void)
     *(void (**)(int, void *))dlsym(lt, "fake_cublaslt_hook") = remember;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
-        cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

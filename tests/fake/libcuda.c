@@ -573,6 +573,13 @@ gs_cu_result cuEventRecord(gs_cu_event event, gs_cu_stream stream)
     return GS_CU_SUCCESS;
 }
 
+gs_cu_result cuStreamWaitEvent(gs_cu_stream stream, gs_cu_event event, unsigned flags)
+{
+    ENTER_CONTEXT();
+    (void)stream;
+    return event && flags == 0 ? GS_CU_SUCCESS : GS_CU_ERROR_INVALID_VALUE;
+}
+
 gs_cu_result cuEventSynchronize(gs_cu_event event)
 {
     ENTER_CONTEXT();

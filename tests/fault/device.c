@@ -314,6 +314,7 @@ static gs_status perform(const work *w, const char *call, gs_error *error)
     if (strcmp(call, "cuStreamSynchronize") == 0) return ops->queue_wait(w->device, w->queue, error);
     if (strcmp(call, "cuEventCreate") == 0) return ops->event_create(w->device, &out, error);
     if (strcmp(call, "cuEventRecord") == 0) return ops->event_record(w->device, w->start, w->queue, error);
+    if (strcmp(call, "cuStreamWaitEvent") == 0) return ops->queue_follow(w->device, w->queue, w->start, error);
     if (strcmp(call, "cuEventSynchronize") == 0 || strcmp(call, "cuEventElapsedTime") == 0)
         return ops->event_us(w->device, w->start, w->end, &us, error);
     if (strcmp(call, "cuStreamIsCapturing") == 0) return ops->capturing(w->device, w->queue, &captured, error);
@@ -332,7 +333,7 @@ static void test_every_operation_may_fail(void **state)
         "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemsetD32Async", "cuMemGetInfo_v2", "cuModuleLoadDataEx",
         "cuModuleGetFunction", "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2",
         "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled", "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize",
-        "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamIsCapturing", "cuStreamBeginCapture_v2",
+        "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamIsCapturing", "cuStreamBeginCapture_v2",
         "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
     };
     const int before = live();

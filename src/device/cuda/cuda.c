@@ -157,6 +157,7 @@ static const gs_device_ops ops = {
     .event_create = gs_cuda_event_create,
     .event_destroy = gs_cuda_event_destroy,
     .event_record = gs_cuda_event_record,
+    .queue_follow = gs_cuda_queue_follow,
     .event_us = gs_cuda_event_us,
     .capturing = gs_cuda_capturing,
     .capture_begin = gs_cuda_capture_begin,

@@ -60,6 +60,7 @@ gs_status gs_cuda_queue_wait(gs_device *device, gs_queue queue, gs_error *error)
 gs_status gs_cuda_wait(gs_device *device, gs_error *error);
 gs_status gs_cuda_event_create(gs_device *device, gs_event *out, gs_error *error);
 void      gs_cuda_event_destroy(gs_device *device, gs_event event);
+gs_status gs_cuda_queue_follow(gs_device *device, gs_queue queue, gs_event event, gs_error *error);
 gs_status gs_cuda_event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
 gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);
 gs_status gs_cuda_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error);

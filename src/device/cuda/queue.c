@@ -59,6 +59,13 @@ gs_status gs_cuda_event_record(gs_device *device, gs_event event, gs_queue queue
     return gs_cuda_check(cuda->api, cuda->api->cuEventRecord(event, queue), "cuEventRecord", error);
 }
 
+gs_status gs_cuda_queue_follow(gs_device *device, gs_queue queue, gs_event event, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check(cuda->api, cuda->api->cuStreamWaitEvent(queue, event, 0), "cuStreamWaitEvent", error);
+}
+
 gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);

@@ -1,4 +1,4 @@
-# A problem with groups: NVIDIA's calls that take them stand in for the names that were given, ours is compared with the faster of the two; the routing is
+# A problem with groups: NVIDIA's calls that take them stand in for the names that were given, ours is compared with the fastest; the routing is
 # told to the worker, shown, and rows of one are not taken for those of the other.
 . "$CASES/../replies.sh"
 not_run='{"name":"cublaslt-heuristic","layout":"tn","status":"GS_ERROR_UNSUPPORTED","message":"cuBLASLt takes no groups whose sizes are on the device","detail":"","wrong":false,"mismatches":0}'
