@@ -25,10 +25,10 @@ class OnGpu:
         self.device = device
         self.context = gemmsmith.open(device)
 
-    def __call__(self, problem, a, b, c=None, bias=None, offsets=None):
+    def __call__(self, problem, a, b, c=None, bias=None, offsets=None, aux=None):
         wanted = gemmsmith.Problem(problem)
         d = torch.empty(wanted.m, wanted.n, dtype=a.dtype, device=self.device)
-        self.context.gemm(wanted, a, b, d, c, torch.cuda.current_stream().cuda_stream, bias=bias, offsets=offsets)
+        self.context.gemm(wanted, a, b, d, c, torch.cuda.current_stream().cuda_stream, bias=bias, offsets=offsets, aux=aux)
         return d
 
 
@@ -39,18 +39,24 @@ class Emulated:
         self.device = device
         self.program = os.environ.get("GEMMSMITH_PROGRAM", "gemmsmith")
 
-    def __call__(self, problem, a, b, c=None, bias=None, offsets=None):
+    def __call__(self, problem, a, b, c=None, bias=None, offsets=None, aux=None):
         wanted = gemmsmith.Problem(problem)
         with tempfile.TemporaryDirectory() as folder:
             command = [self.program, "gemm", problem, "--device", self.device, "--no-check", "--quiet", "--out", f"{folder}/d"]
-            for name, tensor in (("a", a), ("b", b), ("c", c), ("bias", bias), ("offsets", offsets)):
+            for name, tensor in (("a", a), ("b", b), ("c", c), ("bias", bias), ("offsets", offsets), ("aux", aux)):
                 if tensor is None:
                     continue
-                tensor = tensor.contiguous()
+                assert tensor.is_contiguous()
                 pathlib.Path(folder, name).write_bytes(ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()))
                 command += [f"--{name}", f"{folder}/{name}"]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            return torch.frombuffer(bytearray(pathlib.Path(folder, "d").read_bytes()), dtype=a.dtype).reshape(wanted.m, wanted.n)
+            if aux is not None:   # it may have been written
+                aux.copy_(read(f"{folder}/aux", aux.dtype, aux.shape))
+            return read(f"{folder}/d", a.dtype, (wanted.m, wanted.n))
+
+
+def read(path, dtype, shape):
+    return torch.frombuffer(bytearray(pathlib.Path(path).read_bytes()), dtype=dtype).reshape(shape)
 
 
 def open_products(device=None):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One step of training for two linear layers with a bias and gelu between them: forward, the gradients of the input, the weights and the biases. All products are
-gemmsmith's, in the layouts that the tensors have: nothing is transposed.
+"""One step of training for two linear layers with a bias and gelu between them: forward, the gradients of the input, the weights and the biases. gelu and its
+gradient are part of the products beside them, which are in the layouts that the tensors have: nothing is transposed.
 
     python3 training_step.py [DEVICE]     # "cuda:0", "emu:h200"; without torch's GPU the latter
 """
@@ -15,17 +15,16 @@ from products import check, open_products, place
 def forward(products, x, w1, b1, w2, b2):
     """gelu(x w1^T + b1) w2^T + b2; what gelu is applied to is kept for the gradients."""
     (tokens, width), inner, out = x.shape, w1.shape[0], w2.shape[0]
-    z = products(f"bf16:{tokens}x{inner}x{width}:tn:ep=bias", x, w1, bias=b1)
-    h = F.gelu(z, approximate="tanh")
+    z = x.new_empty(tokens, inner)
+    h = products(f"bf16:{tokens}x{inner}x{width}:tn:ep=bias+gelu+aux", x, w1, bias=b1, aux=z)
     return z, h, products(f"bf16:{tokens}x{out}x{inner}:tn:ep=bias", h, w2, bias=b2)
 
 
 def backward(products, dy, x, z, h, w1, w2):
     """Gradients of x, w1, b1, w2 and b2 from that of the result."""
     (tokens, width), inner, out = x.shape, w1.shape[0], w2.shape[0]
-    dw2 = products(f"bf16:{out}x{inner}x{tokens}:nt", dy, h)       # dy^T h: both as they are stored
-    dh = products(f"bf16:{tokens}x{inner}x{out}:nn", dy, w2)
-    dz = torch.ops.aten.gelu_backward(dh, z, approximate="tanh")
+    dw2 = products(f"bf16:{out}x{inner}x{tokens}:nt", dy, h)   # dy^T h: both as they are stored
+    dz = products(f"bf16:{tokens}x{inner}x{out}:nn:ep=dgelu", dy, w2, aux=z)
     dw1 = products(f"bf16:{inner}x{width}x{tokens}:nt", dz, x)
     dx = products(f"bf16:{tokens}x{width}x{inner}:nn", dz, w1)
     return dx, dw1, dz.float().sum(0), dw2, dy.float().sum(0)
